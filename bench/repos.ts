@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { keepMirrors } from "../src/repos/mirrors.ts";
+import { originOf } from "../src/repos/repository.ts";
 import { type Entry, rounds } from "./bench.ts";
 import { inTurns } from "./timing.ts";
 
@@ -28,9 +29,11 @@ export const repos: Entry = {
     git(work, "commit", "-qm", "All");
     git(place, "clone", "-q", "--bare", work, origin);
     const mirrors = keepMirrors({ folder: join(place, "mirrors"), enclose: () => undefined });
-    const mirror = { companyId: "company", name: "site" };
-    const from = { url: origin, transport: "file", host: null } as const;
-    await (await mirrors.create(mirror, from, undefined)).place();
+    const mirror = { companyId: "company", name: "site", id: "1" };
+    const from = originOf(origin);
+    if ("wrong" in from) throw new Error(from.wrong);
+    const reached = { origin: from, credential: undefined, privateNetwork: false };
+    await (await mirrors.create(mirror, reached)).place();
     const workspace = join(place, "workspace");
     const clone = (isShared: boolean) => async () => {
       rmSync(workspace, { recursive: true, force: true });

@@ -1,3 +1,4 @@
+import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 import type { Resource } from "../contract/resources.ts";
 
@@ -35,8 +36,10 @@ const own = list(
   ["fec0::", 10],
 );
 
+const loopback = list(["127.0.0.0", 8], ["::1", 128]);
+
 export function reachOf(address: string): Reach {
-  const plain = address.replaceAll(/^\[|\]$/g, "");
+  const plain = plainHost(address);
   // An IPv4 address in IPv6 notation is checked as what it is.
   const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(plain) ?? [];
   if (mapped.length > 0) {
@@ -50,6 +53,34 @@ export function reachOf(address: string): Reach {
   if (own.check(plain, family)) return "private";
   return never.check(plain, family) ? "never" : "public";
 }
+
+/** The addresses of a name. */
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+export const resolveHost: Resolve = async (host) =>
+  (await lookup(host, { all: true })).map(({ address }) => address);
+
+/**
+ * What keeps a connection from an address, for a record of the board that names a host: an MCP server or a repository. The board
+ * meant the host, so a private address is fine if the record names that address or this machine, or allows private networks.
+ * Otherwise an attacker could make a name lead into the network around the daemon.
+ */
+export function blockerFor({ host, privateNetwork }: { host: string; privateNetwork: boolean }) {
+  const named = plainHost(host);
+  const isThisMachine = /^(?:.+\.)?localhost$/i.test(named) || isLoopback(named);
+  return (address: string): Exclude<Reach, "public"> | undefined => {
+    const reach = reachOf(address);
+    if (reach === "public") return undefined;
+    const isMeant = privateNetwork || address === named || (isThisMachine && isLoopback(address));
+    return reach === "private" && isMeant ? undefined : reach;
+  };
+}
+
+/** A host without the brackets of an IPv6 address. */
+export const plainHost = (host: string): string => host.replaceAll(/^\[|\]$/g, "");
+
+const isLoopback = (address: string): boolean =>
+  isIP(address) !== 0 && loopback.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 
 /** The right that includes this one: `net:*` includes every host, but no address of a private network. */
 export function widerThan(resource: Resource): Resource | undefined {

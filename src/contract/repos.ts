@@ -57,6 +57,7 @@ export const Repo = z.object({
   name: z.string(),
   url: z.string(),
   secret: z.string().nullable().describe("Name of the secret with which the daemon reaches the origin."),
+  privateNetwork: z.boolean().describe("Whether the origin may have an address of a private network."),
   defaultBranch: z.string().nullable().describe("Null: the repository is empty."),
   level: z.enum(["read", "push"]).describe("What you may do with it."),
   fetchedAt: z.string().nullable(),
@@ -80,6 +81,12 @@ export const addRepo = operation("repo.add", `POST ${path}`, {
     secret: SecretName.optional().describe(
       "Name of the secret for the origin: a token or user:password for https, a private key for ssh. Only the daemon uses it.",
     ),
+    privateNetwork: z
+      .boolean()
+      .optional()
+      .describe(
+        "Allow an origin whose host name leads to an address of a private network. Default: refused, except for localhost and an address in the URL itself.",
+      ),
   }),
   output: Repo,
   cli: {

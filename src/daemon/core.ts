@@ -76,6 +76,7 @@ export function createCore(parts: CoreParts): Core {
     sandbox: parts.sandbox ?? (() => ({ status: "works", unsandboxedAllowed: false, says: "", remedy: "" })),
     anchor: parts.anchor ?? { read: () => new Map() },
     secrets,
+    store: parts.store,
     mirrors:
       parts.mirrors ?? keepMirrors({ folder: join(tmpdir(), "agency-mirrors"), enclose: () => undefined }),
     providers: parts.providers ?? keepProviderStates(),

@@ -17,6 +17,7 @@ import { noticesFor } from "../runtime/tool-notices.ts";
 import { redactText } from "../redaction/redact.ts";
 import { diskFull } from "../store/disk.ts";
 import { keepMirrors } from "../repos/mirrors.ts";
+import { mirrorOf, repoNamed } from "../repos/table.ts";
 import { salvageSession, sweepMirrors } from "../repos/salvage.ts";
 import { keepSecrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/store.ts";
@@ -383,8 +384,11 @@ async function startLocked(opened: {
             store,
             nodeId: node,
             runner,
-            mirrorOf: (companyId, name) =>
-              mirrors.has({ companyId, name }) ? mirrors.folderOf({ companyId, name }) : undefined,
+            mirrorOf: async (tx, companyId, name) => {
+              const row = await repoNamed(tx, companyId, name);
+              const mirror = row && mirrorOf(row);
+              return mirror && mirrors.has(mirror) ? mirrors.folderOf(mirror) : undefined;
+            },
             secrets,
             brains,
             newId,

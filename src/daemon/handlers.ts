@@ -44,6 +44,7 @@ import { exportHandlers } from "../roster/exporting.ts";
 import { importHandlers } from "../roster/importing.ts";
 import { rosterHandlers } from "../roster/roster.ts";
 import type { Mirrors } from "../repos/mirrors.ts";
+import type { Store } from "../store/store.ts";
 import { repoHandlers } from "../repos/operations.ts";
 import { secretHandlers } from "../secrets/operations.ts";
 import { providerHandlers } from "../gateway/providers.ts";
@@ -74,6 +75,7 @@ interface HandlerParts extends BrainTesting {
   readonly anchor: AnchorReader;
   readonly secrets: SecretStore;
   readonly mirrors: Mirrors;
+  readonly store: Store;
   readonly providers: ProviderStates;
   readonly logins: CodexLogins;
   readonly troubleOf: TroubleOf;

@@ -54,7 +54,7 @@ export function guardedOutside<I extends z.ZodObject, O extends z.ZodType, F, D>
     readonly work: (found: F) => Promise<D>;
     readonly finish: (call: Call<z.infer<I>>, done: D, found: F) => Promise<z.infer<O>>;
     readonly committed?: (done: D, found: F) => Promise<void>;
-    readonly dropped?: (done: D) => Promise<void>;
+    readonly dropped?: (done: D, found: F) => Promise<void>;
   },
 ): Guarded {
   return accepting(operation, (input) =>
@@ -72,7 +72,7 @@ export function guardedOutside<I extends z.ZodObject, O extends z.ZodType, F, D>
           }),
           end: async (isCommitted) => {
             if (isCommitted && isFinished) await steps.committed?.(done, found);
-            else await steps.dropped?.(done);
+            else await steps.dropped?.(done, found);
           },
         };
       });

@@ -1,8 +1,7 @@
-import { lookup } from "node:dns/promises";
 import { type IncomingMessage, request as ask, type ServerResponse } from "node:http";
 import { connect, isIP, type Socket } from "node:net";
 import { type Duplex, pipeline } from "node:stream";
-import { reachOf, widerThan } from "../capabilities/hosts.ts";
+import { reachOf, type Resolve, resolveHost, widerThan } from "../capabilities/hosts.ts";
 import { holds } from "../capabilities/rights.ts";
 import { Refusal, refusalCodes } from "../contract/refusal.ts";
 import { canonicalHost } from "../contract/resources.ts";
@@ -30,7 +29,7 @@ export interface RelayParts {
     token: string,
   ) => { readonly caller: Caller; readonly hosts: readonly string[] } | undefined;
   /** The addresses of a name. */
-  readonly resolve?: (host: string) => Promise<readonly string[]>;
+  readonly resolve?: Resolve;
 }
 
 export interface Relay {
@@ -64,8 +63,7 @@ interface Way {
 export function internetRelay(parts: RelayParts): Relay {
   const open = new Set<Way>();
   const record = recorder(parts);
-  const resolve =
-    parts.resolve ?? (async (host) => (await lookup(host, { all: true })).map(({ address }) => address));
+  const { resolve = resolveHost } = parts;
 
   const admitted = async (request: IncomingMessage, token: string): Promise<Caller> => {
     await parts.admit(token, request.socket).catch(asRefused);
@@ -198,7 +196,7 @@ async function demandHost(parts: RelayParts, token: string, host: string): Promi
 }
 
 /** The address to connect to. Every address of a name must be public, because the name could lead to any of them. */
-async function addressOf(host: string, resolve: NonNullable<RelayParts["resolve"]>): Promise<string> {
+async function addressOf(host: string, resolve: Resolve): Promise<string> {
   const literal = host.replaceAll(/[[\]]/g, "");
   if (isIP(literal) !== 0) {
     // The right names this very address.

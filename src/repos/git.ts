@@ -29,10 +29,18 @@ export interface GitRun {
   /** The transport that may be used. Default: none. */
   readonly transport?: Origin["transport"];
   readonly credential?: Credential;
+  readonly way?: Way;
   readonly env?: Readonly<Record<string, string>>;
   /** Megabytes of address space. */
   readonly memoryMb?: number;
   readonly within?: Enclosure;
+}
+
+/** How git gets to the address of an origin (origin-way.ts). */
+export interface Way {
+  readonly settings: readonly string[];
+  /** Options of ssh. */
+  readonly ssh: readonly string[];
 }
 
 /** How a command runs in a sandbox. */
@@ -92,11 +100,15 @@ export async function runGit(run: GitRun): Promise<GitResult> {
 }
 
 async function start(run: GitRun, more: Readonly<Record<string, string>>): Promise<GitResult> {
-  const { args, within, credential, transport, seconds = 60, mostBytes = 16 * 1024 * 1024 } = run;
+  const { args, within, credential, seconds = 60, mostBytes = 16 * 1024 * 1024 } = run;
   const isSecret = credential !== undefined && credential.origin.transport !== "ssh";
   const command = [
     "git",
-    ...[...settings, ...(isSecret ? [helperFor(credential.origin)] : [])].flatMap((each) => ["-c", each]),
+    ...[
+      ...settings,
+      ...(run.way?.settings ?? []),
+      ...(isSecret ? [helperFor(credential.origin)] : []),
+    ].flatMap((each) => ["-c", each]),
     ...args,
   ];
   const limits = `ulimit -c 0; ${run.memoryMb === undefined ? "" : `ulimit -v ${run.memoryMb * 1024}; `}`;
@@ -115,7 +127,7 @@ async function start(run: GitRun, more: Readonly<Record<string, string>>): Promi
         isSecret ? "pipe" : "ignore",
         filter ?? "ignore",
       ],
-      env: { ...environment(transport, credential), ...more, ...run.env },
+      env: { ...environment(run), ...more, ...run.env },
     },
   );
   if (filter !== undefined) closeSync(filter);
@@ -199,7 +211,7 @@ function said(text: string, cut: GitResult["cut"], seconds: number): string {
   return lines.slice(0, 4).join("; ").slice(0, 600);
 }
 
-function environment(transport: GitRun["transport"], credential: Credential | undefined): NodeJS.ProcessEnv {
+function environment({ transport, credential, way }: GitRun): NodeJS.ProcessEnv {
   const path = process.env["PATH"] ?? "/usr/bin:/bin";
   const own = transport === "ssh" && credential === undefined ? process.env["SSH_AUTH_SOCK"] : undefined;
   return {
@@ -219,10 +231,25 @@ function environment(transport: GitRun["transport"], credential: Credential | un
     GIT_PROTOCOL_FROM_USER: "0",
     GIT_NO_REPLACE_OBJECTS: "1",
     GIT_LFS_SKIP_SMUDGE: "1",
-    GIT_SSH_COMMAND: `ssh -o BatchMode=yes -o ConnectTimeout=10 -o StrictHostKeyChecking=accept-new -o PermitLocalCommand=no -o ForwardAgent=no${credential === undefined ? "" : " -F none"}`,
+    GIT_SSH_COMMAND: sshCommand([...sshOptions, ...(way?.ssh ?? [])], credential !== undefined),
     ...(own === undefined ? {} : { SSH_AUTH_SOCK: own }),
   };
 }
+
+const sshOptions = [
+  "BatchMode=yes",
+  "ConnectTimeout=10",
+  "StrictHostKeyChecking=accept-new",
+  "PermitLocalCommand=no",
+  "ForwardAgent=no",
+];
+
+/** Git passes it to a shell. `isAlone`: without the configuration and the keys of the person who started the daemon. */
+const sshCommand = (options: readonly string[], isAlone: boolean): string => {
+  const all = isAlone ? [...options, "IdentityFile=none"] : options;
+  const quoted = all.map((each) => `-o '${each.replaceAll("'", `'\\''`)}'`);
+  return ["ssh", ...(isAlone ? ["-F none"] : []), ...quoted].join(" ");
+};
 
 /** Git asks this for the login of the origin's host. The value comes through a pipe that only this process has. */
 const helperFor = ({ transport, host }: Origin): string =>

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Resolve } from "../capabilities/hosts.ts";
 import { type Enclosure, type GitResult, type GitRun, runGit } from "./git.ts";
 import { gitFailed } from "./texts.ts";
 
@@ -8,6 +9,7 @@ export interface MirrorParts {
   readonly folder: string;
   /** How git runs in a sandbox that shows these paths and nothing else of this machine's data. Undefined: there is none. */
   readonly enclose: (shows: Shows) => Enclosure | undefined;
+  readonly resolve?: Resolve;
 }
 
 export interface Shows {
@@ -20,6 +22,8 @@ export interface Shows {
 export interface Mirrored {
   readonly companyId: string;
   readonly name: string;
+  /** A repository that is removed and added again has another id, so no node shows what it kept of the first one. */
+  readonly id: string;
 }
 
 /** The answer of git, or the refusal that says what it could not do. */
@@ -50,7 +54,7 @@ export const withObjects = (apart: string | null): Pick<GitRun, "env"> =>
 export const isCommit = (id: string): boolean => /^[0-9a-f]{40}$|^[0-9a-f]{64}$/.test(id);
 
 export function mirrorFolders({ folder: all, enclose }: MirrorParts) {
-  const folderOf = ({ companyId, name }: Mirrored): string => join(all, companyId, `${name}.git`);
+  const folderOf = ({ companyId, name, id }: Mirrored): string => join(all, companyId, `${name}.${id}.git`);
   const inMirror = (mirror: Mirrored, args: readonly string[], more: Partial<GitRun> = {}) =>
     runGit({ args: ["--git-dir", folderOf(mirror), ...args], ...more });
   return {

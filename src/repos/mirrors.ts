@@ -4,7 +4,7 @@ import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type CloneOrder, cloneFrom } from "./clones.ts";
 import { compareWith } from "./comparing.ts";
-import { type Credential, type GitResult, runGit } from "./git.ts";
+import { type GitResult, type GitRun, runGit } from "./git.ts";
 import {
   commitAt,
   type Mirrored,
@@ -13,7 +13,8 @@ import {
   must,
   withObjects,
 } from "./mirror-folders.ts";
-import type { Origin } from "./repository.ts";
+import { resolveHost } from "../capabilities/hosts.ts";
+import { type Reached, wayTo } from "./origin-way.ts";
 import { bundleCommits, type StorageLeft, takeCommits } from "./taking.ts";
 import { gitFailed, noteOf, reservedBranch } from "./texts.ts";
 
@@ -47,13 +48,20 @@ export function keepMirrors(parts: MirrorParts) {
     "+refs/tags/*:refs/tags/*",
   ];
 
-  async function fetchInto(
-    folder: string,
-    origin: Origin,
-    credential: Credential | undefined,
-  ): Promise<GitResult> {
-    const { url, transport } = origin;
-    return runGit({
+  const { resolve = resolveHost } = parts;
+  const knownHosts = join(parts.folder, "known_hosts");
+  const aligning = new Map<string, Promise<void>>();
+
+  /** Runs git with an origin, at an address that was checked. */
+  async function withOrigin(reached: Reached, run: GitRun): Promise<GitResult> {
+    const { origin, credential } = reached;
+    const way = await wayTo(reached, { resolve, knownHosts });
+    if ("blocked" in way) return { ok: false, out: "", says: way.blocked, cut: null };
+    return runGit({ ...run, transport: origin.transport, way, ...(credential && { credential }) });
+  }
+
+  const fetchInto = (folder: string, reached: Reached): Promise<GitResult> =>
+    withOrigin(reached, {
       args: [
         "--git-dir",
         folder,
@@ -63,45 +71,38 @@ export function keepMirrors(parts: MirrorParts) {
         "--no-tags",
         "--no-write-fetch-head",
         "--",
-        url,
+        reached.origin.url,
         ...refspecs,
       ],
-      transport,
       seconds: 1800,
-      ...(credential && { credential }),
     });
-  }
 
   /** Makes the mirror under another name. `place` puts it where it belongs, `drop` removes it. */
-  async function create(mirror: Mirrored, origin: Origin, credential: Credential | undefined) {
+  async function create(mirror: Mirrored, reached: Reached) {
     const folder = join(dirname(folderOf(mirror)), `.${mirror.name}.${randomUUID()}`);
     await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
     const drop = async (): Promise<void> => {
-      await rm(folder, { recursive: true, force: true });
+      for (const made of [folder, folderOf(mirror)]) await rm(made, { recursive: true, force: true });
       // Only if nothing else is there.
       for (const empty of [dirname(folder), parts.folder]) await rmdir(empty).catch(() => undefined);
     };
     try {
-      const { transport, url } = origin;
       await must(
         "make the mirror",
         runGit({ args: ["init", "--quiet", "--bare", "--template=", "--", folder] }),
       );
-      const asked = await runGit({
-        args: ["ls-remote", "--symref", "--", url, "HEAD"],
-        transport,
-        ...(credential && { credential }),
+      const asked = await withOrigin(reached, {
+        args: ["ls-remote", "--symref", "--", reached.origin.url, "HEAD"],
       });
       if (!asked.ok) throw gitFailed("reach the origin", asked.says);
       const [, branch] = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(asked.out) ?? [];
       if (branch === "agency") throw reservedBranch();
-      const fetched = await fetchInto(folder, origin, credential);
+      const fetched = await fetchInto(folder, reached);
       if (!fetched.ok) throw gitFailed("fetch the origin", fetched.says);
       const head = branch === undefined ? undefined : await commitAt(folder, `refs/heads/${branch}`);
       const defaultBranch = head === undefined ? await anyBranch(folder) : (branch ?? null);
       if (defaultBranch !== null) await pointHead(folder, defaultBranch);
       const place = async (): Promise<void> => {
-        await rm(folderOf(mirror), { recursive: true, force: true });
         await rename(folder, folderOf(mirror));
         fetches.set(folderOf(mirror), { running: null, ended: 0, last: { at: Date.now(), trouble: null } });
       };
@@ -123,12 +124,7 @@ export function keepMirrors(parts: MirrorParts) {
   }
 
   /** Shared by all who ask at the same time. `force`: also right after another fetch. */
-  function fetch(
-    mirror: Mirrored,
-    origin: Origin,
-    credential: Credential | undefined,
-    { force = false } = {},
-  ): Promise<Fetched> {
+  function fetch(mirror: Mirrored, reached: Reached, { force = false } = {}): Promise<Fetched> {
     const folder = folderOf(mirror);
     const known = fetches.getOrInsertComputed(folder, () => ({
       running: null,
@@ -138,15 +134,25 @@ export function keepMirrors(parts: MirrorParts) {
     if (known.running !== null) return known.running;
     const rest = known.last.trouble === null ? fresh : patience;
     if (!force && Date.now() - known.ended < rest) return Promise.resolve(known.last);
-    const running = fetchInto(folder, origin, credential)
+    const running = update(mirror, reached)
       .then(({ ok, says }) => ({ at: ok ? Date.now() : known.last.at, trouble: ok ? null : says }))
-      .catch((error: unknown) => ({ at: known.last.at, trouble: String(error) }))
+      .catch((error: unknown) => ({
+        at: known.last.at,
+        trouble: error instanceof Error ? error.message : String(error),
+      }))
       .then((last) => {
         Object.assign(known, { running: null, ended: Date.now(), last });
         return last;
       });
     known.running = running;
     return running;
+  }
+
+  /** Another node may have added the repository: then this one makes its own mirror. */
+  async function update(mirror: Mirrored, reached: Reached): Promise<{ ok: boolean; says: string }> {
+    if (existsSync(folderOf(mirror))) return fetchInto(folderOf(mirror), reached);
+    await (await create(mirror, reached)).place();
+    return { ok: true, says: "" };
   }
 
   const stateOf = (folder: string): Fetched => ({
@@ -176,30 +182,51 @@ export function keepMirrors(parts: MirrorParts) {
     await must("name the branch", inMirror(mirror, args, { seconds: 10 }));
   }
 
-  const dropBranch = (mirror: Mirrored, branch: string) =>
-    inMirror(mirror, ["update-ref", "-d", `refs/heads/${branch}`], { seconds: 10 });
+  /**
+   * Makes the published branches of a mirror those of the rows: a branch is named before its row is committed, and that may fail.
+   * The rows are read when it is this mirror's turn, so they are never older than the branches. Commits that are only in the mirror
+   * of another node stay without a branch here.
+   */
+  function align(mirror: Mirrored, rows: () => Promise<readonly { name: string; commit_id: string }[]>) {
+    const folder = folderOf(mirror);
+    const work = async (): Promise<void> => {
+      if (!existsSync(folder)) return;
+      const wanted = new Map((await rows()).map((row) => [`refs/heads/${row.name}`, row.commit_id]));
+      const format = "--format=%(objectname) %(refname)";
+      const { out } = await inMirror(mirror, ["for-each-ref", format, "refs/heads/agency/"]);
+      const there = new Map(
+        out.split("\n").flatMap((line): [string, string][] => {
+          const [commit = "", ref] = line.split(" ", 2);
+          return ref === undefined ? [] : [[ref, commit]];
+        }),
+      );
+      for (const ref of there.keys())
+        if (!wanted.has(ref)) await inMirror(mirror, ["update-ref", "-d", "--end-of-options", ref]);
+      for (const [ref, commit] of wanted)
+        if (
+          there.get(ref) !== commit &&
+          (await inMirror(mirror, ["cat-file", "-e", `${commit}^{commit}`])).ok
+        )
+          await inMirror(mirror, ["update-ref", "--end-of-options", ref, commit]);
+    };
+    const mine = (aligning.get(folder) ?? Promise.resolve()).then(work, work);
+    aligning.set(folder, mine);
+    return mine.finally(() => aligning.get(folder) === mine && aligning.delete(folder));
+  }
 
-  async function push(
-    mirror: Mirrored,
-    origin: Origin,
-    credential: Credential | undefined,
-    commit: string,
-    to: string,
-  ) {
+  async function push(mirror: Mirrored, reached: Reached, commit: string, to: string) {
     const args = [
+      "--git-dir",
+      folderOf(mirror),
       "push",
       "--quiet",
       "--no-verify",
       "--no-follow-tags",
       "--",
-      origin.url,
+      reached.origin.url,
       `${commit}:refs/heads/${to}`,
     ];
-    const pushed = await inMirror(mirror, args, {
-      transport: origin.transport,
-      seconds: 300,
-      ...(credential && { credential }),
-    });
+    const pushed = await withOrigin(reached, { args, seconds: 300 });
     if (!pushed.ok) throw gitFailed(`push to the branch ${to} of the origin`, pushed.says);
     if (!to.startsWith("agency/")) await setBranch(mirror, to, commit);
   }
@@ -209,18 +236,15 @@ export function keepMirrors(parts: MirrorParts) {
     create,
     fetch,
     /** Like fetch, but does not wait long for an origin that does not answer. */
-    refresh: async (
-      mirror: Mirrored,
-      origin: Origin,
-      credential: Credential | undefined,
-    ): Promise<Fetched> => {
-      // Another node may have added the repository.
+    refresh: async (mirror: Mirrored, reached: Reached): Promise<Fetched> => {
+      const fetching = fetch(mirror, reached);
       if (!existsSync(folderOf(mirror))) {
-        await (await create(mirror, origin, credential)).place();
-        return state(mirror);
+        const made = await fetching;
+        if (made.trouble !== null) throw gitFailed("fetch the origin", made.trouble);
+        return made;
       }
       return Promise.race([
-        fetch(mirror, origin, credential),
+        fetching,
         new Promise<Fetched>((resolve) => {
           setTimeout(() => resolve({ ...state(mirror), trouble: noteOf.slow }), mostWait).unref();
         }),
@@ -234,7 +258,7 @@ export function keepMirrors(parts: MirrorParts) {
       compareWith(folders, mirror, commit, defaultBranch, apart),
     contains,
     setBranch,
-    dropBranch,
+    align,
     push,
     bundle: (mirror: Mirrored, workspace: string, path: string) =>
       bundleCommits(folders, mirror, workspace, path),
@@ -250,18 +274,17 @@ export function keepMirrors(parts: MirrorParts) {
     },
     /** Removes what a crash left: unfinished work, and what no row names any more. */
     sweep: async (isGone: {
-      readonly mirror: (mirror: Mirrored) => Promise<boolean>;
+      readonly mirror: (companyId: string, folder: string) => Promise<boolean>;
       readonly bundle: (id: string) => Promise<boolean>;
     }): Promise<void> => {
       for (const companyId of await namesIn(parts.folder))
         for (const name of await namesIn(join(parts.folder, companyId))) {
-          const mirror = { companyId, name: name.replace(/\.git$/, "") };
           const isLeft =
             companyId.startsWith(".") ||
             name.startsWith(".") ||
             (companyId === "bundles"
               ? await isGone.bundle(name.replace(/\.bundle$/, ""))
-              : await isGone.mirror(mirror));
+              : await isGone.mirror(companyId, join(parts.folder, companyId, name)));
           if (isLeft) await rm(join(parts.folder, companyId, name), { recursive: true, force: true });
         }
     },

@@ -10,11 +10,12 @@ import { takeAway } from "../permissions/operations.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
 import { selection } from "../store/query.ts";
 import { type Row, tables } from "../store/schema.ts";
-import type { ReadTx, Tx } from "../store/store.ts";
+import type { ReadTx, Store, Tx } from "../store/store.ts";
 import { keepFile } from "./branch-file.ts";
-import type { Credential } from "./git.ts";
 import type { Mirrors } from "./mirrors.ts";
-import { type Origin, originOf, publishedName } from "./repository.ts";
+import type { Reached } from "./origin-way.ts";
+import { originOf, publishedName } from "./repository.ts";
+import { alignBranches } from "./salvage.ts";
 import * as table from "./table.ts";
 import * as texts from "./texts.ts";
 
@@ -25,26 +26,23 @@ import * as texts from "./texts.ts";
 export interface RepoParts {
   readonly mirrors: Mirrors;
   readonly secrets: Pick<SecretStore, "valueFor" | "hide">;
+  readonly store: Store;
 }
 
-interface Reached {
-  readonly origin: Origin;
-  readonly credential: Credential | undefined;
-}
-
-export function repoHandlers({ mirrors, secrets }: RepoParts): Guarded[] {
+export function repoHandlers({ mirrors, secrets, store }: RepoParts): Guarded[] {
   /** The origin of a repository, with the value of its secret. Only git gets the value. */
   async function reach(
     tx: ReadTx,
     companyId: string,
-    { url, secret }: { url: string; secret: string | null },
+    { url, secret, private_network: near }: Pick<table.RepoRow, "url" | "secret" | "private_network">,
   ): Promise<Reached> {
     const origin = originOf(url);
     if ("wrong" in origin) throw texts.wrongUrl(url, origin.wrong);
-    if (secret === null) return { origin, credential: undefined };
+    const privateNetwork = near === 1;
+    if (secret === null) return { origin, credential: undefined, privateNetwork };
     const value = await secrets.valueFor(tx, companyId, secret);
     if (value === undefined) throw texts.secretMissing(secret);
-    return { origin, credential: { origin, value } };
+    return { origin, credential: { origin, value }, privateNetwork };
   }
 
   async function present(
@@ -52,8 +50,7 @@ export function repoHandlers({ mirrors, secrets }: RepoParts): Guarded[] {
     row: table.RepoRow,
   ): Promise<contract.Repo> {
     const { tx, actor } = call;
-    const mirror = { companyId: row.company_id, name: row.name };
-    const { at, trouble } = mirrors.state(mirror);
+    const { at, trouble } = mirrors.state(table.mirrorOf(row));
     const published = [];
     for (const branch of await tx.all(table.branchesOf, { company_id: row.company_id, repo: row.name }))
       published.push(await presentBranch(tx, branch));
@@ -74,6 +71,7 @@ export function repoHandlers({ mirrors, secrets }: RepoParts): Guarded[] {
       name: row.name,
       url: row.url,
       secret: row.secret,
+      privateNetwork: row.private_network === 1,
       defaultBranch: row.default_branch,
       level: pushes ? "push" : "read",
       fetchedAt: timeOf(at),
@@ -86,20 +84,23 @@ export function repoHandlers({ mirrors, secrets }: RepoParts): Guarded[] {
   const onAdd = guardedOutside(contract.addRepo, {
     look: async (call) => {
       const { tx, companyId, input } = call;
-      const { name, url, secret = null } = input;
+      const { name, url, secret = null, privateNetwork = false } = input;
       if ((await table.repoNamed(tx, companyId, name)) !== undefined) throw texts.repoExists(name);
-      return { companyId, name, ...(await reach(tx, companyId, { url, secret })) };
+      const near = privateNetwork ? 1 : 0;
+      const reached = await reach(tx, companyId, { url, secret, private_network: near });
+      return { mirror: { companyId, name, id: call.newId() }, reached };
     },
-    work: ({ companyId, name, origin, credential }) =>
-      mirrors.create({ companyId, name }, origin, credential),
-    finish: async (call, made, { companyId, name, origin }) => {
+    work: ({ mirror, reached }) => mirrors.create(mirror, reached),
+    finish: async (call, made, { mirror: { companyId, name, id }, reached: { origin, privateNetwork } }) => {
       const { tx, input } = call;
       if ((await table.repoNamed(tx, companyId, name)) !== undefined) throw texts.repoExists(name);
       const row = {
         company_id: companyId,
         name,
+        id,
         url: origin.url,
         secret: input.secret ?? null,
+        private_network: privateNetwork ? (1 as const) : (0 as const),
         default_branch: made.defaultBranch,
         created_at: tx.now,
       };
@@ -124,9 +125,9 @@ export function repoHandlers({ mirrors, secrets }: RepoParts): Guarded[] {
   const onFetch = guardedOutside(contract.fetchRepo, {
     look: async ({ tx, companyId, input }) => {
       const row = await demandRepo(tx, companyId, input.name);
-      return { companyId, name: row.name, ...(await reach(tx, companyId, row)) };
+      return { mirror: table.mirrorOf(row), reached: await reach(tx, companyId, row) };
     },
-    work: ({ origin, credential, ...mirror }) => mirrors.fetch(mirror, origin, credential, { force: true }),
+    work: ({ mirror, reached }) => mirrors.fetch(mirror, reached, { force: true }),
     finish: async (call, { trouble }) => {
       const row = await demandRepo(call.tx, call.companyId, call.input.name);
       if (trouble !== null) throw texts.gitFailed("fetch the origin", secrets.hide(trouble));
@@ -137,9 +138,9 @@ export function repoHandlers({ mirrors, secrets }: RepoParts): Guarded[] {
 
   const onRemove = guardedOutside(contract.removeRepo, {
     look: async ({ tx, companyId, input }) => {
-      const { name } = await demandRepo(tx, companyId, input.name);
-      const bundles = await tx.all(table.openBundles, { company_id: companyId, repo: name });
-      return { mirror: { companyId, name }, bundles: bundles.map(({ id }) => id) };
+      const row = await demandRepo(tx, companyId, input.name);
+      const bundles = await tx.all(table.openBundles, { company_id: companyId, repo: row.name });
+      return { mirror: table.mirrorOf(row), bundles: bundles.map(({ id }) => id) };
     },
     work: async () => undefined,
     finish: async (call) => {
@@ -177,10 +178,9 @@ export function repoHandlers({ mirrors, secrets }: RepoParts): Guarded[] {
       const room = await storageLeft(tx, companyId, actor.agentId ?? "");
       if (room.bytes <= 0) throw room.full;
       return {
-        ...(await reach(tx, companyId, row)),
+        reached: await reach(tx, companyId, row),
         order: {
-          companyId,
-          name: row.name,
+          ...table.mirrorOf(row),
           workspace,
           isShared: tables.sessions.repos.parse(session.repos).includes(row.name),
           defaultBranch: row.default_branch,
@@ -189,8 +189,8 @@ export function repoHandlers({ mirrors, secrets }: RepoParts): Guarded[] {
         },
       };
     },
-    work: async ({ order, origin, credential }) => {
-      const { at, trouble } = await mirrors.refresh(order, origin, credential);
+    work: async ({ order, reached }) => {
+      const { at, trouble } = await mirrors.refresh(order, reached);
       return { at, trouble, ...(await mirrors.clone(order)) };
     },
     finish: async (call, { at, trouble, folder, notes, ...made }) => {
@@ -224,7 +224,7 @@ export function repoHandlers({ mirrors, secrets }: RepoParts): Guarded[] {
       const path = isAbsolute(given) ? resolve(given) : resolve(workspace, given);
       const name = publishedName(agent.slug, input.branch);
       const bundles = await tx.all(table.bundlesOfAgent, { agent_id: agent.id, repo: row.name });
-      const mirror = { companyId, name: row.name };
+      const mirror = table.mirrorOf(row);
       const room = await storageLeft(tx, companyId, agent.id);
       return { mirror, row, name, bundles, room, from: { workspace, path, branch: input.branch } };
     },
@@ -285,7 +285,11 @@ export function repoHandlers({ mirrors, secrets }: RepoParts): Guarded[] {
       await taken.drop();
       await mirrors.dropBundles(settled.map(({ id }) => id));
     },
-    dropped: ({ taken }) => taken.drop(),
+    dropped: async ({ taken }, { row }) => {
+      await taken.drop();
+      // The branch may have been named already.
+      await alignBranches({ store, mirrors }, row);
+    },
   });
 
   const onPush = guardedOutside(contract.pushBranch, {
@@ -293,10 +297,9 @@ export function repoHandlers({ mirrors, secrets }: RepoParts): Guarded[] {
       const row = await demandRepo(tx, companyId, input.repo);
       const branch = await demandBranch(tx, row, input.branch, actor.agentId);
       const to = input.onto ?? branch.name;
-      return { mirror: { companyId, name: row.name }, branch, to, ...(await reach(tx, companyId, row)) };
+      return { mirror: table.mirrorOf(row), branch, to, reached: await reach(tx, companyId, row) };
     },
-    work: ({ mirror, origin, credential, branch, to }) =>
-      mirrors.push(mirror, origin, credential, branch.commit_id, to),
+    work: ({ mirror, reached, branch, to }) => mirrors.push(mirror, reached, branch.commit_id, to),
     finish: async (call, _, { branch, to }) => {
       const { tx } = call;
       const pushed = { ...branch, pushed_at: tx.now, pushed_to: to };
@@ -316,8 +319,7 @@ export function repoHandlers({ mirrors, secrets }: RepoParts): Guarded[] {
       const row = await demandRepo(tx, companyId, input.repo);
       return { row, branch: await demandBranch(tx, row, input.branch, actor.agentId) };
     },
-    work: ({ row, branch }) =>
-      mirrors.compare({ companyId: row.company_id, name: row.name }, branch.commit_id, row.default_branch),
+    work: ({ row, branch }) => mirrors.compare(table.mirrorOf(row), branch.commit_id, row.default_branch),
     finish: async ({ tx, hide }, compared, { branch }) => ({
       ...(await presentBranch(tx, branch)),
       ...compared,

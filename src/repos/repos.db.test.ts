@@ -3,109 +3,42 @@ import { execFileSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { viewHistory, readFile } from "../contract/knowledge.ts";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import * as contract from "../contract/repos.ts";
 import { setSecret } from "../contract/secrets.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
-import type { Store } from "../store/store.ts";
-import { keepMirrors, type Mirrors } from "./mirrors.ts";
+import { refusal, storeKinds } from "../testing/organization.ts";
+import { commitFile, gitAs, openRepoScene, type RepoScene } from "../testing/repo-scene.ts";
 import { salvageSession, sweepMirrors } from "./salvage.ts";
-
-const git = (cwd: string, ...args: string[]): string =>
-  execFileSync("git", ["-c", "user.name=Dev", "-c", "user.email=dev@example.com", ...args], {
-    cwd,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" },
-  }).trim();
 
 for (const kind of storeKinds) {
   describe(`repositories on ${kind}`, () => {
-    const folder = mkdtempSync(join(tmpdir(), "agency-repos-"));
-    const origin = join(folder, "origin.git");
-    const work = join(folder, "work");
-    const trace = join(folder, "fetches");
-    let opened: TestStore;
-    let org: Organization;
-    let mirrors: Mirrors;
-    let sessions = 0;
-    /** Lets no transaction commit. */
-    let isFull = false;
-
-    /** A new agent with this right on the repository, in a session with a workspace. */
-    async function developer(name: string, level?: "read" | "push") {
-      const agent = await org.agent(name);
-      const grant =
-        level === undefined
-          ? undefined
-          : await org.board(grantPermission, {
-              companyId: org.companyId,
-              to: agent.id,
-              resource: "repo:site",
-              level,
-            });
-      const workspace = join(folder, `workspace-${++sessions}`);
-      mkdirSync(workspace);
-      return { ...agent, workspace, grant, session: await org.session(agent.id, workspace) };
-    }
-
-    function commit(place: string, file: string, text: string): string {
-      writeFileSync(join(place, file), text);
-      git(place, "add", "-A");
-      git(place, "commit", "-qm", `Change ${file}`);
-      return git(place, "rev-parse", "HEAD");
-    }
+    let scene: RepoScene;
+    let org: RepoScene["org"];
+    let mirrors: RepoScene["mirrors"];
+    let folder = "";
+    let origin = "";
+    let work = "";
+    const developer: RepoScene["developer"] = (...args) => scene.developer(...args);
 
     before(async () => {
-      mkdirSync(work);
-      git(folder, "init", "-q", "--bare", "-b", "main", origin);
-      git(work, "init", "-q", "-b", "main");
-      commit(work, "price.js", "export const price = (n) => n * 1.1;\n");
-      git(work, "push", "-q", origin, "main");
-      opened = await openTestStore(kind);
-      mirrors = keepMirrors({ folder: join(folder, "repos"), enclose: () => undefined });
-      const { store } = opened;
-      const fillable: Store = {
-        dialect: store.dialect,
-        read: (work) => store.read(work),
-        write: (work, on) =>
-          store.write(async (tx) => {
-            const done = await work(tx);
-            if (isFull) throw new Error("The disk is full.");
-            return done;
-          }, on),
-        onCommit: (listener) => store.onCommit(listener),
-        close: () => store.close(),
-      };
-      org = await createOrganization(fillable, { mirrors });
-      await org.board(contract.addRepo, { companyId: org.companyId, name: "site", url: origin });
+      scene = await openRepoScene(kind);
+      ({ org, mirrors, folder, origin, work } = scene);
     });
-    after(async () => {
-      await opened.close();
-      rmSync(folder, { recursive: true, force: true });
-    });
+    after(() => scene.close());
 
     // covers REPO-02
     test("a clone has the newest commit of the origin, and works without the origin", async () => {
-      const newest = commit(work, "more.txt", "more\n");
-      git(work, "push", "-q", origin, "main");
+      const newest = commitFile(work, "more.txt", "more\n");
+      gitAs(work, "push", "-q", origin, "main");
       const { session, workspace } = await developer("Cloner", "read");
       const made = await session.call(contract.cloneRepo, { name: "site" });
       assert.equal(made.path, join(workspace, "site"));
@@ -134,7 +67,7 @@ for (const kind of storeKinds) {
       await org.board(contract.addRepo, { companyId, name: "many", url: origin });
       for (const { id: to } of developers)
         await org.board(grantPermission, { companyId, to, resource: "repo:many" });
-      const counting = join(folder, "counting");
+      const [counting, trace] = [join(folder, "counting"), join(folder, "fetches")];
       mkdirSync(counting);
       // A git in front of the real one that notes each fetch.
       const real = execFileSync("which", ["git"], { encoding: "utf8" }).trim();
@@ -178,8 +111,8 @@ for (const kind of storeKinds) {
     test("a branch is published with its diff, pushed by who may, and never over other commits", async () => {
       const ada = await developer("Ada", "read");
       const { path } = await ada.session.call(contract.cloneRepo, { name: "site" });
-      git(path, "checkout", "-qb", "fix");
-      const first = commit(path, "price.js", "export const price = (n) => Math.round(n * 1.1);\n");
+      gitAs(path, "checkout", "-qb", "fix");
+      const first = commitFile(path, "price.js", "export const price = (n) => Math.round(n * 1.1);\n");
       const published = await ada.session.call(contract.publishBranch, {
         repo: "site",
         branch: "fix",
@@ -204,7 +137,7 @@ for (const kind of storeKinds) {
       });
       assert.match(diff.diff, /\+export const price = \(n\) => Math\.round/);
       assert.deepEqual(diff.files, [{ path: "price.js", added: 1, removed: 1 }]);
-      const second = commit(path, "note.txt", "why\n");
+      const second = commitFile(path, "note.txt", "why\n");
       const again = await ada.session.call(contract.publishBranch, {
         repo: "site",
         branch: "fix",
@@ -214,25 +147,25 @@ for (const kind of storeKinds) {
       assert.equal((await ada.session.call(viewHistory, { id: again.file })).versions.length, 2);
       const reviewer = await developer("Reviewer", "push");
       const theirs = await reviewer.session.call(contract.cloneRepo, { name: "site" });
-      assert.equal(git(theirs.path, "rev-parse", "origin/agency/ada/fix"), second);
+      assert.equal(gitAs(theirs.path, "rev-parse", "origin/agency/ada/fix"), second);
       const pushed = await reviewer.session.call(contract.pushBranch, {
         repo: "site",
         branch: "agency/ada/fix",
       });
       assert.equal(pushed.pushedTo, "agency/ada/fix");
-      assert.equal(git(origin, "rev-parse", "agency/ada/fix"), second);
+      assert.equal(gitAs(origin, "rev-parse", "agency/ada/fix"), second);
       await org.board(contract.pushBranch, {
         companyId: org.companyId,
         repo: "site",
         branch: "agency/ada/fix",
         onto: "main",
       });
-      assert.equal(git(origin, "rev-parse", "main"), second);
-      git(work, "pull", "-q", "--rebase", origin, "main");
-      commit(work, "theirs.txt", "theirs\n");
-      git(work, "push", "-q", origin, "HEAD:main");
-      git(path, "checkout", "-q", "-b", "other", first);
-      commit(path, "other.txt", "other\n");
+      assert.equal(gitAs(origin, "rev-parse", "main"), second);
+      gitAs(work, "pull", "-q", "--rebase", origin, "main");
+      commitFile(work, "theirs.txt", "theirs\n");
+      gitAs(work, "push", "-q", origin, "HEAD:main");
+      gitAs(path, "checkout", "-q", "-b", "other", first);
+      commitFile(path, "other.txt", "other\n");
       await ada.session.call(contract.publishBranch, { repo: "site", branch: "other", message: "Other." });
       const forced = org.board(contract.pushBranch, {
         companyId: org.companyId,
@@ -266,16 +199,16 @@ for (const kind of storeKinds) {
       );
       const other = await developer("Bystander", "read");
       const clone = await other.session.call(contract.cloneRepo, { name: "site" });
-      git(clone.path, "fsck", "--strict");
-      git(mirrors.folderOf({ companyId: org.companyId, name: "site" }), "fsck", "--strict");
+      gitAs(clone.path, "fsck", "--strict");
+      gitAs(mirrors.folderOf(await scene.mirrorNamed("site")), "fsck", "--strict");
     });
 
     test("commits that were not published are kept, come back with the next clone, and settle when they are published", async () => {
       const eve = await developer("Eve", "read");
       const { path } = await eve.session.call(contract.cloneRepo, { name: "site" });
-      git(path, "checkout", "-qb", "half");
-      const lost = commit(path, "half.txt", "half\n");
-      const parts = { store: opened.store, mirrors, newId: () => crypto.randomUUID() };
+      gitAs(path, "checkout", "-qb", "half");
+      const lost = commitFile(path, "half.txt", "half\n");
+      const parts = { store: scene.store, mirrors, newId: () => crypto.randomUUID() };
       await salvageSession(parts, eve.session.id, eve.workspace);
       // A second time there is nothing left to keep.
       await salvageSession(parts, eve.session.id, eve.workspace);
@@ -291,8 +224,8 @@ for (const kind of storeKinds) {
       const next = await org.session(eve.id, eve.workspace);
       const clone = await next.call(contract.cloneRepo, { name: "site" });
       const [, back = ""] = /on the branch (\S+)\. Merge/.exec(clone.notes.join("\n")) ?? [];
-      assert.equal(git(clone.path, "rev-parse", back), lost);
-      git(clone.path, "checkout", "-qb", "whole", back);
+      assert.equal(gitAs(clone.path, "rev-parse", back), lost);
+      gitAs(clone.path, "checkout", "-qb", "whole", back);
       await next.call(contract.publishBranch, { repo: "site", branch: "whole", message: "Kept." });
       const after = (await org.board(contract.listRepos, { companyId: org.companyId })).repos.find(
         ({ name }) => name === "site",
@@ -366,11 +299,11 @@ for (const kind of storeKinds) {
       mkdirSync(join(path, ".git", "hooks"), { recursive: true });
       for (const name of ["pre-push", "post-checkout", "reference-transaction", "update", "pre-receive"])
         writeFileSync(join(path, ".git", "hooks", name), `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
-      git(path, "-c", "core.hooksPath=/dev/null", "checkout", "-qb", "evil");
+      gitAs(path, "-c", "core.hooksPath=/dev/null", "checkout", "-qb", "evil");
       writeFileSync(join(path, ".gitmodules"), `[submodule "x"]\n\tpath = x\n\turl = ext::touch ${mark}\n`);
       writeFileSync(join(path, ".gitattributes"), "* filter=evil diff=evil\n");
-      git(path, "-c", "core.hooksPath=/dev/null", "add", "-A");
-      git(path, "-c", "core.hooksPath=/dev/null", "commit", "-qm", "Evil");
+      gitAs(path, "-c", "core.hooksPath=/dev/null", "add", "-A");
+      gitAs(path, "-c", "core.hooksPath=/dev/null", "commit", "-qm", "Evil");
       for (const [key, value] of Object.entries({
         "core.fsmonitor": script,
         "core.sshCommand": script,
@@ -383,7 +316,7 @@ for (const kind of storeKinds) {
         "uploadpack.packObjectsHook": script,
         "credential.helper": `!${script}`,
       }))
-        git(path, "config", key, value);
+        gitAs(path, "config", key, value);
       rmSync(mark, { force: true });
       const evil = mallory.session.call(contract.publishBranch, {
         repo: "site",
@@ -433,24 +366,29 @@ for (const kind of storeKinds) {
 
     test("a removal that is rolled back leaves everything, and one that a crash cut short is completed at the next start", async () => {
       const { companyId } = org;
-      const [kept, gone] = [
-        { companyId, name: "kept" },
-        { companyId, name: "gone" },
-      ];
+      const kept = { companyId, name: "kept" };
+      const gone = { companyId, name: "gone", id: crypto.randomUUID() };
       await org.board(contract.addRepo, { ...kept, url: origin });
-      isFull = true;
+      scene.state.isFull = true;
       await assert.rejects(org.board(contract.removeRepo, kept), /full/);
-      await assert.rejects(org.board(contract.addRepo, { ...gone, url: origin }), /full/);
-      isFull = false;
-      assert.ok(mirrors.has(kept));
+      await assert.rejects(org.board(contract.addRepo, { companyId, name: "gone", url: origin }), /full/);
+      scene.state.isFull = false;
+      const there = await scene.mirrorNamed("kept");
+      assert.ok(mirrors.has(there));
+      const folders = readdirSync(join(folder, "repos", companyId));
+      assert.deepEqual(
+        folders.filter((name) => name.includes("gone")),
+        [],
+        "a rolled back addition left a mirror",
+      );
       await org.board(contract.fetchRepo, kept);
       const [unfinished, foreign] = [
         join(folder, "repos", ".incoming-x", "pack"),
         join(folder, "repos", crypto.randomUUID(), "elsewhere.git"),
       ];
       for (const path of [mirrors.folderOf(gone), unfinished, foreign]) mkdirSync(path, { recursive: true });
-      await sweepMirrors({ store: opened.store, mirrors });
-      assert.ok(mirrors.has(kept) && !mirrors.has(gone));
+      await sweepMirrors({ store: scene.store, mirrors });
+      assert.ok(mirrors.has(there) && !mirrors.has(gone));
       assert.ok(!existsSync(unfinished));
       assert.ok(existsSync(foreign), "of a company that another database may know");
       rmSync(foreign, { recursive: true });
@@ -460,11 +398,11 @@ for (const kind of storeKinds) {
       const [own, other] = [await developer("Swapper", "read"), await developer("Owner", "read")];
       const { path } = await own.session.call(contract.cloneRepo, { name: "site" });
       const theirs = await other.session.call(contract.cloneRepo, { name: "site" });
-      commit(theirs.path, "private.txt", "private\n");
+      commitFile(theirs.path, "private.txt", "private\n");
       rmSync(path, { recursive: true });
       symlinkSync(theirs.path, path);
       await salvageSession(
-        { store: opened.store, mirrors, newId: () => crypto.randomUUID() },
+        { store: scene.store, mirrors, newId: () => crypto.randomUUID() },
         own.session.id,
         own.workspace,
       );
@@ -480,8 +418,9 @@ for (const kind of storeKinds) {
       const agent = await org.agent("Left");
       await org.board(grantPermission, { companyId, to: agent.id, resource: "repo:short" });
       await refusal(org.board(contract.addRepo, { companyId, name: "short", url: origin }), "conflict");
+      const mirror = await scene.mirrorNamed("short");
       await org.board(contract.removeRepo, { companyId, name: "short" });
-      assert.ok(!existsSync(mirrors.folderOf({ companyId, name: "short" })));
+      assert.ok(!existsSync(mirrors.folderOf(mirror)));
       await org.board(contract.addRepo, { companyId, name: "short", url: origin });
       assert.deepEqual((await agent.call(contract.listRepos, {})).repos, []);
     });

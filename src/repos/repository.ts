@@ -10,6 +10,11 @@ export interface Origin {
   readonly transport: "https" | "http" | "ssh" | "file";
   /** With its port. Null for a file. */
   readonly host: string | null;
+  readonly hostname: string | null;
+  /** Null: the port that ssh would take. */
+  readonly port: number | null;
+  /** Of ssh. */
+  readonly user: string | null;
 }
 
 /** The origin that a URL names, or what is wrong with the URL. */
@@ -17,12 +22,15 @@ export function originOf(given: string): Origin | { readonly wrong: keyof typeof
   const url = given.trim();
   if (/[\s\p{C}]/u.test(url) || url.startsWith("-")) return { wrong: "form" };
   if (url.startsWith("/")) return file(url);
-  const scp = /^(?:[A-Za-z0-9_][\w.-]*@)?([A-Za-z0-9][A-Za-z0-9.-]*):(?!\/\/)(?![-:])([^\\]+)$/.exec(url);
-  if (scp !== null && !/^[a-z][a-z0-9+.-]*::/i.test(url))
-    return isOfNetwork(scp[1] ?? "") ? { wrong: "network" } : { url, transport: "ssh", host: scp[1] ?? "" };
+  const scp = /^(?:([A-Za-z0-9_][\w.-]*)@)?([A-Za-z0-9][A-Za-z0-9.-]*):(?!\/\/)(?![-:])([^\\]+)$/.exec(url);
+  if (scp !== null && !/^[a-z][a-z0-9+.-]*::/i.test(url)) {
+    const [, user = null, name = ""] = scp;
+    if (isOfNetwork(name)) return { wrong: "network" };
+    return { url, transport: "ssh", host: name, hostname: name, port: null, user };
+  }
   const parsed = URL.parse(url);
   if (parsed === null || /^[^/]*::/.test(url)) return { wrong: "form" };
-  const { protocol, hostname, host, username, password, search, hash, pathname } = parsed;
+  const { protocol, hostname, host, port, username, password, search, hash, pathname } = parsed;
   if (protocol === "file:")
     return hostname === "" && search === "" && hash === "" ? file(decoded(pathname)) : { wrong: "form" };
   if (protocol !== "https:" && protocol !== "http:" && protocol !== "ssh:") return { wrong: "transport" };
@@ -46,7 +54,11 @@ export function originOf(given: string): Origin | { readonly wrong: keyof typeof
     return { wrong: "plain" };
   if (isOfNetwork(hostname)) return { wrong: "network" };
   const transport = protocol === "https:" ? "https" : protocol === "http:" ? "http" : "ssh";
-  return { url, transport, host };
+  // Git gets the URL as it was read here: another reading could find another host in it.
+  const plain = transport === "ssh" ? url : parsed.href;
+  const usual = transport === "https" ? 443 : transport === "http" ? 80 : null;
+  const user = decoded(username) === "" ? null : decoded(username);
+  return { url: plain, transport, host, hostname, port: port === "" ? usual : Number(port), user };
 }
 
 export const wrongUrls = {
@@ -57,13 +69,20 @@ export const wrongUrls = {
   network: "names an address that belongs to the network itself",
 };
 
-/** Addresses that Agency never asks, also written as one number. A name is what the board chose. */
+/** Addresses that Agency never asks, also written as one number. A name is checked when it is used (origin-way.ts). */
 function isOfNetwork(host: string): boolean {
   const address = URL.parse(`http://${host}`)?.hostname ?? host;
   return isIP(address.replaceAll(/^\[|\]$/g, "")) !== 0 && reachOf(address) === "never";
 }
 
-const file = (path: string): Origin => ({ url: path, transport: "file", host: null });
+const file = (path: string): Origin => ({
+  url: path,
+  transport: "file",
+  host: null,
+  hostname: null,
+  port: null,
+  user: null,
+});
 
 function decoded(text: string): string {
   try {

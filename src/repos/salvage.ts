@@ -5,7 +5,17 @@ import { countStored } from "../knowledge/table.ts";
 import { selection } from "../store/query.ts";
 import type { Store } from "../store/store.ts";
 import type { Mirrors } from "./mirrors.ts";
-import { clonesOf, dropClone, insertBundle, repoNamed } from "./table.ts";
+import {
+  allBranches,
+  allRepos,
+  clonesOf,
+  dropClone,
+  insertBundle,
+  mirrorOf,
+  repoNamed,
+  reposOf,
+  type RepoRow,
+} from "./table.ts";
 
 /**
  * Keeps what a session committed and did not publish, before its workspace is removed. Each step can be repeated: the bundle is
@@ -25,10 +35,10 @@ export async function salvageSession(
   if (session === undefined) return;
   const { company_id: companyId, agent_id: agentId } = session;
   for (const { repo, folder } of clones) {
-    const mirror = { companyId, name: repo };
+    const row = await store.read((tx) => repoNamed(tx, companyId, repo));
     const path = join(workspace, folder);
-    const isThere = mirrors.has(mirror) && existsSync(join(path, ".git"));
-    const kept = isThere ? await mirrors.bundle(mirror, workspace, path) : [];
+    const isThere = row !== undefined && mirrors.has(mirrorOf(row)) && existsSync(join(path, ".git"));
+    const kept = isThere ? await mirrors.bundle(mirrorOf(row), workspace, path) : [];
     await writeIn(store, companyId, newId, async (call) => {
       const { tx } = call;
       for (const { id, branch, commit, commits, bytes } of kept) {
@@ -55,21 +65,32 @@ export async function salvageSession(
 }
 
 /**
- * Removes the mirrors of repositories that were removed, and bundles that are settled: a crash may have come between the commit and
- * the removal. What belongs to a company that this database does not know is left alone.
+ * Completes what a crash cut short. Removes the mirrors of repositories that were removed, and bundles that are settled, and lets
+ * published branches be those of the rows. What belongs to a company that this database does not know is left alone.
  */
-export function sweepMirrors({ store, mirrors }: { store: Store; mirrors: Mirrors }): Promise<void> {
-  return mirrors.sweep({
-    mirror: ({ companyId, name }) =>
-      store.read(
-        async (tx) =>
-          (await tx.first(companyRow, { id: companyId })) !== undefined &&
-          (await repoNamed(tx, companyId, name)) === undefined,
-      ),
+export async function sweepMirrors({ store, mirrors }: { store: Store; mirrors: Mirrors }): Promise<void> {
+  await mirrors.sweep({
+    mirror: (companyId, folder) =>
+      store.read(async (tx) => {
+        if ((await tx.first(companyRow, { id: companyId })) === undefined) return false;
+        const rows = await tx.all(reposOf, { company_id: companyId });
+        return !rows.some((row) => mirrors.folderOf(mirrorOf(row)) === folder);
+      }),
     bundle: (id) =>
       store.read(async (tx) => ((await tx.first(bundleRow, { id }))?.settled_at ?? null) !== null),
   });
+  for (const row of await store.read((tx) => tx.all(allRepos, {})))
+    await alignBranches({ store, mirrors }, row);
 }
+
+/** Lets the published branches of a mirror be those of the rows. */
+export const alignBranches = (
+  { store, mirrors }: { readonly store: Store; readonly mirrors: Mirrors },
+  row: RepoRow,
+): Promise<void> =>
+  mirrors.align(mirrorOf(row), () =>
+    store.read((tx) => tx.all(allBranches, { company_id: row.company_id, repo: row.name })),
+  );
 
 const companyRow = selection("companies", ["id"]);
 const bundleRow = selection("bundles", ["id"]);

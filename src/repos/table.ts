@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { deleting, insertion, selection, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
+import type { Mirrored } from "./mirror-folders.ts";
 
 /** The rows of repositories, of clones, of published branches and of commits that were not published. */
 export type RepoRow = Row<"repos">;
@@ -12,9 +13,13 @@ export const repoNamed = (tx: ReadTx, companyId: string, name: string): Promise<
 export const branchNamed = (tx: ReadTx, repo: RepoRow, name: string): Promise<BranchRow | undefined> =>
   tx.first(oneBranch, { company_id: repo.company_id, repo: repo.name, name });
 
+/** What names its mirror. */
+export const mirrorOf = ({ company_id: companyId, name, id }: RepoRow): Mirrored => ({ companyId, name, id });
+
 const oneRepo = selection("repos", ["company_id", "name"]);
 const oneBranch = selection("repo_branches", ["company_id", "repo", "name"]);
 export const reposOf = selection("repos", ["company_id"], sql`order by name`);
+export const allRepos = selection("repos", [], sql`order by company_id, name`);
 export const insertRepo = insertion("repos");
 export const dropRepo = deleting("repos", ["company_id", "name"]);
 

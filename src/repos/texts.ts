@@ -27,6 +27,17 @@ export const gitFailed = (what: string, says: string): Refusal =>
     "Check the URL and the login of the repository. `agency doctor` tries every repository.",
   );
 
+/** Why git was not started. These sentences stand where git's own words would. */
+export const originUnknown = (host: string): string => `there is no address for the host ${host}`;
+
+export const originOfNetwork = (host: string, address: string): string =>
+  `Agency never connects to ${host}: its address ${address} belongs to the network itself`;
+
+export const originInside = (host: string, address: string): string =>
+  `${host} leads to the address ${address} of a private network, so Agency does not connect. If this is intended, add the repository with --private-network`;
+
+export const sshRefuses = (says: string): string => `ssh does not know where to connect to: ${says}`;
+
 export const nowhereToClone = (): Refusal =>
   refused(
     "You have no workspace: only a session can clone a repository.",

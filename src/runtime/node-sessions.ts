@@ -70,7 +70,7 @@ export interface NodeParts {
   /** The programs and the providers of brains. Without it, every brain can work. */
   readonly brains?: BrainHealth;
   /** Where the mirror of a repository is. Without it, sessions see none. */
-  readonly mirrorOf?: (companyId: string, name: string) => string | undefined;
+  readonly mirrorOf?: (tx: ReadTx, companyId: string, name: string) => Promise<string | undefined>;
   /** Milliseconds from one sweep to the next. */
   readonly sweepEvery?: number;
   /** How long the scheduler waits for work in one company before it turns to the others. Without it, always to the end. */
@@ -185,10 +185,11 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
         parts.mirrorOf !== undefined && runner.isolates?.(verdict.agent.brain_type) === true
           ? await readableRepos(tx, agentId)
           : [];
-      const mirrors = repos.flatMap((name) => {
-        const folder = parts.mirrorOf?.(companyId, name);
-        return folder === undefined ? [] : [{ name, folder }];
-      });
+      const mirrors = [];
+      for (const name of repos) {
+        const folder = await parts.mirrorOf?.(tx, companyId, name);
+        if (folder !== undefined) mirrors.push({ name, folder });
+      }
       await openSession(tx, {
         id,
         agentId,

@@ -1,4 +1,3 @@
-import { lookup } from "node:dns";
 import {
   Agent as PlainAgent,
   type IncomingMessage,
@@ -8,7 +7,7 @@ import {
 import { Agent as SecureAgent, request as askSecure } from "node:https";
 import { isIP } from "node:net";
 import type { FetchLike } from "@modelcontextprotocol/client";
-import { reachOf } from "../capabilities/hosts.ts";
+import { blockerFor, plainHost, type Resolve, resolveHost } from "../capabilities/hosts.ts";
 import type { RemoteConfig } from "../contract/servers.ts";
 import type { Intake } from "./intake.ts";
 import { leadsInside, leadsNowhereElse } from "./texts.ts";
@@ -18,26 +17,36 @@ import { leadsInside, leadsNowhereElse } from "./texts.ts";
  * nothing else: what a server names later (a redirect, a sign-in service) must not lead into the network around the daemon. The
  * name is resolved here, and the connection goes to the address that was checked.
  */
-export function fetchFor(config: Pick<RemoteConfig, "url" | "privateNetwork">, intake: Intake): FetchLike {
-  const isNear = config.privateNetwork === true || isOwnAddress(new URL(config.url).hostname);
+export function fetchFor(
+  config: Pick<RemoteConfig, "url" | "privateNetwork">,
+  intake: Intake,
+  resolve: Resolve = resolveHost,
+): FetchLike {
+  const { hostname: named } = new URL(config.url);
+  const blockerOf = blockerFor({ host: named, privateNetwork: config.privateNetwork === true });
   const problemOf = (host: string, address: string): Error | undefined => {
-    const reach = reachOf(address);
-    if (reach === "public" || (reach === "private" && isNear)) return undefined;
-    return new Error(reach === "never" ? leadsNowhereElse(host) : leadsInside(host, address));
+    const blocker = blockerOf(address);
+    if (blocker === undefined) return undefined;
+    return new Error(blocker === "never" ? leadsNowhereElse(host) : leadsInside(host, address));
   };
-  const checked: NonNullable<RequestOptions["lookup"]> = (host, options, answer) =>
-    lookup(host, { ...options, all: true }, (error, found) => {
-      const problem = error ?? found.map(({ address }) => problemOf(host, address)).find(Boolean);
-      const [first] = found ?? [];
-      if (problem) answer(problem, []);
-      else if (options.all === true) answer(null, found);
-      else answer(null, first?.address ?? "", first?.family);
-    });
+  const checked: NonNullable<RequestOptions["lookup"]> = (host, options, answer) => {
+    resolve(host).then(
+      (addresses) => {
+        const found = addresses.map((address) => ({ address, family: isIP(address) }));
+        const problem = addresses.map((address) => problemOf(host, address)).find(Boolean);
+        const [first] = found;
+        if (problem !== undefined) answer(problem, []);
+        else if (options.all === true) answer(null, found);
+        else answer(null, first?.address ?? "", first?.family);
+      },
+      (error: NodeJS.ErrnoException) => answer(error, []),
+    );
+  };
   const plain = new PlainAgent({ keepAlive: true, timeout: idleMilliseconds });
   const secure = new SecureAgent({ keepAlive: true, timeout: idleMilliseconds });
   return async (given, init = {}) => {
     const url = new URL(given);
-    const host = url.hostname.replaceAll(/^\[|\]$/g, "");
+    const host = plainHost(url.hostname);
     const problem = isIP(host) === 0 ? undefined : problemOf(host, host);
     if (problem !== undefined) throw problem;
     const { method = "GET", headers, body, signal } = init;
@@ -67,12 +76,6 @@ export function fetchFor(config: Pick<RemoteConfig, "url" | "privateNetwork">, i
 }
 
 const idleMilliseconds = 60_000;
-
-/** Names and addresses that are private by themselves: a record that has one means this machine or its network. */
-const isOwnAddress = (hostname: string): boolean => {
-  const host = hostname.replaceAll(/^\[|\]$/g, "");
-  return isIP(host) === 0 ? /^(?:.+\.)?localhost$/i.test(host) : reachOf(host) === "private";
-};
 
 function responseOf(answer: IncomingMessage, intake: Intake): Response {
   const status = answer.statusCode ?? 0;

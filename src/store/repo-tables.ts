@@ -1,13 +1,17 @@
-import { integer, orNull, string } from "./columns.ts";
+import { flag, integer, orNull, string } from "./columns.ts";
 
 /** The tables about repositories, as a part of schema.ts. */
 export const repoTables = {
   repos: {
     company_id: string,
     name: string,
+    /** Part of the name of its mirror: what was added under the same name before had another one. */
+    id: string,
     url: string,
     /** The secret with which the daemon reaches the origin. */
     secret: orNull(string),
+    /** 1: the origin may have an address of a private network. */
+    private_network: flag,
     /** Null: the origin has no commits. */
     default_branch: orNull(string),
     created_at: integer,

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { insertRepo } from "../repos/table.ts";
 import type { Store } from "../store/store.ts";
 
@@ -9,8 +10,10 @@ export async function plantRepo(store: Store, companyId: string, name: string): 
     await tx.run(insertRepo, {
       company_id: companyId,
       name,
+      id: randomUUID(),
       url,
       secret: null,
+      private_network: 0,
       default_branch: "main",
       created_at: tx.now,
     });
