@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { isIP } from "node:net";
 import { text } from "node:stream/consumers";
 import { blockerFor, plainHost, type Resolve } from "../capabilities/hosts.ts";
-import type { Credential, Way } from "./git.ts";
+import { type Credential, runGit, type Way } from "./git.ts";
 import type { Origin } from "./repository.ts";
-import { originInside, originUnknown, originOfNetwork, sshRefuses } from "./texts.ts";
+import { gitTooOld, originInside, originUnknown, originOfNetwork, sshRefuses } from "./texts.ts";
 
 /** An origin, and with what the daemon reaches it. */
 export interface Reached {
@@ -56,8 +56,12 @@ export async function wayTo(
           : [`UserKnownHostsFile="${knownHosts.replaceAll("%", "%%")}" ~/.ssh/known_hosts`]),
       ],
     };
+  if (isAddress) return none;
+  const version = (await runGit({ args: ["version"] })).out;
+  const [, major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(version) ?? []).map(Number);
+  if (major < 2 || (major === 2 && minor < 37)) return { blocked: gitTooOld(version.trim()) };
   const all = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(",");
-  return { settings: isAddress ? [] : [`http.curloptResolve=${host}:${route.port}:${all}`], ssh: [] };
+  return { settings: [`http.curloptResolve=${host}:${route.port}:${all}`], ssh: [] };
 }
 
 const none: Way = { settings: [], ssh: [] };

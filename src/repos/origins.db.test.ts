@@ -119,6 +119,22 @@ for (const kind of storeKinds) {
           "refused",
         );
         assert.match(inside.heard.at(-1) ?? "", /^SSH-2\.0-/);
+        // A git that does not know the setting would look the name up by itself.
+        const heard = inside.heard.length;
+        const old = join(scene.folder, "old");
+        mkdirSync(old);
+        const real = execFileSync("which", ["git"], { encoding: "utf8" }).trim();
+        const script = `#!/bin/sh\nfor last; do :; done\nif [ "$last" = version ]; then echo git version 2.30.2; else exec ${real} "$@"; fi\n`;
+        writeFileSync(join(old, "git"), script, { mode: 0o755 });
+        const path = process.env["PATH"];
+        process.env["PATH"] = `${old}:${path}`;
+        try {
+          const said = await refusal(add("pinned", https, { privateNetwork: true }), "refused");
+          assert.match(said.message, /2\.30\.2 can't be told which address/);
+        } finally {
+          process.env["PATH"] = path;
+        }
+        assert.equal(inside.heard.length, heard);
       } finally {
         inside.close();
       }

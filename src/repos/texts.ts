@@ -36,6 +36,9 @@ export const originOfNetwork = (host: string, address: string): string =>
 export const originInside = (host: string, address: string): string =>
   `${host} leads to the address ${address} of a private network, so Agency does not connect. If this is intended, add the repository with --private-network`;
 
+export const gitTooOld = (version: string): string =>
+  `${version} can't be told which address to use. Agency needs git 2.37 or newer for https`;
+
 export const sshRefuses = (says: string): string => `ssh does not know where to connect to: ${says}`;
 
 export const nowhereToClone = (): Refusal =>
