@@ -99,8 +99,8 @@ export async function outsideServer(parts: McpParts, visit: Visit): Promise<Serv
   const { capabilities, instructions } = await outside.describe(held);
   const offered = {
     tools: { listChanged: true },
-    ...(capabilities.resources && { resources: {} }),
-    ...(capabilities.prompts && { prompts: {} }),
+    ...(capabilities.resources && { resources: { listChanged: true } }),
+    ...(capabilities.prompts && { prompts: { listChanged: true } }),
     ...(capabilities.completions && { completions: {} }),
   };
   const server = new Server({ name, version: parts.version }, { capabilities: offered, instructions });

@@ -109,13 +109,28 @@ export function keepConnection(
     const { values, missing } = await parts.values();
     if (missing.length > 0) throw new Error(serverLacksSecrets(missing));
     excess = undefined;
-    const client = new Client({ name: "agency", version: parts.version }, { capabilities: {} });
+    const hear = listChanges(() => client);
+    const on = (list: string) => ({
+      autoRefresh: false,
+      debounceMs: 0,
+      onChanged: () => hear(`notifications/${list}/list_changed`),
+    });
+    const client = new Client(
+      { name: "agency", version: parts.version },
+      {
+        capabilities: {},
+        // The newest revision sends notices only to clients that ask for them. Programs are not probed: some end with the first
+        // request that they don't know.
+        versionNegotiation: { mode: "command" in server.config ? "legacy" : "auto" },
+        listChanged: { tools: on("tools"), prompts: on("prompts"), resources: on("resources") },
+      },
+    );
     const transport = await transportWith(values, (error) => {
       excess = error;
       if (state.is === "works" && state.client === client) wait(error);
       void end(client);
     });
-    const hear = listChanges(client);
+    // A server may send these without having said that it would.
     client.fallbackNotificationHandler = async ({ method }) => {
       if (method.endsWith("/list_changed")) hear(method);
     };
@@ -138,15 +153,15 @@ export function keepConnection(
   }
 
   /** Lists that change often are asked for and passed on once a second. */
-  function listChanges(client: Client): (method: string) => void {
+  function listChanges(client: () => Client): (method: string) => void {
     const changed = new Set<string>();
     let running: Promise<void> | undefined;
     const pass = async (): Promise<void> => {
-      while (changed.size > 0 && state.is === "works" && state.client === client) {
+      while (changed.size > 0 && state.is === "works" && state.client === client()) {
         const methods = [...changed];
         changed.clear();
         if (methods.includes("notifications/tools/list_changed")) {
-          tools = await toolsOf(client).catch(() => tools);
+          tools = await toolsOf(client()).catch(() => tools);
           parts.noteHealth({ status: "works", says: "", tools });
         }
         for (const method of methods) for (const listener of listeners) listener(method);

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server as HttpServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import { createClient } from "../client/client.ts";
+import { grantPermission } from "../contract/capabilities.ts";
+import { putMcpServer } from "../contract/servers.ts";
+import { type Daemon, startDaemon } from "../daemon/daemon.ts";
+import { createOrganization, type Organization } from "../testing/organization.ts";
+
+/** An MCP server of the SDK over HTTP, whose list of tools grows. It speaks the newest revision and the older ones. */
+async function growingServer() {
+  const names = ["first"];
+  const handler = createMcpHandler(() => {
+    const server = new McpServer(
+      { name: "growing", version: "1" },
+      { capabilities: { tools: { listChanged: true }, prompts: { listChanged: true } } },
+    );
+    for (const name of names)
+      server.registerTool(name, { description: name }, () => ({ content: [{ type: "text", text: name }] }));
+    server.registerPrompt("ask", {}, () => ({ messages: [] }));
+    return server;
+  });
+  const http: HttpServer = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
+      const gone = new AbortController();
+      response.once("close", () => gone.abort());
+      const headers = new Headers();
+      for (const [name, value] of Object.entries(request.headers))
+        if (typeof value === "string") headers.set(name, value);
+      const answer = await handler.fetch(
+        new Request(`http://127.0.0.1${request.url}`, {
+          method: request.method ?? "GET",
+          headers,
+          signal: gone.signal,
+          ...(chunks.length > 0 && { body: Buffer.concat(chunks).toString() }),
+        }),
+      );
+      response.writeHead(answer.status, Object.fromEntries(answer.headers));
+      response.flushHeaders();
+      if (answer.body !== null) for await (const chunk of answer.body) response.write(chunk);
+      response.end();
+    })().catch(() => response.destroy());
+  });
+  http.listen(0, "127.0.0.1");
+  await once(http, "listening");
+  const address = http.address();
+  return {
+    url: `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/mcp`,
+    names,
+    notify: handler.notify,
+    stop: async (): Promise<void> => {
+      http.close();
+      http.closeAllConnections();
+      await handler.close();
+    },
+  };
+}
+
+async function repeated(act: () => void, until: Promise<void>): Promise<void> {
+  const beat = setInterval(act, 500);
+  act();
+  await until;
+  clearInterval(beat);
+}
+
+describe("a list that changes at an MCP server behind the broker", () => {
+  const home = mkdtempSync(join(tmpdir(), "agency-lists-"));
+  const bugs: unknown[] = [];
+  let growing: Awaited<ReturnType<typeof growingServer>>;
+  let daemon: Daemon;
+  let org: Organization;
+  let agent: { id: string; token: string };
+
+  before(async () => {
+    growing = await growingServer();
+    daemon = await startDaemon({ home, port: 0, schedule: false, log: (line) => bugs.push(line) });
+    org = await createOrganization(daemon.store);
+    agent = await org.agent("Ada");
+    const board = createClient({ url: daemon.url, token: org.boardToken });
+    const { companyId } = org;
+    await board.call(putMcpServer, {
+      companyId,
+      name: "growing",
+      config: { type: "http", url: growing.url },
+    });
+    await board.call(grantPermission, { companyId, to: agent.id, resource: "mcp:growing" });
+  });
+  after(async () => {
+    await daemon.stop();
+    await growing.stop();
+    rmSync(home, { recursive: true, force: true });
+    assert.deepEqual(bugs, []);
+  });
+
+  for (const [era, mode] of [
+    ["2026-07-28", "auto"],
+    ["2025-11-25 and older", "legacy"],
+  ] as const)
+    test(`reaches a client of revision ${era}`, async () => {
+      const [tools, prompts] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const client = new Client(
+        { name: "test", version: "1" },
+        {
+          versionNegotiation: { mode },
+          listChanged: {
+            tools: { autoRefresh: false, onChanged: () => tools.resolve() },
+            prompts: { autoRefresh: false, onChanged: () => prompts.resolve() },
+          },
+        },
+      );
+      const requestInit = { headers: { authorization: `Bearer ${agent.token}` } };
+      const url = new URL(`${daemon.url}/mcp/growing`);
+      await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
+      try {
+        const names = async () => (await client.listTools()).tools.map(({ name }) => name);
+        assert.ok((await names()).includes("first"));
+        growing.names.push(`added-${mode}`);
+        // A client hears only what is said after its stream is open, and that may take a moment.
+        await repeated(() => growing.notify.toolsChanged(), tools.promise);
+        while (!(await names()).includes(`added-${mode}`)) await sleep(100);
+        const answer = await client.callTool({ name: `added-${mode}`, arguments: {} });
+        assert.match(JSON.stringify(answer.content), new RegExp(`added-${mode}`));
+        await repeated(() => growing.notify.promptsChanged(), prompts.promise);
+      } finally {
+        await client.close();
+      }
+    });
+});
