@@ -29,7 +29,7 @@ export interface GitRun {
   /** The transport that may be used. Default: none. */
   readonly transport?: Origin["transport"];
   readonly credential?: Credential;
-  readonly way?: Way;
+  readonly way?: OriginWay;
   readonly env?: Readonly<Record<string, string>>;
   /** Megabytes of address space. */
   readonly memoryMb?: number;
@@ -37,7 +37,7 @@ export interface GitRun {
 }
 
 /** How git gets to the address of an origin (origin-way.ts). */
-export interface Way {
+export interface OriginWay {
   readonly settings: readonly string[];
   /** Options of ssh. */
   readonly ssh: readonly string[];

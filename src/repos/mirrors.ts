@@ -14,7 +14,7 @@ import {
   withObjects,
 } from "./mirror-folders.ts";
 import { resolveHost } from "../capabilities/hosts.ts";
-import { type Reached, wayTo } from "./origin-way.ts";
+import { type Reached, originWay } from "./origin-way.ts";
 import { bundleCommits, type StorageLeft, takeCommits } from "./taking.ts";
 import { gitFailed, noteOf, reservedBranch } from "./texts.ts";
 
@@ -55,7 +55,7 @@ export function keepMirrors(parts: MirrorParts) {
   /** Runs git with an origin, at an address that was checked. */
   async function withOrigin(reached: Reached, run: GitRun): Promise<GitResult> {
     const { origin, credential } = reached;
-    const way = await wayTo(reached, { resolve, knownHosts });
+    const way = await originWay(reached, { resolve, knownHosts });
     if ("blocked" in way) return { ok: false, out: "", says: way.blocked, cut: null };
     return runGit({ ...run, transport: origin.transport, way, ...(credential && { credential }) });
   }

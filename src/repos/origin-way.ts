@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { isIP } from "node:net";
 import { text } from "node:stream/consumers";
 import { blockerFor, plainHost, type Resolve } from "../capabilities/hosts.ts";
-import { type Credential, runGit, type Way } from "./git.ts";
+import { type Credential, runGit, type OriginWay } from "./git.ts";
 import type { Origin } from "./repository.ts";
 import { gitTooOld, originInside, originUnknown, originOfNetwork, sshRefuses } from "./texts.ts";
 
@@ -22,10 +22,10 @@ export interface Reached {
  * Ssh without a credential uses the configuration of the person who started the daemon. If that leads through another machine (a
  * proxy), the person has chosen the way, and the name is looked up there.
  */
-export async function wayTo(
+export async function originWay(
   reached: Reached,
   { resolve, knownHosts }: { readonly resolve: Resolve; readonly knownHosts: string },
-): Promise<Way | { readonly blocked: string }> {
+): Promise<OriginWay | { readonly blocked: string }> {
   const { origin, credential, privateNetwork } = reached;
   if (origin.hostname === null) return none;
   const route: Route =
@@ -64,7 +64,7 @@ export async function wayTo(
   return { settings: [`http.curloptResolve=${host}:${route.port}:${all}`], ssh: [] };
 }
 
-const none: Way = { settings: [], ssh: [] };
+const none: OriginWay = { settings: [], ssh: [] };
 
 /** Where to connect to. No host: a proxy leads there. */
 type Route =
