@@ -12,6 +12,8 @@ export interface Adapter {
   readonly speaks: ModelDialect;
   readonly model: string;
   readonly config: Readonly<Record<string, unknown>>;
+  /** For a brain that is not told its provider, but the address of the gateway. */
+  readonly configOf?: (url: string) => Readonly<Record<string, unknown>>;
   /** The program that it looks for on PATH. Undefined if it needs none. */
   readonly program?: string;
   /** Whether it continues the conversation of a session that was cut off. */

@@ -17,11 +17,12 @@ import { always, answers, failing, type Step, steps, use } from "../../../src/te
 import { temporaryFolder } from "../../support/daemon.ts";
 import { gone, sessionProcesses } from "../../support/processes.ts";
 import { type Adapter, fileOfProgram, pathWithPrograms } from "./adapters.ts";
+import { testKeySearch } from "./key-search.ts";
 import { linesOf, recordingOf, shapeOf, withToken } from "./recording.ts";
 import {
   type BrainStage,
   diligent,
-  firstMessage,
+  finish,
   key,
   onBrain,
   otherKey,
@@ -120,32 +121,7 @@ export function testBrain(adapter: Adapter): void {
         { effort: "high" },
       ));
 
-    test("finds no key of a provider, wherever it looks", () =>
-      onBrain(
-        adapter,
-        diligent(
-          shell("env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'"),
-          shell(
-            "grep -rIl 'sk-the-key-that' / --include='*' --exclude-dir=proc --exclude-dir=sys --exclude-dir=usr 2>/dev/null; echo looked",
-          ),
-          shell(
-            `for path in api/installation model/fake model/fake/v1/models model/fake/v1/nothing model/openai/v1/models; do curl -si -H "Authorization: Bearer $AGENCY_TOKEN" "$AGENCY_URL/$path"; done; ls -a "$HOME"; grep -rl 'key-that-no-session' "$HOME" . /tmp 2>/dev/null; echo searched`,
-          ),
-        ),
-        async (stage) => {
-          await stage.tell("Look for keys.");
-          const session = await stage.ended(1, 120);
-          assert.ok(!JSON.stringify(await stage.transcript(session)).includes(key));
-          for (const { conversation } of stage.model.calls)
-            assert.ok(!JSON.stringify(conversation.body).includes(key.slice(0, 20).concat("key-that-no")));
-          assert.ok(stage.model.calls.every(({ credential }) => credential === key));
-          const results = JSON.stringify(await stage.transcript(session));
-          assert.match(results, /looked/);
-          // The shell of Codex does not even have the session's own variables.
-          if (type !== "codex_local") assert.match(results, /HTTP\/1\.1 [24]/, "the gateway answered");
-          assert.match(results, /searched/);
-        },
-      ));
+    testKeySearch(adapter);
 
     if (program !== undefined)
       for (const name of ["work", "refused"] as const)
@@ -362,16 +338,6 @@ export function testBrain(adapter: Adapter): void {
     });
   });
 }
-
-/** Acknowledges the message that the conversation has read, submits a summary and says so. */
-const finish: Step = (conversation) => {
-  const did = (tool: string): boolean =>
-    conversation.entries.some((entry) => entry.kind === "call" && entry.tool.endsWith(tool));
-  if (!did("acknowledge_message"))
-    return use("acknowledge_message", { id: firstMessage(conversation), result: "done" })(conversation);
-  if (!did("submit_summary")) return use("submit_summary", { summary: "Done." })(conversation);
-  return { text: "All is done." };
-};
 
 /** The session's figures are the model's, from this call on. A call is booked right after its answer. */
 async function counts(stage: BrainStage, { id }: Session, from = 0): Promise<void> {

@@ -21,6 +21,7 @@ import { fixedPort } from "../../support/agents.ts";
 import { type BuiltDaemon, type DaemonOptions, startDaemon, temporaryFolder } from "../../support/daemon.ts";
 import { sessionProcesses } from "../../support/processes.ts";
 import { type Adapter, pathFor } from "./adapters.ts";
+import { asAnotherUser } from "./another-user.ts";
 import { allowed } from "../../../src/testing/allowed.ts";
 
 export type Session = Output<typeof listAgentSessions>["sessions"][number];
@@ -60,6 +61,8 @@ export async function onBrain(
     readonly effort?: "low" | "high";
     /** What the provider takes. */
     readonly key?: string;
+    /** The daemon runs as a user of the machine who is not root. */
+    readonly asAnotherUser?: boolean;
   } = {},
 ): Promise<void> {
   const home = temporaryFolder("brain");
@@ -67,10 +70,13 @@ export async function onBrain(
     [how.key ?? key]: script,
     [otherKey]: always((asked) => script.reply(asked)),
   });
+  const shown = temporaryFolder("shown");
+  const started = how.asAnotherUser === true ? asAnotherUser(shown.path, home.path) : undefined;
   const options: DaemonOptions = {
     home: home.path,
     port: await fixedPort(),
-    env: { PATH: pathFor(adapter), AGENCY_ALLOW_UNSANDBOXED: "", ...how.env },
+    ...(started === undefined ? {} : { command: started.command }),
+    env: { PATH: pathFor(adapter), AGENCY_ALLOW_UNSANDBOXED: "", ...started?.env, ...how.env },
   };
   let daemon: BuiltDaemon | undefined = await startDaemon(options).ready;
   const running = (): BuiltDaemon => daemon ?? assert.fail("no daemon runs");
@@ -90,7 +96,11 @@ export async function onBrain(
       name: "Ada",
       role: "Engineer",
       adapterType: adapter.type,
-      adapterConfig: { ...adapter.config, provider: "fake", ...how.config },
+      adapterConfig: adapter.configOf?.(daemon.url) ?? {
+        ...adapter.config,
+        provider: "fake",
+        ...how.config,
+      },
       ...(how.effort === undefined ? {} : { effort: how.effort }),
     });
     const agentId = agent.id;
@@ -140,6 +150,7 @@ export async function onBrain(
     await model.stop();
     await nothingLeft(home.path);
     home.remove();
+    shown.remove();
   }
 }
 
@@ -189,3 +200,13 @@ export const answerOf = (conversation: Conversation, tool: string) =>
         .find((line) => line.startsWith("{")) ?? "{}",
     ),
   );
+
+/** Acknowledges the message that the conversation has read, submits a summary and says so. */
+export const finish: Step = (conversation) => {
+  const did = (tool: string): boolean =>
+    conversation.entries.some((entry) => entry.kind === "call" && entry.tool.endsWith(tool));
+  if (!did("acknowledge_message"))
+    return use("acknowledge_message", { id: firstMessage(conversation), result: "done" })(conversation);
+  if (!did("submit_summary")) return use("submit_summary", { summary: "Done." })(conversation);
+  return { text: "All is done." };
+};

@@ -1,0 +1,64 @@
+// A session that searches for keys wherever a program can look, as root and as a user of the machine.
+import assert from "node:assert/strict";
+import { statSync } from "node:fs";
+import { test } from "node:test";
+import type { Adapter } from "./adapters.ts";
+import { anotherUser, isRoot } from "./another-user.ts";
+import { diligent, key, onBrain } from "./stage.ts";
+
+/**
+ * The variables, command lines, open files and memory of all processes, the whole file system, and what the daemon answers. The
+ * decoys show that each search finds what is there. The patterns don't match themselves.
+ */
+const searches = [
+  [
+    "export DECOY=the-decoy-of-the-environment",
+    "(env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n') | sort -u",
+  ],
+  [
+    "echo sk-the-key-that-is-a-decoy > decoy.txt",
+    "grep -rIsl 'sk-the-key-tha[t]' / --exclude-dir=proc --exclude-dir=sys --exclude-dir=usr",
+    "for p in /proc/[0-9]*; do ls -l $p/fd; grep -asl 'key-that-no-sess[i]on' $p/environ $p/cmdline $p/mem $p/cwd/*; done 2>/dev/null",
+    "find / -name board-token -not -path '/proc/*' 2>/dev/null",
+    "echo looked",
+  ],
+  [
+    'for path in api/installation model/fake model/fake/v1/models model/fake/v1/nothing model/openai/v1/models; do curl -si -H "Authorization: Bearer $AGENCY_TOKEN" "$AGENCY_URL/$path"; done',
+    'ls -a "$HOME"; grep -rl \'key-that-no-sess[i]on\' "$HOME" . /tmp 2>/dev/null',
+    "echo searched",
+  ],
+].map((commands) => commands.join("; "));
+
+export function testKeySearch(adapter: Adapter): void {
+  search("", false);
+  if (isRoot) search(", as a user who is not root", true);
+
+  function search(who: string, asAnotherUser: boolean): void {
+    test(`finds no key of a provider, wherever it looks${who}`, () =>
+      onBrain(
+        adapter,
+        diligent(...searches.map(adapter.shell)),
+        async (stage) => {
+          const runsAs = statSync(`/proc/${stage.daemon().pid}`).uid;
+          assert.equal(runsAs, asAnotherUser ? anotherUser : process.getuid?.());
+          await stage.tell("Look for keys.");
+          const session = await stage.ended(1, 180);
+          const entries = await stage.transcript(session);
+          const shown = JSON.stringify(entries);
+          const results = JSON.stringify(entries.filter(({ kind }) => kind === "result"));
+          const asked = JSON.stringify(stage.model.calls.map(({ conversation }) => conversation.body));
+          for (const secret of [key, stage.daemon().token]) {
+            assert.ok(!shown.includes(secret), "a secret is in the transcript");
+            assert.ok(!asked.includes(secret), "the model was told a secret");
+          }
+          assert.ok(stage.model.calls.every(({ credential }) => credential === key));
+          for (const found of ["the-decoy-of-the-environment", "decoy.txt", "looked", "searched"])
+            assert.ok(results.includes(found), `${found} was not found: ${shown}`);
+          // The shell of Codex does not even have the session's own variables.
+          if (adapter.type !== "codex_local")
+            assert.match(results, /HTTP\/1\.1 [24]/, "the gateway answered");
+        },
+        { asAnotherUser },
+      ));
+  }
+}
