@@ -50,9 +50,10 @@ async function begun({ home }: ModelCompany): Promise<void> {
 
 describe("the brain acp", () => {
   test("an agent works with Agency's tools; its words, calls and usage are on record, and its rights answer it", () =>
-    withAgent("works", async ({ tell, ended, transcriptOf }) => {
+    withAgent("works", async ({ home, tell, ended, transcriptOf }) => {
       await tell("Hello.");
       const [session] = await ended(1);
+      assert.equal(rememberedIn(home), "listing prompted ", "it is asked to work when it has its tools");
       assert.deepEqual([session?.endReason, session?.summarized], ["exited with code 0", true]);
       const entries = await transcriptOf(session?.id ?? "");
       const shown = entries.map(({ kind, tool, text }) => `${kind} ${tool ?? ""} ${text}`);

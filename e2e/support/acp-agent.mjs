@@ -2,6 +2,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { agent, methods, ndJsonStream, RequestError } from "@agentclientprotocol/sdk";
 
 const part = process.env.ACP_PART ?? "works";
@@ -20,10 +21,12 @@ const app = agent({ name: "scripted" })
   .onRequest(methods.agent.session.new, ({ params }) => {
     if (part === "signed-out") throw RequestError.authRequired();
     servers = params.mcpServers;
+    void connect();
     return { sessionId: "conversation-1" };
   })
   .onRequest(methods.agent.session.load, async ({ params, client }) => {
     servers = params.mcpServers;
+    void connect();
     // The protocol replays the conversation, which must not be heard again.
     await say(client, params.sessionId, `Replayed: ${remembered}`);
     return {};
@@ -72,6 +75,25 @@ const say = (client, sessionId, text) =>
     update: { sessionUpdate: "agent_message_chunk", content: { type: "text", text } },
   });
 
+/** Asks for the tools in the background, as most programs do, and not at once. */
+async function connect() {
+  await sleep(500);
+  appendFileSync(memory, "listing ");
+  for (const server of servers) await ask(server, "tools/list", {}).catch(() => undefined);
+}
+
+const ask = ({ url, headers }, method, params) =>
+  fetch(url, {
+    method: "POST",
+    headers: {
+      ...Object.fromEntries(headers.map(({ name, value }) => [name, value])),
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2025-06-18",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: ++calls, method, params }),
+  }).then((response) => response.json());
+
 let calls = 0;
 /** Calls a tool of Agency by MCP, and tells the client about it. */
 async function use(client, sessionId, tool, args) {
@@ -80,25 +102,8 @@ async function use(client, sessionId, tool, args) {
     client.notify(methods.client.session.update, { sessionId, update: { toolCallId, ...content } });
   await update({ sessionUpdate: "tool_call", title: tool, status: "in_progress", rawInput: args });
   let text = `no server has the tool ${tool}`;
-  for (const { url, headers } of servers) {
-    const answer = await fetch(url, {
-      method: "POST",
-      headers: {
-        ...Object.fromEntries(headers.map(({ name, value }) => [name, value])),
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        "mcp-protocol-version": "2025-06-18",
-      },
-      body: JSON.stringify({
-        jsonrpc: "2.0",
-        id: calls,
-        method: "tools/call",
-        params: { name: tool, arguments: args },
-      }),
-    }).then(
-      (response) => response.json(),
-      () => ({}),
-    );
+  for (const server of servers) {
+    const answer = await ask(server, "tools/call", { name: tool, arguments: args }).catch(() => ({}));
     if (answer.result === undefined) continue;
     text = answer.result.content.map((one) => one.text).join("\n");
     break;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 export const packages: Readonly<Record<string, string>> = {
   "@anthropic-ai/claude-code": "2.1.325",
   "@openai/codex": "0.166.0",
+  "@agentclientprotocol/claude-agent-acp": "0.99.1",
   "@agentclientprotocol/codex-acp": "2.6.0",
 };
 

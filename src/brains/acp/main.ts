@@ -23,6 +23,7 @@ import { answerPermission } from "./permission.ts";
 import { AcpSession } from "./acp-session.ts";
 import * as texts from "./texts.ts";
 import { entriesOf } from "./updates.ts";
+import { watchTools, type WatchedTools } from "./watched-tools.ts";
 
 /**
  * The process of a session with the brain `acp`. It starts the agent's program, speaks the Agent Client Protocol with it over
@@ -32,8 +33,11 @@ const url = process.env["AGENCY_URL"] ?? "";
 const token = process.env["AGENCY_TOKEN"] ?? "";
 const session = AcpSession.parse(JSON.parse(process.env["AGENCY_SESSION_SETTINGS"] ?? ""));
 const { command, workspace } = session;
+const ownServer = "agency";
 /** A program that has not ended by then is killed. */
 const patience = 3000;
+/** How long a program may take to get the list of tools before it is prompted. */
+const connecting = 10_000;
 
 const child = start();
 const ended = new Promise<string>((resolve) => {
@@ -128,9 +132,12 @@ async function converse(): Promise<void> {
     });
     if (found.agentCapabilities?.mcpCapabilities?.http !== true)
       throw new SessionEnd("failed", texts.noHttpServers(command));
-    const { sessionId, isNew } = await open(agent, found).catch((error: unknown) => {
+    const tools = await ownDoor();
+    const { sessionId, isNew } = await open(agent, found, tools.url).catch((error: unknown) => {
       throw endBy(error, found);
     });
+    // A program that connects only when it is prompted is not waited for any longer.
+    await Promise.race([tools.listed, sleep(connecting)]);
     tell({ kind: "thread", id: sessionId });
     isHeard = true;
     cancel = () => void agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => undefined);
@@ -159,14 +166,24 @@ function bytesOf(stdout: Readable): ReadableStream<Uint8Array> {
   return ReadableStream.from(stdout);
 }
 
+/** Agency's own tools, behind a door that knows when the program has them. */
+async function ownDoor(): Promise<WatchedTools> {
+  const own = serversIn(session.mcpConfigFile).find(([name]) => name === ownServer)?.[1].url;
+  if (own === undefined) throw new Error("the settings do not name Agency's tools");
+  return watchTools(own);
+}
+
 /** Opens a conversation: the one of the session that was cut off, if the program can continue it, or a new one. */
 async function open(
   agent: ClientContext,
   { agentCapabilities }: InitializeResponse,
+  ownUrl: string,
 ): Promise<{ sessionId: string; isNew: boolean }> {
   const mcpServers = serversIn(session.mcpConfigFile).flatMap(([name, server]): McpServer[] => {
     if (server.url !== undefined)
-      return [{ type: "http", name, url: server.url, headers: pairs(server.headers) }];
+      return [
+        { type: "http", name, url: name === ownServer ? ownUrl : server.url, headers: pairs(server.headers) },
+      ];
     if (server.command === undefined) return [];
     return [{ name, command: server.command, args: server.args ?? [], env: pairs(server.env) }];
   });

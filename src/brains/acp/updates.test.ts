@@ -22,6 +22,28 @@ test("words are told as a whole, before the call that follows them, and a call k
   const content = [{ type: "content" as const, content: { type: "text" as const, text: "the file" } }];
   hear({ sessionUpdate: "tool_call_update", toolCallId: "1", status: "completed", content });
   hear({ sessionUpdate: "tool_call", toolCallId: "2", title: "ls", status: "failed" });
+  const terminal = [{ type: "terminal" as const, terminalId: "t" }];
+  hear({ sessionUpdate: "tool_call", toolCallId: "3", title: "date" });
+  const rawOutput = { output: "Tuesday" };
+  hear({
+    sessionUpdate: "tool_call_update",
+    toolCallId: "3",
+    status: "completed",
+    content: terminal,
+    rawOutput,
+  });
+  hear({ sessionUpdate: "tool_call", toolCallId: "4", title: "ls", status: "in_progress" });
+  const pieces = [
+    { terminal_output: { data: "a.txt\n", terminal_id: "4" } },
+    { terminal_output_delta: { data: "b" } },
+  ];
+  for (const _meta of pieces) hear({ sessionUpdate: "tool_call_update", toolCallId: "4", _meta });
+  hear({
+    sessionUpdate: "tool_call_update",
+    toolCallId: "4",
+    status: "completed",
+    rawOutput: { exit_code: 0 },
+  });
   hear({ sessionUpdate: "notice", severity: "error", title: "Lost.", description: "No server." });
   words("Done.");
   end();
@@ -32,6 +54,10 @@ test("words are told as a whole, before the call that follows them, and a call k
     { kind: "result", tool: "read", text: "the file" },
     { kind: "tool", tool: "ls", text: "{}" },
     { kind: "result", tool: "ls", text: "failed" },
+    { kind: "tool", tool: "date", text: "{}" },
+    { kind: "result", tool: "date", text: '{"output":"Tuesday"}' },
+    { kind: "tool", tool: "ls", text: "{}" },
+    { kind: "result", tool: "ls", text: "a.txt\nb" },
     { kind: "error", text: "Lost. No server." },
     { kind: "text", text: "Done." },
   ]);

@@ -1,4 +1,5 @@
 import type { ContentBlock, SessionUpdate, ToolCallContent } from "@agentclientprotocol/sdk";
+import { z } from "zod";
 import type { tell } from "../own-program.ts";
 
 type Entry = Parameters<typeof tell>[0];
@@ -10,6 +11,7 @@ export function entriesOf(tell: (entry: Entry) => void): {
 } {
   let words = "";
   const names = new Map<string, string>();
+  const terminals = new Map<string, string>();
   const end = (): void => {
     if (words !== "") tell({ kind: "text", text: words });
     words = "";
@@ -28,9 +30,13 @@ export function entriesOf(tell: (entry: Entry) => void): {
         tell({ kind: "tool", tool, text: JSON.stringify(update.rawInput ?? {}) });
       }
       if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update") {
+        const shown = (terminals.get(update.toolCallId) ?? "") + terminalIn(update._meta);
+        terminals.set(update.toolCallId, shown.slice(-mostShown));
         if (update.status !== "completed" && update.status !== "failed") return;
         end();
-        const text = (update.content ?? []).map((one) => resultIn(one)).join("\n");
+        terminals.delete(update.toolCallId);
+        const content = (update.content ?? []).map((one) => resultIn(one)).join("\n");
+        const text = content || shown || rawText(update.rawOutput);
         const tool = names.get(update.toolCallId) ?? update.name ?? update.title ?? "";
         tell({ kind: "result", tool, text: text === "" ? update.status : text });
       }
@@ -44,7 +50,24 @@ function textIn(content: ContentBlock): string {
   return content.type === "text" ? content.text : `(${content.type})`;
 }
 
+const mostShown = 256 * 1024;
+const Shown = z.object({ data: z.string() }).optional();
+const WithTerminal = z.looseObject({ terminal_output: Shown, terminal_output_delta: Shown });
+
+/** What a terminal of the program shows comes in pieces, beside the protocol. Zed began it, and Codex does it. */
+function terminalIn(meta: unknown): string {
+  const { data } = WithTerminal.safeParse(meta);
+  return data?.terminal_output?.data ?? data?.terminal_output_delta?.data ?? "";
+}
+
+/** A terminal is only a name here. */
 function resultIn(content: ToolCallContent): string {
   if (content.type === "content") return textIn(content.content);
-  return content.type === "diff" ? `${content.path}:\n${content.newText}` : `(${content.type})`;
+  return content.type === "diff" ? `${content.path}:\n${content.newText}` : "";
+}
+
+/** Some programs, such as Codex, tell what a tool returned only in its own form. */
+function rawText(output: unknown): string {
+  if (output === undefined || output === null) return "";
+  return typeof output === "string" ? output : JSON.stringify(output);
 }
