@@ -113,7 +113,8 @@ export function temporaryFolder(purpose: string): { path: string; remove: () => 
   const path = mkdtempSync(join(tmpdir(), `agency-${purpose}-`));
   folders.add(path);
   const remove = (): void => {
-    rmSync(path, { recursive: true, force: true });
+    // A process of a daemon that was killed may write a last file meanwhile.
+    rmSync(path, { recursive: true, force: true, maxRetries: 10 });
     folders.delete(path);
   };
   return { path, remove };
