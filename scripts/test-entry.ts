@@ -1,22 +1,23 @@
 // The program of a test process. It runs one test file after another. The runner names them over a channel.
+import { registerHooks } from "node:module";
 import { join } from "node:path";
-import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { runFile, send } from "./test-harness.ts";
+
+const harness = pathToFileURL(join(import.meta.dirname, "test-harness.ts")).href;
+registerHooks({
+  resolve: (name, context, next) =>
+    next(name === "node:test" && context.parentURL !== harness ? harness : name, context),
+});
 
 for (let file = await nextFile(); file !== undefined; file = await nextFile()) {
   const { href } = pathToFileURL(join(process.cwd(), file));
-  const done = Promise.withResolvers<void>();
-  void test(file, async (t) => {
-    t.after(() => done.resolve());
-    // Tests that the module declares while it loads become children of this test, and run before it ends.
-    await import(href);
-  });
-  await done.promise;
+  await runFile(file, () => import(href));
 }
 
 function nextFile(): Promise<string | undefined> {
   return new Promise((resolve) => {
     process.once("message", ({ file }: { file?: string }) => resolve(file));
-    process.send?.({ type: "next" });
+    send({ type: "next" });
   });
 }

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Report } from "./test-reporter.ts";
+import type { Report } from "./test-harness.ts";
 
 export type FileResult = {
   file: string;
@@ -29,10 +29,8 @@ export interface Service {
 export async function serve(service: Service): Promise<void> {
   const here = import.meta.dirname;
   const imports = ["--import", join(here, "end-with-runner.ts")];
-  const reporter = `--test-reporter=${join(here, "test-reporter.ts")}`;
-  const child = spawn(process.execPath, [...imports, reporter, join(here, "test-entry.ts")], {
-    // Node sets this variable in processes of `node --test`, and a process with it reports to that run.
-    env: { ...service.env, NODE_TEST_CONTEXT: undefined },
+  const child = spawn(process.execPath, [...imports, join(here, "test-entry.ts")], {
+    env: service.env,
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   const running = new Map<string, Running>();

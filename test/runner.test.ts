@@ -57,6 +57,58 @@ test("everything that is not a passed test is reported as a failure with its det
   }
 });
 
+test("an error that no call waits for fails the test that caused it, which then ends", async () => {
+  const { lines } = await runTests({
+    "src/waits.test.ts": `${start}
+      const ever = () => new Promise(() => setInterval(() => {}, 1000).unref());
+      const held = setInterval(() => {}, 1000);
+      after(() => clearInterval(held));
+      test("throws later", async () => { setTimeout(() => { throw new Error("thrown"); }, 5); await ever(); });
+      test("rejects", async () => { void Promise.resolve().then(() => { throw new Error("rejected"); }); await ever(); });
+      test("is too slow", { timeout: 20 }, ever);
+      test("fine", () => {});`,
+    "src/never.test.ts": `${start} test("never", () => new Promise(() => {})); test("not reached", () => {});`,
+  });
+  assert.equal(lines.at(-1), "1 passed, 4 failed", lines.join("\n"));
+  assert.match(lines.join("\n"), /✗ throws later\n +Error: thrown[^]*✗ rejects\n +Error: rejected/);
+  assert.match(lines.join("\n"), /ended with 13 before its last test/);
+});
+
+test("hooks run around the tests of their suite, from the outside in and back, also after a failure", async () => {
+  const { lines } = await runTests({
+    "src/hooks.test.ts": `import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+      beforeEach(() => console.log("A"));
+      afterEach(() => console.log("a"));
+      describe("a suite", () => {
+        before(() => console.log("B"));
+        beforeEach(() => console.log("C"));
+        afterEach(() => console.log("c"));
+        after(() => console.log("b"));
+        test("one", (t) => { t.after(() => console.log("d")); throw new Error("wrong"); });
+        test("two", () => console.log("2"));
+      });
+      describe("another", () => {
+        before(() => { throw new Error("before"); });
+        test("not run", () => console.log("X"));
+      });`,
+  });
+  assert.equal(lines.at(-1), "1 passed, 2 failed");
+  const said = lines.filter((line) => line.startsWith("  | ")).map((line) => line.slice(4));
+  assert.equal(said.join(""), "BACdcaAC2cab");
+});
+
+test("tests run at the same time only if their suite says so", async () => {
+  const tests = `for (const name of "xy") test(name, async () => { console.log(name); await new Promise(setImmediate); console.log(name); });`;
+  const { lines } = await runTests({
+    "src/suites.test.ts": `${start}
+      describe("in turn", () => { ${tests} });
+      describe("two at a time", { concurrency: 2 }, () => { ${tests} });
+      test("shows the output", () => assert.fail());`,
+  });
+  const said = lines.filter((line) => line.startsWith("  | ")).map((line) => line.slice(4));
+  assert.equal(said.join(""), "xxyyxyxy");
+});
+
 test("a file that ends its process fails, and the files after it still run", async () => {
   const { code, lines } = await runTests({
     "src/gone.test.ts": `${start} test("fine", () => {}); test("leaves", () => process.exit(0));`,
