@@ -25,7 +25,10 @@ export async function digestOf(store: Store): Promise<Digest> {
 /** All stores have the same tables. */
 const summaries: Partial<Record<ReadTx["dialect"], Query<Record<never, never>, Row>>> = {};
 
-/** One statement that returns each table's name, number of rows, and content in an order that depends on the content only. */
+/**
+ * One statement that returns each table's name, number of rows and content. SQLite reads a table in the order of its keys, which
+ * a call that changes nothing leaves as it is. Sorting the text of all rows was half of the time of the walk.
+ */
 async function summaryOn(tx: ReadTx): Promise<Query<Record<never, never>, Row>> {
   const parts: string[] = [];
   for (const table of await tablesOf(tx)) {
@@ -42,7 +45,7 @@ async function summaryOn(tx: ReadTx): Promise<Query<Record<never, never>, Row>> 
 
 function listed(columns: readonly string[]): string {
   const row = columns.map((column) => `quote(${column})`).join(" || ',' || ");
-  return `group_concat(${row}, char(10) order by ${row})`;
+  return `group_concat(${row}, char(10))`;
 }
 
 async function columnsIn(tx: ReadTx, rows: string): Promise<string[]> {
