@@ -89,6 +89,8 @@ interface Places {
   readonly run: InCompany;
 }
 
+type SessionKey = Pick<SessionRow, "id" | "company_id">;
+
 interface NodeSessions {
   /** Does nothing if the agent has no work any more or there is no place for it. */
   start(agentId: string, companyId: string): Promise<void>;
@@ -98,8 +100,10 @@ interface NodeSessions {
   catchUp(): Promise<void>;
   /** Returns the time of the renewal. */
   renewLeases(): Promise<number>;
-  /** Ends the sessions of nodes that stopped renewing their leases. */
-  takeOver(): Promise<void>;
+  /** The sessions of nodes that stopped renewing their leases. */
+  lapsed(tx: ReadTx): Promise<readonly SessionKey[]>;
+  /** Ends them. */
+  takeOver(lapsed: readonly SessionKey[]): Promise<void>;
   /** When the first lease of another node ends, unless that node renews it. */
   nextLapse(tx: ReadTx): Promise<number | null>;
   /** The node stops: its sessions may save their state for this long. */
@@ -128,7 +132,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   const at = async (step: string): Promise<void> => parts.at?.(step);
   const processes = new Map<string, Running>();
   /** The processes that ended, until their end is recorded. A failed attempt is repeated at the next tick. */
-  const exits = new Map<string, { session: Pick<SessionRow, "id" | "company_id">; exit: Exit }>();
+  const exits = new Map<string, { session: SessionKey; exit: Exit }>();
   /** The sessions that this run of the node started. */
   const opened = new Set<string>();
   /** The sessions that submitted a summary, and when they are killed. */
@@ -270,7 +274,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     }
   }
 
-  async function finished(session: Pick<SessionRow, "id" | "company_id">, given: Exit): Promise<void> {
+  async function finished(session: SessionKey, given: Exit): Promise<void> {
     const exit = storable(given);
     exits.set(session.id, { session, exit });
     await at("exited");
@@ -308,12 +312,16 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     }
     for (const { session, exit } of exits.values())
       await run(session.company_id, () => finished(session, exit));
-    for (const { id, company_id } of await store.read((tx) => tx.all(overdue, { now: tx.now })))
-      await run(company_id, () => writeIn(store, company_id, newId, ({ tx }) => endOverdue(tx, id, newId)));
-    const { live, unsettled } = await store.read(async (tx) => ({
+    const look = async (tx: ReadTx) => ({
+      late: await tx.all(overdue, { now: tx.now }),
       live: await tx.all(liveOn, { node_id: nodeId }),
       unsettled: await tx.all(unsettledSessions, { nodeId, now: tx.now, limit: 500 }),
-    }));
+    });
+    let { late, live, unsettled } = await store.read(look);
+    for (const { id, company_id } of late)
+      await run(company_id, () => writeIn(store, company_id, newId, ({ tx }) => endOverdue(tx, id, newId)));
+    // Their processes end in this tick too.
+    if (late.length > 0) ({ live, unsettled } = await store.read(look));
     const wanted = new Set(live.map(({ id }) => id));
     for (const [id, process] of processes) if (!wanted.has(id)) process.kill();
     for (const session of unsettled)
@@ -326,7 +334,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   }
 
   async function settle(
-    session: Pick<SessionRow, "id" | "company_id">,
+    session: SessionKey,
     ending: Ending,
     /** The final output, which may be empty. Null if it must not be applied, because the process did not exit with 0. */
     said: Pick<Exit, "output" | "lost"> | null = null,
@@ -384,13 +392,12 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     return now;
   }
 
-  async function takeOver(): Promise<void> {
-    const lapsed = await store.read((tx) => tx.all(lapsedLeases, { nodeId, now: tx.now }));
+  async function takeOver(lapsed: readonly SessionKey[]): Promise<void> {
     for (const session of lapsed) await run(session.company_id, () => takeOverOne(session));
   }
 
   /** Checks the lease again inside the transaction, because its node may have come back meanwhile. */
-  async function takeOverOne({ id, company_id }: Pick<SessionRow, "id" | "company_id">): Promise<void> {
+  async function takeOverOne({ id, company_id }: SessionKey): Promise<void> {
     await writeIn(store, company_id, newId, async ({ tx }) => {
       const session = await sessionById(tx, id);
       if (session === undefined || session.ended_at !== null || session.lease_until >= tx.now) return;
@@ -430,6 +437,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     },
     catchUp: () => meter.catchUp(run),
     renewLeases: keepLeases,
+    lapsed: (tx) => tx.all(lapsedLeases, { nodeId, now: tx.now }),
     takeOver,
     nextLapse: async (tx) => (await tx.first(nextLapse, { nodeId }))?.lease_until ?? null,
     askAllToStop,

@@ -5,6 +5,7 @@ import { approvalById, dueApprovals, nextExpiry } from "../approvals/table.ts";
 import { companiesWithHalted, pauseFor, resumeHalted } from "../budgets/halting.ts";
 import { companyState } from "../dispatch/company-settings.ts";
 import { type Writing, writeIn } from "../dispatch/context.ts";
+import type { ReadTx } from "../store/store.ts";
 import { tellOnce } from "../mail/notices.ts";
 import { deliver } from "../mail/post.ts";
 import { dueMessages, messageById, nextDue } from "../mail/table.ts";
@@ -67,6 +68,8 @@ const freesAPlace = new Set([
 const changesGrants =
   /^(?:permission|mcp_server|company|approval|reorganization)\.|^outcome\.(?:delegate|complete|close|reopen|reclaim)$|^agent\.(?:create|terminate|retire|reclaim)$/;
 
+type Due = { readonly id: string; readonly company_id: string };
+
 export function createScheduler(parts: NodeParts): Scheduler {
   const { store, newId, sweepEvery = usualSweep } = parts;
   const at = async (step: string): Promise<void> => parts.at?.(step);
@@ -99,15 +102,14 @@ export function createScheduler(parts: NodeParts): Scheduler {
   const sessions = createNodeSessions(parts, { freed: lookAgain, full: wait, run: lanes.run });
 
   async function tick(): Promise<number | null> {
-    const now = await store.read(async (tx) => tx.now);
-    await follow();
-    await deliverDue();
-    await ringAlarms();
-    await expireApprovals();
+    const { now, messages, approvals, lapsed, isNews } = await store.read(lookAround);
+    if (isNews) await follow();
+    await deliverAll(messages);
+    await expireAll(approvals);
     await sessions.catchUp();
     if (month !== monthOf(now) && (await renewBudgets())) month = monthOf(now);
     if (now - renewed >= renewEvery) await renewLeases();
-    await sessions.takeOver();
+    await sessions.takeOver(lapsed);
     if (firstRound || now - swept >= sweepEvery) {
       await sweep();
       swept = now;
@@ -124,31 +126,49 @@ export function createScheduler(parts: NodeParts): Scheduler {
     renewed = await sessions.renewLeases();
   }
 
-  /** Reads the events since the last look and notes the agents they concern. */
-  async function follow(): Promise<void> {
-    for (let more = true; more;) {
-      const { agents, events } = await store.read(async (tx) => {
-        const events = await newEvents(tx, seen);
-        for (const { operation, session_id, company_id } of events) {
-          if (operation === "session.submit_summary" && session_id !== null)
-            sessions.summarySubmitted(session_id, tx.now);
-          if (freesAPlace.has(operation)) lookAgain(company_id);
-          if (changesGrants.test(operation)) settingsMayDiffer = true;
-        }
-        return { agents: await concerned(tx, events), events };
-      });
-      for (const id of agents) toLookAt.add(id);
-      markSeen(seen, events);
-      more = events.length > 0;
-    }
+  /**
+   * What is due, in one transaction, because most ticks find nothing. What a tick then does checks again, in the transaction that
+   * does it: another node may have been faster.
+   */
+  async function lookAround(tx: ReadTx) {
+    const rung = await tx.all(alarmed, { after: alarmsSeen, now: tx.now });
+    for (const { responsible_id: agent } of rung) if (agent !== null) toLookAt.add(agent);
+    alarmsSeen = tx.now;
+    return {
+      now: tx.now,
+      isNews: await noteEvents(tx),
+      messages: await dueMail(tx),
+      approvals: await tx.all(dueApprovals, { now: tx.now, limit: 100 }),
+      lapsed: await sessions.lapsed(tx),
+    };
   }
 
-  async function deliverDue(): Promise<void> {
-    for (let more = true; more;) {
-      const due = await store.read((tx) => tx.all(dueMessages, { now: tx.now, limit: deliveriesAtOnce }));
-      more = due.length === deliveriesAtOnce;
-      const byCompany = Map.groupBy(due, (message) => message.company_id);
-      for (const [companyId, messages] of byCompany) {
+  /** Reads the events since the last look and notes the agents they concern. False: there was no event. */
+  async function noteEvents(tx: ReadTx): Promise<boolean> {
+    const events = await newEvents(tx, seen);
+    for (const { operation, session_id, company_id } of events) {
+      if (operation === "session.submit_summary" && session_id !== null)
+        sessions.summarySubmitted(session_id, tx.now);
+      if (freesAPlace.has(operation)) lookAgain(company_id);
+      if (changesGrants.test(operation)) settingsMayDiffer = true;
+    }
+    for (const id of await concerned(tx, events)) toLookAt.add(id);
+    markSeen(seen, events);
+    return events.length > 0;
+  }
+
+  async function follow(): Promise<void> {
+    while (await store.read(noteEvents));
+  }
+
+  function dueMail(tx: ReadTx): Promise<Due[]> {
+    return tx.all(dueMessages, { now: tx.now, limit: deliveriesAtOnce });
+  }
+
+  async function deliverAll(first: readonly Due[]): Promise<void> {
+    for (let due = first; due.length > 0;) {
+      let areFree = true;
+      for (const [companyId, messages] of Map.groupBy(due, (message) => message.company_id)) {
         await at("delivery");
         const isFree = await lanes.run(companyId, () =>
           writeFor(companyId, async ({ tx }) => {
@@ -162,20 +182,13 @@ export function createScheduler(parts: NodeParts): Scheduler {
             }
           }),
         );
-        more &&= isFree;
+        areFree &&= isFree;
         await at("delivered");
       }
-      if (due.length > 0) await follow();
+      await follow();
+      if (!areFree || due.length < deliveriesAtOnce) return;
+      due = await store.read(dueMail);
     }
-  }
-
-  async function ringAlarms(): Promise<void> {
-    const { now, rung } = await store.read(async (tx) => ({
-      now: tx.now,
-      rung: await tx.all(alarmed, { after: alarmsSeen, now: tx.now }),
-    }));
-    for (const { responsible_id: agent } of rung) if (agent !== null) toLookAt.add(agent);
-    alarmsSeen = now;
   }
 
   async function sweep(): Promise<void> {
@@ -196,8 +209,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
   }
 
   /** An approval that is not decided in time is denied. */
-  async function expireApprovals(): Promise<void> {
-    const due = await store.read((tx) => tx.all(dueApprovals, { now: tx.now, limit: 100 }));
+  async function expireAll(due: readonly Due[]): Promise<void> {
     for (const { id, company_id } of due)
       await lanes.run(company_id, () =>
         writeFor(company_id, async (call) => {

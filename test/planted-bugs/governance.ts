@@ -28,7 +28,9 @@ export const governanceBugs: readonly Bug[] = [
   },
   {
     name: "a request that no person decides never expires",
-    edits: [{ in: "createScheduler", find: "await expireApprovals();", replace: "void expireApprovals;" }],
+    edits: [
+      { in: "createScheduler", find: "await expireAll(approvals);", replace: "void [expireAll, approvals];" },
+    ],
   },
   {
     name: "the scheduler does not wake up for the end of a request",
