@@ -1,11 +1,12 @@
 // Does the quick run find bugs? Draws planted bugs at random, plants each in quick runs with fresh seeds, and says which were
-// found. A run ends at the first file that fails.
+// found. A run ends at the first file that fails, and begins with the files that are most likely to. Only the files that play
+// seeds can answer differently in a second run, so the others are not played again.
 //   node scripts/planted.ts --draw 10 --runs 3            ten bugs, up to three quick runs each
 //   node scripts/planted.ts --bug "maxSessions"           the bugs whose names contain this
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { coreBugs } from "../test/planted-bugs/core.ts";
@@ -22,7 +23,17 @@ const { values: options } = parseArgs({
   },
 });
 const root = join(import.meta.dirname, "..");
-const all: readonly Bug[] = [...coreBugs, ...reorganizationBugs, ...simulatorBugs, ...wakeupBugs];
+const suites = [
+  { files: ["test/core-property"], bugs: coreBugs },
+  { files: ["test/reorganization-property"], bugs: reorganizationBugs },
+  {
+    files: [1, 2, 3, 4].map((part) => `test/simulator-${part}`),
+    bugs: [...simulatorBugs, ...wakeupBugs],
+  },
+];
+const all: readonly Bug[] = suites.flatMap(({ bugs }) => bugs);
+/** All files of a quick run whose tests depend on the base seed. */
+const seeded = [...suites.flatMap(({ files }) => files), "test/two-worlds.db", "src/events/tampering"];
 
 const bugs = options.bug === undefined ? draw(Number(options.draw)) : named(options.bug);
 let found = 0;
@@ -51,15 +62,21 @@ function named(part: string): Bug[] {
  * The run, the file and the test that found it. It counts only if that file passes without the bug: on a busy machine a test
  * may fail because it was late.
  */
-async function findIn({ edits }: Bug, runs: number): Promise<string | undefined> {
-  changedModules(edits);
+async function findIn(bug: Bug, runs: number): Promise<string | undefined> {
+  const { edits } = bug;
+  const folders = [...changedModules(edits).keys()].map((file) => `${relative(root, dirname(file))}/`);
+  const likely = [
+    ...folders,
+    ...suites.filter(({ bugs }) => bugs.includes(bug)).flatMap(({ files }) => files),
+  ];
   const planted = {
     NODE_OPTIONS: `--import ${join(root, "test/planted-bugs/plant.ts")}`,
     AGENCY_PLANT: JSON.stringify(edits),
     AGENCY_PLANT_ANYWHERE: "1",
   };
   for (let run = 1; run <= runs; run++) {
-    const { code, output } = await quickRun(["--bail"], planted);
+    const first = likely.flatMap((part) => ["--first", part]);
+    const { code, output } = await quickRun(["--bail", ...first, ...(run === 1 ? [] : seeded)], planted);
     if (code === 0) continue;
     const [, seed = ""] = /^seeds from (\d+)$/m.exec(output) ?? [];
     const [, file = "", test = ""] = /^FAILED (\S+) .*\n +✗ (.*)$/m.exec(output) ?? [];

@@ -20,15 +20,23 @@ export interface Wish {
   /** Parts of paths; none means all files. */
   readonly wanted: readonly string[];
   readonly seed: number;
+  /** Parts of paths. These files run before the others, the shortest first. */
+  readonly first?: readonly string[];
 }
 
-export function plan({ length, wanted, seed }: Wish): Lane[] {
+export function plan({ length, wanted, seed, first = [] }: Wish): Lane[] {
   const isNamed = wanted.length > 0;
+  const isFirst = (file: string): boolean => first.some((part) => file.includes(part));
   const folders = length === "quick" ? ["src", "test"] : ["src", "test", "e2e"];
   const files = globSync(folders.map((folder) => `${folder}/**/*.test.ts`))
     .filter((file) => isNamed || belongsTo(length, file))
     .filter((file) => !isNamed || wanted.some((part) => file.includes(part)))
-    .toSorted((a, b) => secondsOf(b) - secondsOf(a) || (a < b ? -1 : 1));
+    .toSorted(
+      (a, b) =>
+        Number(isFirst(b)) - Number(isFirst(a)) ||
+        (secondsOf(b) - secondsOf(a)) * (isFirst(a) ? -1 : 1) ||
+        (a < b ? -1 : 1),
+    );
 
   const endToEnd = files.filter((file) => file.startsWith("e2e/"));
   const others = files.filter((file) => !file.startsWith("e2e/"));

@@ -29,6 +29,8 @@ const { values: mode, positionals: wanted } = parseArgs({
     long: { type: "boolean", default: false },
     /** Ends the run at the first file that fails: for a run that only asks whether any test fails. */
     bail: { type: "boolean", default: false },
+    /** Files whose path contains this run before the others. */
+    first: { type: "string", multiple: true, default: [] },
     /** Writes the snapshots of test/snapshots again instead of comparing with them. */
     update: { type: "boolean", default: false },
   },
@@ -61,7 +63,7 @@ process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`, () =>
 );
 
 async function runWanted(): Promise<Total> {
-  const lanes = plan({ length, wanted, seed: Number(seed) });
+  const lanes = plan({ length, wanted, seed: Number(seed), first: mode.first });
   const files = lanes.flatMap(({ files }) => files);
   if (files.length === 0) {
     console.error("no test file matches");
