@@ -336,6 +336,8 @@ function steady(text: string, line: CommandLine): string {
       .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "<id>")
       .replaceAll(/\bag[a-z]_[\w-]+/g, "<token>")
       .replaceAll(process.versions.node, "<version>")
+      // A daemon that has run for a minute seals its ledger, which is one event more.
+      .replaceAll(/\b\d+(?= events verified)/g, "<count>")
       // What is installed on this machine.
       .replaceAll(
         /^((?:claude_local|codex_local|ok {3}sandbox|warn sandbox|ok {3}disk|warn disk|ok {3}port|ok {3}version) ).*$/gm,
