@@ -329,7 +329,8 @@ async function ownerAfterReopening(
 ): Promise<Pick<OutcomeRow, "responsible_id" | "delegated" | "delegated_by" | "reworks">> {
   const { responsible_id, delegated, delegated_by, reworks } = outcome;
   const owner = await memberById(tx, responsible_id);
-  if (owner === undefined || owner.status !== "terminated")
+  // An agent that was deleted has no row any more.
+  if (owner !== undefined && owner.status !== "terminated")
     return { responsible_id, delegated, delegated_by, reworks };
   const heir = parents.find(isLive)?.responsible_id ?? null;
   return { responsible_id: heir, delegated: 0, delegated_by: null, reworks: 0 };

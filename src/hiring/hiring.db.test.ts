@@ -286,6 +286,16 @@ for (const kind of storeKinds)
       assert.deepEqual((await org.board(examineDeeply, {})).findings, []);
     });
 
+    test("what was meant for a deleted agent is its manager's when it is reopened", async () => {
+      const { companyId } = org;
+      const job = await boss.call(outcomes.createOutcome, { companyId, title: "Job", parents: [boss.id] });
+      await boss.call(delegateOutcome, { id: job.id, hire: named({}) });
+      await boss.call(outcomes.closeOutcome, { id: job.id, rationale: "not needed" });
+      await org.board(deleteAgent, { id: job.id });
+      const again = await org.board(outcomes.reopenOutcome, { id: job.id, reason: "needed" });
+      assert.deepEqual([again.responsible?.id, again.delegated], [boss.id, false]);
+    });
+
     test("a name is taken from the hire on, and free again after a no", async () => {
       const { id, agent } = await hire();
       await nobody("conflict", { name: agent.name.toUpperCase() });
