@@ -71,7 +71,7 @@ export async function serve(service: Service): Promise<void> {
     service.ended(result);
   };
 
-  child.on("message", (report: Report) => {
+  const hear = (report: Report): void => {
     if (report.type === "next") {
       const file = begin();
       child.send(file === undefined ? {} : { file }, () => undefined);
@@ -84,7 +84,9 @@ export async function serve(service: Service): Promise<void> {
     if (report.type === "passed") about.result.passed += 1;
     else if (report.type === "failed") about.result.failures.push(report.failure);
     else end(about);
-  });
+  };
+  // What a test printed before its report is in the pipe already, but may be read after it in this turn of the event loop.
+  child.on("message", (report: Report) => void setImmediate(hear, report));
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding("utf8").on("data", (chunk: string) => {
       if (last !== undefined) last.result.output += chunk;
