@@ -47,11 +47,15 @@ export const workScreens: Screens = {
 };
 
 function drawTimeline({ cost, entries }: Output<typeof viewTimeline>): string {
-  const { usd, inputTokens, outputTokens, sessions } = cost;
-  const spent = `$${usd.toFixed(2)}, ${plural(inputTokens + outputTokens, "token")}, ${plural(sessions, "session")}`;
+  const spent =
+    cost === null
+      ? []
+      : [
+          `Cost with everything below it: $${cost.usd.toFixed(2)}, ${plural(cost.inputTokens + cost.outputTokens, "token")}, ${plural(cost.sessions, "session")}`,
+          "",
+        ];
   return [
-    `Cost with everything below it: ${spent}`,
-    "",
+    ...spent,
     ...entries.map(({ at, kind, by, operation, subject }) =>
       [`${ago(at)}: ${kind} ${operation}`, subject, by.sessionId && `session ${by.sessionId}`]
         .filter((part) => part !== null && part !== "")

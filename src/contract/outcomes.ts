@@ -189,7 +189,8 @@ export const viewTimeline = operation("outcome.timeline", "GET /api/outcomes/:id
     id: z.string(),
     cost: z
       .object({ usd: z.number(), inputTokens: z.number(), outputTokens: z.number(), sessions: z.number() })
-      .describe("With everything below the outcome, of all months."),
+      .nullable()
+      .describe("With everything below the outcome, of all months. Null if you can't see the work below it."),
     entries: z.array(
       z.object({
         at: z.string(),

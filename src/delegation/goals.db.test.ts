@@ -141,7 +141,7 @@ for (const kind of storeKinds)
         assert.match(blocked?.reason ?? "", /budget of the goal .* is used up/);
         for (const about of [id, goal.id]) {
           const { cost } = await staged.board(viewTimeline, { id: about });
-          assert.deepEqual([cost.sessions, cost.inputTokens], [1, 120]);
+          assert.deepEqual([cost?.sessions, cost?.inputTokens], [1, 120]);
         }
         const { entries } = await staged.board(viewTimeline, { id });
         const operations = new Set(entries.map(({ operation }) => operation));

@@ -47,6 +47,10 @@ for (const kind of storeKinds)
           [[null, {}]],
         );
         assert.ok(!JSON.stringify(managers).includes(file) && managers.entries.length > 0);
+        // Chief sees all work below the job. What the company spends is not shown to every agent that reads its outcome.
+        assert.notEqual((await chief.call(viewTimeline, { id: job.id })).cost, null);
+        assert.equal((await ann.call(viewTimeline, { id: org.rootId })).cost, null);
+        assert.notEqual((await org.board(viewTimeline, { id: org.rootId })).cost, null);
         const above = await org.root(viewTimeline, { id: part.id }).catch(() => undefined);
         assert.ok(!JSON.stringify(above ?? "").includes(file));
         assert.ok(above?.entries.every(({ operation }) => operation.startsWith("outcome.")) ?? true);

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { viewTimeline } from "../contract/outcomes.ts";
-import { oversees } from "../capabilities/structure.ts";
+import { oversees, readsBelow } from "../capabilities/structure.ts";
 import { visibleText } from "../capabilities/visible.ts";
 import { fromUnits } from "../budgets/budget.ts";
 import { guarded } from "../dispatch/guarded.ts";
@@ -39,15 +39,19 @@ const onTimeline = guarded(viewTimeline, async ({ tx, actor, companyId, input })
       data: isReadable ? parseData(row.data) : {},
     });
   }
-  const cost = await tx.first(costOf, { id, companyId });
+  // Work that an agent can't see costs something too.
+  const seesBelow = actor.agentId === null || (await readsBelow(tx, actor.agentId, id));
+  const cost = seesBelow ? await tx.first(costOf, { id, companyId }) : undefined;
   return {
     id,
-    cost: {
-      usd: fromUnits("usd", cost?.usd ?? 0),
-      inputTokens: cost?.input_tokens ?? 0,
-      outputTokens: cost?.output_tokens ?? 0,
-      sessions: cost?.sessions ?? 0,
-    },
+    cost: seesBelow
+      ? {
+          usd: fromUnits("usd", cost?.usd ?? 0),
+          inputTokens: cost?.input_tokens ?? 0,
+          outputTokens: cost?.output_tokens ?? 0,
+          sessions: cost?.sessions ?? 0,
+        }
+      : null,
     entries,
   };
 });

@@ -219,14 +219,14 @@ function Result({ outcome }: { outcome: OneOutcome }): ReactNode {
 
 function Record({ outcome }: { outcome: OneOutcome }): ReactNode {
   const timeline = useRead(ops.viewTimeline, { id: outcome.id }).data;
+  const cost = timeline?.cost ?? null;
   return (
     <section className="box">
       <header>
         <h2>History</h2>
-        {timeline !== undefined && (
+        {cost !== null && (
           <span className="end">
-            {timeline.cost.sessions} {timeline.cost.sessions === 1 ? "session" : "sessions"},{" "}
-            {money(timeline.cost.usd)}
+            {cost.sessions} {cost.sessions === 1 ? "session" : "sessions"}, {money(cost.usd)}
           </span>
         )}
       </header>
