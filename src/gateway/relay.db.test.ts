@@ -22,7 +22,7 @@ const names: Readonly<Record<string, readonly string[]>> = {
 
 for (const kind of storeKinds)
   describe(`the relay on ${kind}`, () => {
-    async function scene() {
+    async function scene(resolve = async (host: string): Promise<readonly string[]> => names[host] ?? []) {
       const opened = await openTestStore(kind);
       const org = await createOrganization(opened.store);
       const { companyId, board } = org;
@@ -43,7 +43,7 @@ for (const kind of storeKinds)
         reportBug: (error) => {
           throw error;
         },
-        resolve: async (host) => names[host] ?? [],
+        resolve,
       });
       const proxy = await listening(createServer((request, response) => relay.forward(request, response)));
       proxy.server.on("connect", relay.connect);
@@ -160,6 +160,28 @@ for (const kind of storeKinds)
         sleep(allowed(8000)).then(() => assert.fail("it stays open")),
       ]);
       assert.equal((await tunnel(to)).status, 403);
+    });
+
+    test("a session has 64 connections at most, also while their names are looked up", async () => {
+      const lookups: (() => void)[] = [];
+      const { tunnel, grant } = await scene(
+        (host) => new Promise((resolve) => lookups.push(() => resolve(names[host] ?? []))),
+      );
+      await grant("net:slow.example");
+      const ask = () => tunnel("slow.example:443").then(({ status }) => status);
+      const asked = Array.from({ length: 100 }, ask);
+      const refused: number[] = [];
+      for (const each of asked) void each.then((status) => refused.push(status));
+      while (lookups.length + refused.length < 100) await sleep(10);
+      assert.equal(lookups.length, 64);
+      assert.deepEqual(new Set(refused), new Set([429]));
+      // The name leads nowhere. What ended makes room.
+      for (const found of lookups) found();
+      await Promise.all(asked);
+      const again = ask();
+      while (lookups.length < 65) await sleep(10);
+      lookups.at(-1)?.();
+      assert.notEqual(await again, 429);
     });
 
     test("only the token of a running session is a password", async () => {

@@ -56,7 +56,8 @@ class Refused extends Error {
 interface Way {
   readonly token: string;
   readonly host: string;
-  readonly address: string;
+  /** Where it leads. Empty while that is found out. */
+  address: string;
   cut: () => void;
 }
 
@@ -75,15 +76,18 @@ export function internetRelay(parts: RelayParts): Relay {
     const caller = parts.serverWith?.(token)?.caller ?? (await admitted(request, token));
     const host = canonicalHost(named);
     if (host === undefined || !(port >= 1 && port <= 65_535)) throw new Refused(400, texts.notAHost);
+    // Counted before anything is waited for: of many at the same time, each must see the others.
+    const way = { token, host, address: "", cut: () => undefined };
+    open.add(way);
     try {
-      await demandHost(parts, token, host);
-      if ([...open].filter((way) => way.token === token).length >= mostAtOnce)
+      if ([...open].filter((other) => other.token === token).length > mostAtOnce)
         throw new Refused(429, texts.tooManyConnections(mostAtOnce));
-      const way = { token, host, address: await addressOf(host, resolve), cut: () => undefined };
+      await demandHost(parts, token, host);
+      way.address = await addressOf(host, resolve);
       await record(caller, host, port);
-      open.add(way);
       return way;
     } catch (error) {
+      open.delete(way);
       if (error instanceof Refused) await record(caller, host, port, error.message);
       throw error;
     }
