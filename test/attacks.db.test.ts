@@ -1,7 +1,7 @@
 // The attack suite: a table of attacks by class, run against a daemon. The rows that need processes of agents, a flood or a
 // database file run in suites of their own and are counted here.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -12,6 +12,8 @@ import { storeDatabase } from "../src/testing/postgres.ts";
 import { storeKinds } from "../src/testing/organization.ts";
 import { type AttackClass, attackClasses, type DaemonAttack, type Place, send } from "./attacks/attack.ts";
 import { agentKeyAttacks } from "./attacks/agent-key.ts";
+import { browserAttacks } from "./attacks/browser-doors.ts";
+import { otherDoorAttacks } from "./attacks/other-doors.ts";
 import { importAttacks } from "./attacks/import.ts";
 import { injectionAttacks } from "./attacks/injection.ts";
 import { kindAt, placesOf, textFieldAttacks } from "./attacks/text-fields.ts";
@@ -23,7 +25,9 @@ import { keepMirrors } from "../src/repos/mirrors.ts";
 import { createWorld } from "./walk-world.ts";
 import { table } from "./walk-table.ts";
 
+const doorAttacks = [...browserAttacks, ...otherDoorAttacks];
 const attacks: readonly DaemonAttack[] = [
+  ...doorAttacks,
   ...webPageAttacks,
   ...agentKeyAttacks,
   ...importAttacks,
@@ -35,7 +39,7 @@ const attacks: readonly DaemonAttack[] = [
 
 /** A class that shrinks below this lost rows by accident. */
 const leastOfClass: Readonly<Record<AttackClass, number>> = {
-  "web page": 40,
+  "web page": 120,
   "agent with a key": 40,
   "agent's process": 60,
   import: 20,
@@ -43,6 +47,17 @@ const leastOfClass: Readonly<Record<AttackClass, number>> = {
   tampering: 18,
   injection: 60,
 };
+
+/** The files that open a door by a path of its own, and the ways in that have no path. The rows of the tools attack `mcp`. */
+function doors(): string[] {
+  const folder = join(import.meta.dirname, "../src/doors");
+  const opening = readdirSync(folder).filter(
+    (file) => !file.includes(".test.") && /^ {4}prefix\b/m.test(readFileSync(join(folder, file), "utf8")),
+  );
+  assert.ok(opening.includes("stream.ts") && opening.includes("mcp.ts"));
+  const named = opening.map((file) => file.replace(/\.ts$/, "")).filter((file) => file !== "mcp");
+  return [...named, "credential", "sign-in", "site", "metrics", "relay"];
+}
 
 describe("the table of attacks", () => {
   test("has every route, tool and text field", () => {
@@ -54,6 +69,12 @@ describe("the table of attacks", () => {
           kindAt(place) !== undefined,
           `${operation.name} takes text in ${place}: add it to fieldKinds`,
         );
+  });
+
+  test("has every door", () => {
+    const attacked = new Set(doorAttacks.map(({ door }) => door));
+    for (const door of doors())
+      assert.ok(attacked.has(door), `src/doors/${door}.ts has no row with its name`);
   });
 
   test("names each attack once, with its threat and what must happen", () => {

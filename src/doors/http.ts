@@ -17,7 +17,14 @@ import type { Account } from "./callers.ts";
 import { credentialOf, positionIn, setCookie } from "./credential.ts";
 import { checkHostAndOrigin } from "./host.ts";
 import { openApi } from "./openapi.ts";
-import { bodyNotDeclared, bodyNotObject, givenTwice, internalError, noCompanyExists } from "./texts.ts";
+import {
+  bodyNotDeclared,
+  bodyNotObject,
+  givenTwice,
+  internalError,
+  noCompanyExists,
+  secretInAddress,
+} from "./texts.ts";
 import type { Site } from "./site.ts";
 import type { PatientDispatch } from "./waiting.ts";
 
@@ -387,6 +394,8 @@ async function inputOf(
   held: Held,
   limits: Limits,
 ): Promise<Record<string, unknown>> {
+  // An address ends up in logs and histories.
+  if (route.operation.takesSecret === true && url.search !== "") throw secretInAddress();
   const body = takesBody(route.operation) ? await bodyOf(request, route.operation, held, limits) : {};
   // Spread, not assigned: a key named __proto__ stays a plain key, and is refused like every unknown key.
   const input = { ...Object.fromEntries(url.searchParams), ...body };

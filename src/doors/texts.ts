@@ -80,6 +80,9 @@ export const bodyNotObject = (operation: string) =>
 export const givenTwice = (key: string) =>
   invalid(`${key} is already in the path.`, `Leave ${key} out of the body and the query.`);
 
+export const secretInAddress = () =>
+  invalid("This call takes a secret, and its address has a query.", "Send all arguments in the body.");
+
 export const boardFollowsOnly = () =>
   forbidden(
     "Only the board can follow the events of a company.",

@@ -1,0 +1,243 @@
+// Attacks on the doors with another protocol: the event stream, the figures, the page after signing in for a server, the way to
+// models and the way to the internet.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request } from "node:http";
+import { createAgent } from "../../src/contract/hiring.ts";
+import { removePerson } from "../../src/contract/people.ts";
+import { type Place, send, sendBytes } from "./attack.ts";
+import {
+  answered,
+  asBrowser,
+  browser,
+  type DoorAttack,
+  hostOf,
+  invite,
+  json,
+  nameOf,
+  row,
+} from "./door-scenes.ts";
+
+const stream = "following what happens";
+const events = ({ world }: Place, query = "") => `/api/events?company=${world.org.companyId}${query}`;
+
+const streamAttacks: readonly DoorAttack[] = [
+  answered("stream", stream, "the event stream without a credential", 401, (place) => ({
+    path: events(place),
+  })),
+  answered("stream", stream, "the event stream with the token in the query string", 401, (place) => ({
+    path: events(place, `&token=${place.world.tokens.board}`),
+  })),
+  answered(
+    "stream",
+    stream,
+    "the event stream with a cookie alone, as EventSource sends it",
+    401,
+    async (place) => ({
+      path: events(place),
+      headers: { cookie: `${nameOf(place)}=${(await browser(place, "board")).cookie}` },
+    }),
+  ),
+  ...(["root", "report", "session"] as const).map((who) =>
+    answered("stream", stream, `the event stream with the token of the ${who}`, 403, (place) => ({
+      path: events(place),
+      headers: { authorization: `Bearer ${place.world.tokens[who]}` },
+    })),
+  ),
+  answered("stream", stream, "the event stream with the code of a sign-in link", 401, async (place) => ({
+    path: events(place),
+    headers: { authorization: `Bearer ${(await invite(place, "board")).code}` },
+  })),
+  answered("stream", stream, "the event stream by a member from its position", 403, async (place) => {
+    const own = await browser(place, "member");
+    const { companyId } = place.world.org;
+    const { board } = place.world.org;
+    const seat = { companyId, role: "desk", adapterType: "human", person: own.personId } as const;
+    await board(createAgent, { ...seat, name: place.world.name() });
+    return { path: events(place), headers: asBrowser(place, own) };
+  }),
+  ...["-1", "1e3", "0x1", "1;drop table events", "9".repeat(40)].map((after) =>
+    answered("stream", stream, `the event stream after ${after}`, 400, (place) => ({
+      path: events(place, `&after=${encodeURIComponent(after)}`),
+      headers: { authorization: `Bearer ${place.world.tokens.board}` },
+    })),
+  ),
+  row("stream", stream, "an open event stream of a person who is removed", "it ends", async (place) => {
+    const own = await browser(place);
+    const asked = request(new URL(events(place, "&after=now"), place.daemon.url), {
+      headers: asBrowser(place, own),
+    });
+    asked.end();
+    const [answer] = await once(asked, "response");
+    assert.equal(answer.statusCode, 200);
+    const ended = once(answer.resume(), "close");
+    await place.world.org.board(removePerson, { id: own.personId });
+    await ended;
+  }),
+];
+
+const figures = "reading figures of the companies";
+
+const metricsAttacks: readonly DoorAttack[] = [
+  answered("metrics", figures, "GET /metrics without a credential", 401, () => ({ path: "/metrics" })),
+  ...(["root", "report", "session"] as const).map((who) =>
+    answered("metrics", figures, `GET /metrics with the token of the ${who}`, 403, ({ world }) => ({
+      path: "/metrics",
+      headers: { authorization: `Bearer ${world.tokens[who]}` },
+    })),
+  ),
+  answered("metrics", figures, "GET /metrics with a cookie alone", 401, async (place) => ({
+    path: "/metrics",
+    headers: { cookie: `${nameOf(place)}=${(await browser(place, "board")).cookie}` },
+  })),
+  ...["/metrics/", "/metrics/../api/companies", "/METRICS"].map((path) =>
+    answered("metrics", figures, `GET ${path} without a credential`, [401, 404], () => ({ path })),
+  ),
+];
+
+const callback = "signing in for a server of the company";
+
+const callbackAttacks: readonly DoorAttack[] = [
+  "",
+  "?state=x&code=y",
+  "?code=y",
+  `?state=${"a".repeat(4000)}&code=y`,
+  "?state=x&state=y&code=z",
+].map((query) =>
+  row(
+    "sign-in-page",
+    callback,
+    `the page after signing in, with ${query.slice(0, 30) || "nothing"}`,
+    "a refusal as plain text that can't act, without a cookie",
+    async (place) => {
+      const got = await send(place.daemon.url, {
+        path: `/oauth/callback${query}`,
+        headers: { host: hostOf(place) },
+      });
+      assert.ok(got.status >= 400 && got.status < 500, `${got.status} ${got.body.slice(0, 300)}`);
+      assert.match(String(got.headers["content-type"]), /^text\/plain/);
+      assert.match(String(got.headers["content-security-policy"]), /^default-src 'none'/);
+      assert.equal(got.headers["set-cookie"], undefined);
+    },
+  ),
+);
+
+const models = "using a model at the company's cost";
+
+const modelAttacks: readonly DoorAttack[] = [
+  ...(["none", "board", "root", "report"] as const).map((who) =>
+    answered(
+      "model",
+      models,
+      `a model call with ${who === "none" ? "no token" : `the token of the ${who}, which is no session`}`,
+      [401, 403],
+      ({ world }) => ({
+        method: "POST",
+        path: "/model/anthropic/v1/messages",
+        headers: {
+          ...json,
+          ...(who === "none"
+            ? {}
+            : { authorization: `Bearer ${world.tokens[who]}`, "x-api-key": world.tokens[who] }),
+        },
+        body: JSON.stringify({ model: "claude", max_tokens: 10, messages: [] }),
+      }),
+    ),
+  ),
+  ...[
+    "/model/none/v1/messages",
+    "/model/anthropic/../../api/companies",
+    "/model/anthropic/%2e%2e/%2e%2e/v1/organizations",
+    "/model/http:%2f%2fevil.example/v1/messages",
+    "/model//v1/messages",
+  ].map((path) =>
+    answered(
+      "model",
+      models,
+      `POST ${path} with the token of a session`,
+      [400, 401, 403, 404],
+      ({ world }) => ({
+        method: "POST",
+        path,
+        headers: { ...json, authorization: `Bearer ${world.tokens.session}` },
+        body: "{}",
+      }),
+    ),
+  ),
+];
+
+const outside = "reaching a host without the right";
+
+/** What the daemon says to a program that takes it for its proxy. */
+function proxied(attempt: string, expected: RegExp, lines: (place: Place) => readonly string[]): DoorAttack {
+  return row("relay", outside, attempt, `${expected.source.slice(-20)}, and no connection`, async (place) => {
+    const answer = await sendBytes(
+      place.daemon.url,
+      `${lines(place).join("\r\n")}\r\nConnection: close\r\n\r\n`,
+    );
+    assert.match(answer, expected);
+    assert.ok(!answer.includes(place.world.org.companyId));
+  });
+}
+
+const password = (token: string): string =>
+  `Proxy-Authorization: Basic ${Buffer.from(`agency:${token}`).toString("base64")}`;
+
+const relayAttacks: readonly DoorAttack[] = [
+  proxied("CONNECT without a password", /^HTTP\/1\.1 407/, () => [
+    "CONNECT example.com:443 HTTP/1.1",
+    "Host: example.com:443",
+  ]),
+  ...(["board", "root", "report"] as const).map((who) =>
+    proxied(`CONNECT with the token of the ${who}, which is no session`, /^HTTP\/1\.1 407/, ({ world }) => [
+      "CONNECT example.com:443 HTTP/1.1",
+      "Host: example.com:443",
+      password(world.tokens[who]),
+    ]),
+  ),
+  ...[
+    "127.0.0.1",
+    "localhost",
+    "[::1]",
+    "[::ffff:127.0.0.1]",
+    "169.254.169.254",
+    "0x7f000001",
+    "2130706433",
+    "0",
+  ].map((host) =>
+    proxied(
+      `CONNECT to ${host}, the daemon's own port, with the token of a session`,
+      /^HTTP\/1\.1 (?:400|403)/,
+      (place) => [
+        `CONNECT ${host}:${new URL(place.daemon.url).port} HTTP/1.1`,
+        `Host: ${host}`,
+        password(place.world.tokens.session),
+      ],
+    ),
+  ),
+  ...[
+    "http://169.254.169.254/latest/meta-data/",
+    "http://127.0.0.1/",
+    "https://example.com/",
+    "http://user@127.0.0.1/",
+  ].map((target) =>
+    proxied(
+      `GET ${target} through the daemon, with the token of a session`,
+      /^HTTP\/1\.1 (?:400|401|403|404)/,
+      (place) => [`GET ${target} HTTP/1.1`, `Host: ${hostOf(place)}`, password(place.world.tokens.session)],
+    ),
+  ),
+  proxied("CONNECT with a line break in the host", /^HTTP\/1\.1 (?:400|403|407)/, ({ world }) => [
+    "CONNECT example.com%0d%0aHost:443 HTTP/1.1",
+    "Host: example.com",
+    password(world.tokens.session),
+  ]),
+];
+
+export const otherDoorAttacks: readonly DoorAttack[] = [
+  ...streamAttacks,
+  ...metricsAttacks,
+  ...callbackAttacks,
+  ...modelAttacks,
+  ...relayAttacks,
+];
