@@ -23,13 +23,13 @@ export function sessionProcesses(home: string): SessionProcess[] {
   });
 }
 
-/** Waits until none of them is left. Returns how long that took, or fails with the ones that are left. */
+/** Waits until none of them is left. Returns how long that took since `start`, or fails with the ones that are left. */
 export async function gone(
   look: () => readonly SessionProcess[],
   promised: number,
   about: string,
+  start = performance.now(),
 ): Promise<number> {
-  const start = performance.now();
   const most = allowed(promised);
   for (let left = look(); left.length > 0; left = look()) {
     if (performance.now() - start > most)
