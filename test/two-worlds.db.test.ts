@@ -3,29 +3,34 @@ import { test } from "node:test";
 import { bothStores } from "../src/testing/organization.ts";
 import { campaign } from "../src/testing/run-length.ts";
 import { replay, seedsOf } from "../src/testing/seeds.ts";
-import { reading } from "./two-worlds/arguments.ts";
 import { compareWorlds } from "./two-worlds/play.ts";
 
-const countOn = {
+/**
+ * A world is built once and compared in rounds: before each, something else has happened out of sight. Building is what takes
+ * long on PostgreSQL, so there fewer worlds have more rounds.
+ */
+const worlds = {
   sqlite: campaign({ quick: 2, whole: 4, long: 200 }),
-  postgres: campaign({ quick: 0, whole: 1, long: 200 }),
+  postgres: campaign({ quick: 0, whole: 1, long: 50 }),
 };
+const rounds = { sqlite: 2, postgres: 4 };
+/** PostgreSQL computes in processes of its own, so several worlds take little longer than one. */
+const atOnce = { sqlite: 1, postgres: 4 };
 
-/** Every operation that reads is called several times in each pair of worlds. */
-const calls = 8 * reading.length;
-
-/** The first pair of a run is compared at the doors. */
+/** Some worlds of a run, the first included, are compared at the doors. */
 for (const kind of bothStores)
   test(`no answer depends on what the caller can't read (${kind})`, async (t) => {
-    const sum = { pairs: 0, answers: 0, readable: 0 };
-    for (const seed of seedsOf("worlds", countOn[kind])) {
-      const place = sum.pairs === 0 ? "doors" : "dispatch";
-      const { difference, answers, readable } = await compareWorlds(kind, seed, calls, place);
-      assert.equal(difference, undefined, `${difference}\n${replay(seed, "two-worlds")}`);
-      sum.pairs++;
-      sum.answers += answers;
-      sum.readable += readable;
-    }
+    const sum = { pairs: 0, answers: 0, readable: 0, recalled: 0 };
+    const waiting = seedsOf("worlds", worlds[kind]).entries();
+    const playOn = async (): Promise<void> => {
+      for (const [number, seed] of waiting) {
+        const place = number % 8 === 0 ? "doors" : "dispatch";
+        const { difference, ...compared } = await compareWorlds(kind, seed, rounds[kind], place);
+        assert.equal(difference, undefined, `${difference}\n${replay(seed, "two-worlds")}`);
+        for (const key of ["pairs", "answers", "readable", "recalled"] as const) sum[key] += compared[key];
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce[kind] }, playOn));
     t.diagnostic(JSON.stringify(sum));
-    assert.ok(sum.readable >= sum.answers / 5, `most calls were refused: ${JSON.stringify(sum)}`);
+    assert.ok(sum.readable >= sum.answers / 6, `most calls were refused: ${JSON.stringify(sum)}`);
   });

@@ -4,7 +4,6 @@ import { z } from "zod";
 import { simulate } from "../../src/simulator/simulate.ts";
 import { corpusOf } from "../../src/testing/seeds.ts";
 import { playSeeds } from "../model/run.ts";
-import { reading } from "../two-worlds/arguments.ts";
 import { compareWorlds } from "../two-worlds/play.ts";
 import { playReorganizations } from "../reorganization/play.ts";
 
@@ -25,7 +24,7 @@ const violationOf: Record<typeof suite, (seed: number) => Promise<string | undef
       return error instanceof Error ? error.message : String(error);
     }
   },
-  worlds: async (seed) => (await compareWorlds("sqlite", seed, 12 * reading.length)).difference,
+  worlds: async (seed) => (await compareWorlds("sqlite", seed, 4)).difference,
   simulator: async (seed) => (await simulate(seed, 500)).failure?.rule,
   calm: async (seed) => (await simulate(seed, 500, { calm: true })).failure?.rule,
 };

@@ -181,4 +181,49 @@ export const leaks: readonly Bug[] = [
       { in: "insertOutcome", find: 'if (row.kind !== "inbox") await', replace: "await" },
     ],
   },
+  {
+    name: "the timeline of an outcome tells what hidden work cost",
+    edits: [
+      {
+        in: "onTimeline",
+        find: "actor.agentId === null || (await readsBelow(tx, actor.agentId, id))",
+        replace: "id !== ''",
+      },
+    ],
+  },
+  // Lists that are answered from memory.
+  {
+    name: "an answer from memory belongs to every credential",
+    edits: [{ in: "KeptAnswers", find: "${hashToken(token)}", replace: "" }],
+  },
+  {
+    name: "an answer from memory belongs to every position of a person",
+    edits: [{ in: "KeptAnswers", find: "[as ?? null, input]", replace: "[input]" }],
+  },
+  {
+    name: "an answer from memory belongs to every input",
+    edits: [{ in: "KeptAnswers", find: "[as ?? null, input]", replace: "[as ?? null]" }],
+  },
+  {
+    name: "an answer from memory outlives changes of its company",
+    edits: [
+      {
+        in: "KeptAnswers",
+        find: "(await headsOf(tx, entry.companyId)).text === entry.heads",
+        replace: "entry.heads !== ''",
+      },
+    ],
+  },
+  {
+    name: "an answer from memory outlives every commit",
+    edits: [{ in: "KeptAnswers", find: "commits === entry.commits", replace: "commits > 0" }],
+  },
+  {
+    name: "an answer from memory outlives changes of people",
+    edits: [{ in: "twoHeads", find: '[p.companyId, ""]', replace: "[p.companyId]" }],
+  },
+  {
+    name: "an answer from memory outlives the time it is true for",
+    edits: [{ in: "KeptAnswers", find: "tx.now < entry.until", replace: "tx.now > 0" }],
+  },
 ];

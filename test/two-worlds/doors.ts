@@ -10,6 +10,7 @@ import { Callers } from "../../src/doors/callers.ts";
 import { createHttpDoor } from "../../src/doors/http.ts";
 import { mcpDoor } from "../../src/doors/mcp.ts";
 import { patient } from "../../src/doors/waiting.ts";
+import type { Credential } from "./calling.ts";
 import type { Built } from "./world.ts";
 
 /** What a client sees of an answer: everything but the time of day and the port. */
@@ -21,7 +22,7 @@ export interface Seen {
 export interface Doors {
   readonly ask: (
     door: "http" | "mcp",
-    token: string,
+    credential: Credential,
     operation: Operation,
     input: Readonly<Record<string, unknown>>,
   ) => Promise<Seen>;
@@ -74,7 +75,7 @@ export async function openDoors({ dispatch, authenticate }: Built): Promise<Door
   hosts = [`127.0.0.1:${port}`];
   const agent = new Agent({ keepAlive: true });
 
-  const ask: Doors["ask"] = async (door, token, operation, { ...input }) => {
+  const ask: Doors["ask"] = async (door, { token, as }, operation, { ...input }) => {
     const sent =
       door === "http"
         ? requestOrRefusal(operation, input)
@@ -88,6 +89,7 @@ export async function openDoors({ dispatch, authenticate }: Built): Promise<Door
       path: sent.path,
       headers: {
         authorization: `Bearer ${token}`,
+        ...(as === undefined ? {} : { "x-agency-as": as }),
         accept: "application/json, text/event-stream",
         ...(sent.body === undefined ? {} : { "content-type": "application/json" }),
       },

@@ -1,84 +1,191 @@
 import { hash } from "node:crypto";
 import { refusalCodes, Refusal } from "../../src/contract/refusal.ts";
 import type { Operation } from "../../src/contract/operation.ts";
+import type { Dispatch } from "../../src/dispatch/dispatch.ts";
 import { Chance } from "../../src/simulator/chance.ts";
 import { openTestStore, type StoreKind } from "../../src/testing/organization.ts";
-import { inputFor, reading } from "./arguments.ts";
+import { inputFor, type Pool, reading } from "./arguments.ts";
 import { type Doors, openDoors, type Seen } from "./doors.ts";
+import type { Credential } from "./calling.ts";
 import { type Built, build } from "./world.ts";
+
+export interface Compared {
+  readonly difference: string | undefined;
+  /** One for each round. */
+  readonly pairs: number;
+  readonly answers: number;
+  readonly readable: number;
+  /** How many answers were compared with those of a program without memory. */
+  readonly recalled: number;
+}
 
 /**
  * Builds two worlds that differ only in what the watchers can't read, has the watchers make the same calls in both, and
- * compares the answers byte for byte; at the doors, with their headers. Returns the first difference, or undefined.
+ * compares the answers byte for byte; at the doors, with their headers. In each round every operation that reads is called
+ * once. Before the next round, more happens in both worlds, and time passes. Lists that are answered from memory are compared
+ * with the answers of the same program without memory, for every kind of caller.
  */
 export async function compareWorlds(
   kind: StoreKind,
   seed: number,
-  calls: number,
+  rounds: number,
   place: "dispatch" | "doors" = "dispatch",
-): Promise<{ difference: string | undefined; answers: number; readable: number }> {
-  const stores = [await openTestStore(kind, { fast: true }), await openTestStore(kind, { fast: true })];
+): Promise<Compared> {
+  const stores = await Promise.all([
+    openTestStore(kind, { fast: true }),
+    openTestStore(kind, { fast: true }),
+  ]);
   const doors = new Map<Built, Doors>();
   try {
     const [left, right] = await Promise.all([
-      build(stores[0]?.store ?? missing(), seed, "left"),
-      build(stores[1]?.store ?? missing(), seed, "right"),
+      build(stores[0].store, seed, "left"),
+      build(stores[1].store, seed, "right"),
     ]);
     if (place === "doors") for (const world of [left, right]) doors.set(world, await openDoors(world));
     const chance = new Chance(seed, "calls");
     const cursors: string[] = [];
-    let answers = 0;
-    let readable = 0;
-    for (let call = 0; call < calls; call++) {
-      const operation = reading[call % reading.length] ?? missing();
-      const watcher = chance.pick(Object.keys(left.watchers)) ?? "";
-      const input = inputFor(operation, { chance, ...left, cursors });
-      const door = operation.mcp !== undefined && chance.flip(0.5) ? "mcp" : "http";
-      const answerIn = async (world: Built): Promise<Seen> => {
-        world.tick();
-        const token = world.watchers[watcher] ?? "";
-        return (
-          doors.get(world)?.ask(door, token, operation, input) ?? answerTo(world, token, operation, input)
-        );
-      };
-      const one = await answerIn(left);
-      const two = await answerIn(right);
-      answers++;
-      if (one.status === 200) readable++;
-      const isBoards = operation.needs === "board" && one.status === 200;
-      if (one.status === two.status && one.body === two.body && !isBoards) {
-        const next = /"nextCursor":"([^"]+)"/.exec(one.body)?.[1];
-        if (next !== undefined) cursors.push(next);
-        continue;
+    const pool: Pool = { chance, ...left, cursors };
+    const questions = questionsFor(pool, left.callers.length);
+    const sum = { pairs: 0, answers: 0, readable: 0, recalled: 0 };
+    for (let round = 0; round < rounds; round++) {
+      sum.pairs++;
+      if (round > 0) await Promise.all([left.goOn(), right.goOn()]);
+      for (const operation of reading) {
+        const watcher = chance.pick(Object.keys(left.watchers)) ?? "";
+        const input = inputFor(operation, pool);
+        const door = operation.mcp !== undefined && chance.flip(0.5) ? "mcp" : "http";
+        const answerIn = async (world: Built): Promise<Seen> => {
+          world.tick();
+          const credential = world.watchers[watcher] ?? missing();
+          return (
+            doors.get(world)?.ask(door, credential, operation, input) ??
+            answerTo(world.dispatch, credential, operation, input)
+          );
+        };
+        const [one, two] = await Promise.all([answerIn(left), answerIn(right)]);
+        sum.answers++;
+        if (one.status === 200) sum.readable++;
+        const isBoards = operation.needs === "board" && one.status === 200;
+        if (isEqual(one, two) && !isBoards) {
+          const next = /"nextCursor":"([^"]+)"/.exec(one.body)?.[1];
+          if (next !== undefined) cursors.push(next);
+          continue;
+        }
+        const about = `${operation.name} ${place === "doors" ? door : ""} ${JSON.stringify(input)} as ${watcher} of seed ${seed}:`;
+        return { difference: shown(about, ["left", one], ["right", two]), ...sum };
       }
-      const lines = [
-        `${operation.name} ${place === "doors" ? door : ""} ${JSON.stringify(input)} as ${watcher} of seed ${seed}:`,
-      ];
-      lines.push(`  left  ${one.status} ${around(one.body, two.body)}`);
-      lines.push(`  right ${two.status} ${around(two.body, one.body)}`);
-      return { difference: lines.join("\n"), answers, readable };
+      const differences = await Promise.all(
+        [left, right].map(
+          async (world) => (await recall(world, questions, doors.get(world))) ?? (await forget(world)),
+        ),
+      );
+      sum.recalled += 2 * questions.length;
+      const difference = differences.find((found) => found !== undefined);
+      if (difference !== undefined) return { difference: `${difference} of seed ${seed}`, ...sum };
     }
-    return { difference: undefined, answers, readable };
+    return { difference: undefined, ...sum };
   } finally {
     for (const { close } of doors.values()) close();
-    for (const { close } of stores) await close();
+    await Promise.all(stores.map(({ close }) => close()));
   }
 }
 
+/** What is asked in every round, so most of it is answered from memory if nothing changed. */
+interface Question {
+  readonly operation: Operation;
+  readonly caller: number;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+/** Several callers ask the same, because an answer belongs to one of them; the first asks something else too. */
+function questionsFor(pool: Pool, callers: number): Question[] {
+  return reading
+    .filter(({ kept }) => kept === true)
+    .flatMap((operation) => {
+      const first = pool.chance.between(0, callers - 1);
+      const [same, other] = [inputFor(operation, pool), inputFor(operation, pool)];
+      return [0, 1, 2, 3, 4, 5].map((index) => ({
+        operation,
+        caller: (first + (index % 5)) % callers,
+        input: index === 5 ? other : same,
+      }));
+    });
+}
+
+/** The first answer that is not what a program without memory says. */
+async function recall(
+  world: Built,
+  questions: readonly Question[],
+  doors: Doors | undefined,
+): Promise<string | undefined> {
+  for (const { operation, caller, input } of questions) {
+    const credential = world.callers[caller] ?? missing();
+    world.tick();
+    const kept = await answerTo(world.dispatch, credential, operation, input);
+    // A new one for each question: what one remembers of the question before is in doubt too.
+    const fresh = await answerTo(world.forgetful(), credential, operation, input);
+    const atDoor = await doors?.ask("http", credential, operation, input);
+    const about = `${operation.name} ${JSON.stringify(input)} from memory for caller ${caller}`;
+    if (!isEqual(kept, fresh)) return shown(about, ["kept", kept], ["fresh", fresh]);
+    const isSame = atDoor === undefined || atDoor.status !== 200 || atDoor.body.endsWith(`\n${fresh.body}`);
+    if (!isSame) return shown(`${about} at the door`, ["kept", atDoor], ["fresh", fresh]);
+  }
+  return undefined;
+}
+
+/**
+ * What a caller was told before a change is no answer after it. Only what it may ask is asked before, because a refusal is put on
+ * record, and that is a change too.
+ */
+async function forget(world: Built): Promise<string | undefined> {
+  const { concerns, make } = world.turn();
+  const [agent] = world.nouns["agent"] ?? [];
+  const asked = reading
+    .filter(({ kept }) => kept === true)
+    .flatMap((operation) => {
+      const id = "id" in operation.input.shape ? { id: agent } : {};
+      return [id, { ...id, companyId: world.companyId }].flatMap((input) =>
+        operation.input.safeParse(input).success ? [{ operation, input }] : [],
+      );
+    });
+  const allowed: typeof asked = [];
+  for (const one of asked)
+    if ((await answerTo(world.dispatch, concerns, one.operation, one.input)).status === 200)
+      allowed.push(one);
+  for (const { operation, input } of allowed) await answerTo(world.dispatch, concerns, operation, input);
+  await make();
+  for (const { operation, input } of allowed) {
+    const kept = await answerTo(world.dispatch, concerns, operation, input);
+    const fresh = await answerTo(world.forgetful(), concerns, operation, input);
+    const about = `${operation.name} ${JSON.stringify(input)} from memory after a change`;
+    if (!isEqual(kept, fresh)) return shown(about, ["kept", kept], ["fresh", fresh]);
+  }
+  return undefined;
+}
+
+const isEqual = (one: Seen, two: Seen): boolean => one.status === two.status && one.body === two.body;
+
 /** The status and the body that HTTP would answer with. */
 async function answerTo(
-  world: Built,
-  token: string,
+  dispatch: Dispatch,
+  { token, as }: Credential,
   operation: Operation,
-  input: Record<string, unknown>,
+  input: Readonly<Record<string, unknown>>,
 ): Promise<Seen> {
   try {
-    const output = await world.dispatch({ operation, token, input, key: undefined });
+    const output = await dispatch({ operation, token, as, input, key: undefined });
     return { status: 200, body: JSON.stringify(output) };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return { status: refusalCodes[error.code].http, body: JSON.stringify(error.toBody()) };
   }
+}
+
+function shown(about: string, ...[one, two]: readonly [name: string, seen: Seen][]): string {
+  if (one === undefined || two === undefined) return about;
+  const line = ([name, { status, body }]: typeof one, other: Seen): string =>
+    `  ${name.padEnd(5)} ${status} ${around(body, other.body)}`;
+  return [about, line(one, two[1]), line(two, one[1])].join("\n");
 }
 
 function around(text: string, other: string): string {

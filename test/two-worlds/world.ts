@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import type { z } from "zod";
 import { createKey } from "../../src/contract/agents.ts";
-import { commentOnApproval, reject, requestRevision, resubmit } from "../../src/contract/approvals.ts";
+import { commentOnApproval, requestRevision, resubmit } from "../../src/contract/approvals.ts";
 import { grantPermission, requestPermission, revokePermission } from "../../src/contract/capabilities.ts";
 import { createCompany, updateCompany } from "../../src/contract/companies.ts";
 import { requestAgent } from "../../src/contract/create-agent.ts";
+import { createGoal } from "../../src/contract/goals.ts";
 import { changeAgent, createAgent } from "../../src/contract/hiring.ts";
-import { createFile, deleteFile, writeFile } from "../../src/contract/knowledge.ts";
+import { createFile } from "../../src/contract/knowledge.ts";
 import { sendDeferredMessage, sendMessage } from "../../src/contract/mail.ts";
-import type { Operation } from "../../src/contract/operation.ts";
-import { completeOutcome, createOutcome, submitOutcome, updateOutcome } from "../../src/contract/outcomes.ts";
 import { delegateOutcome } from "../../src/contract/delegation.ts";
+import { completeOutcome, createOutcome, submitOutcome, updateOutcome } from "../../src/contract/outcomes.ts";
+import { createPerson, type Role, signIn } from "../../src/contract/people.ts";
 import { Refusal } from "../../src/contract/refusal.ts";
 import { applyReorganization, planReorganization } from "../../src/contract/reorganization.ts";
 import { admitBoard, createCore } from "../../src/daemon/core.ts";
@@ -20,12 +20,18 @@ import { Chance } from "../../src/simulator/chance.ts";
 import { openSession } from "../../src/runtime/sessions.ts";
 import type { Store } from "../../src/store/store.ts";
 import { withClock } from "../../src/testing/stage.ts";
+import type { Caller, Credential } from "./calling.ts";
+import { idAt } from "./ids-of-steps.ts";
+import { publish, worldMirrors } from "./published.ts";
+import { type Turn, turnsOf } from "./turns.ts";
+import { deedsOutOfSight, type Saved } from "./out-of-sight.ts";
 
 /**
  * One of two worlds that differ only in what the watchers can't read.
  *
- *   board ─ Root ┬─ Vera ┬─ Rex       the watchers are Vera and Rex
- *                │       └─ Rita
+ *   board ─ Root ┬─ Vera ┬─ Rex       the watchers are Vera, Rex and Mona, a person with this desk and one elsewhere
+ *                │       ├─ Rita
+ *                │       └─ Desk
  *                └─ Sam ─── Tess      what these two write, read and are told is out of the watchers' sight
  *
  * A world is built in steps. Ids and times follow from the seed and the number of the step, so a step that only one world
@@ -34,16 +40,14 @@ import { withClock } from "../../src/testing/stage.ts";
 export type Side = "left" | "right";
 export const words = ["amber", "basalt", "cobalt", "dune", "ember", "fjord", "garnet", "heath"] as const;
 
-type Caller = <I extends z.ZodObject, O extends z.ZodType>(
-  operation: Operation<I, O>,
-  input: z.input<I>,
-) => Promise<z.infer<O>>;
-
 export interface Built {
   readonly dispatch: Dispatch;
   readonly authenticate: (token: string | undefined) => ReturnType<typeof authenticate>;
-  /** Tokens of the watchers. */
-  readonly watchers: Readonly<Record<string, string>>;
+  /** The same program without memory: it keeps no answer from before. */
+  readonly forgetful: () => Dispatch;
+  readonly watchers: Readonly<Record<string, Credential>>;
+  /** Everyone with a credential, watchers included. */
+  readonly callers: readonly Credential[];
   /** Ids of things that both worlds have, seen and unseen. */
   readonly named: readonly string[];
   /** Some of them by noun. */
@@ -51,18 +55,24 @@ export interface Built {
   /** Ids of what a step makes. Some are of things that only one world has. */
   readonly guesses: readonly string[];
   readonly companyId: string;
-  /** Before each call that is compared: the next id and the time are then the same in both worlds. */
+  /** Before each call that is compared: the next id and the time are then the same in both. */
   readonly tick: () => void;
+  /** Some deeds out of sight. */
+  readonly goOn: () => Promise<void>;
+  readonly turn: () => Turn;
 }
 
 export async function build(opened: Store, seed: number, side: Side): Promise<Built> {
   let step = 0;
   let count = 0;
   const beginning = Date.UTC(2030, 0, 1);
-  const store = withClock(opened, () => beginning + step * 1000);
+  const hour = 3600 * 1000;
+  let passed = 0;
+  const store = withClock(opened, () => beginning + step * 1000 + passed);
   const newId = (): string => idAt(seed, step, count++);
   const newSecret = (): string => `secret-${newId()}`;
-  const { dispatch } = createCore({ store, newId, newSecret });
+  const parts = { store, newId, newSecret, mirrors: worldMirrors() };
+  const { dispatch } = createCore(parts);
   const as =
     (token: string): Caller =>
     async (operation, input) =>
@@ -104,8 +114,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     );
     return company;
   };
-  const company = await found("Here");
-  const companyId = company.id;
+  const { id: companyId, rootAgentId } = await found("Here");
   const hire = async (name: string, reportsTo: string, of = companyId) => {
     const { id } = await take(() =>
       board(createAgent, { companyId: of, name, role: "worker", reportsTo, adapterType: "rehearsal" }),
@@ -116,7 +125,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     const { key: token } = await take(() => board(createKey, { id }));
     return { token, call: as(token) };
   };
-  const root = { id: company.rootAgentId, ...(await key(company.rootAgentId)) };
+  const root = { id: rootAgentId, ...(await key(rootAgentId)) };
   const vera = await hire("Vera", root.id);
   const rex = await hire("Rex", vera.id);
   const rita = await hire("Rita", vera.id);
@@ -124,20 +133,33 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   const tess = await hire("Tess", sam.id);
   const other = await found("Elsewhere");
   const abroad = { id: other.rootAgentId, ...(await key(other.rootAgentId)) };
+  const admit = async (name: string, role: Role) => {
+    const { id, signIn: link } = await take(() => board(createPerson, { name, role }));
+    const input = { code: link.code, kind: "program" };
+    const signedIn = await take(() => dispatch({ operation: signIn, token: undefined, input }));
+    return { id, token: signIn.output.parse(signedIn).token ?? "" };
+  };
+  const mona = await admit("Mona", "member");
+  const otto = await admit("Otto", "viewer");
+  const sitting = { role: "desk", adapterType: "human", person: mona.id } as const;
+  const seat = (of: string, name: string, reportsTo: string) =>
+    take(() => board(createAgent, { companyId: of, name, reportsTo, ...sitting }));
+  const desk = await seat(companyId, "Desk", vera.id);
+  const third = await found("Third");
+  const away = await seat(third.id, "Away", third.rootAgentId);
 
   // Rows of the other world come first, so row numbers differ.
-  await take(() =>
-    store.write((tx) =>
-      openSession(tx, {
-        id: newId(),
-        agentId: sam.id,
-        credentialId: newId(),
-        token: newSecret(),
-        workspace: null,
+  const work = async (agentId: string, firstOutcomeId: string | null): Promise<string> => {
+    const of = { agentId, firstOutcomeId, workspace: null };
+    await take(() =>
+      store.write(async (tx) => {
+        await tx.lock(companyId);
+        await openSession(tx, { id: newId(), credentialId: newId(), token: newSecret(), ...of });
       }),
-    ),
-  );
-  const session = idAt(seed, step, 0);
+    );
+    return idAt(seed, step, 0);
+  };
+  const session = await work(sam.id, null);
   for (let number = 4; number > 0; number--) {
     await perhaps(() => abroad.call(createFile, { description: unseen(), content: unseen() }));
     await perhaps(() => abroad.call(createOutcome, { title: unseen(), parents: [abroad.id] }));
@@ -148,16 +170,22 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   // ---- what the watchers see ----
   const file = (by: Caller, description: string, content: string) =>
     take(() => by(createFile, { companyId, description, content }));
-  type Saved = { id: string; version: number; hash: string };
   const mine: Saved[] = [];
   for (let number = shared.between(2, 4); number > 0; number--)
     mine.push(await file(vera.call, `mine ${seen()}`, `${seen(20)} kb://${idAt(seed, 999, number)}`));
   const lent: Saved[] = [];
+  const lendAt = (id: string, level: "none" | "read" | "write") =>
+    root.call(grantPermission, { to: vera.id, resource: `kb:${id}`, level });
   for (const level of ["none", "read", "write"] as const) {
     const made = await file(root.call, `lent ${seen()}`, seen(20));
-    await take(() => root.call(grantPermission, { to: vera.id, resource: `kb:${made.id}`, level }));
+    await take(() => lendAt(made.id, level));
     lent.push(made);
   }
+  const borrowed = await file(root.call, `lent ${seen()}`, seen(20));
+  const lend = () => lendAt(borrowed.id, "read");
+  const loan = await take(lend);
+  lent.push(borrowed);
+  const spare = await take(() => board(createKey, { id: vera.id }));
   const own = await take(() =>
     vera.call(createOutcome, { title: `own ${seen()}`, parents: [vera.id], description: seen(20) }),
   );
@@ -165,6 +193,11 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     vera.call(createOutcome, { title: `task ${seen()}`, parents: [vera.id], acceptance: seen() }),
   );
   await take(() => vera.call(delegateOutcome, { id: task.id, to: rex.id }));
+  const rested = await take(() =>
+    vera.call(createOutcome, { title: `rested ${seen()}`, parents: [vera.id] }),
+  );
+  const until = new Date(beginning + hour).toISOString();
+  await take(() => board(updateOutcome, { id: rested.id, blocked: { reason: seen(), until } }));
   const letters = [
     await take(() => board(sendMessage, { companyId, to: vera.id, body: seen(20) })),
     await take(() => root.call(sendMessage, { to: vera.id, body: seen(20) })),
@@ -201,8 +234,15 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   const known = await take(() =>
     sam.call(createOutcome, { title: `known ${unseen()}`, description: unseen(), parents: [sam.id] }),
   );
+  const wanted = await take(() =>
+    board(createGoal, { companyId, title: `wanted ${unseen()}`, description: unseen(20) }),
+  );
   await take(() => root.call(delegateOutcome, { id: part.id, to: vera.id }));
   await take(() => root.call(delegateOutcome, { id: hidden.id, to: sam.id }));
+  const sessions = [session, await work(tess.id, hidden.id)];
+  const overseen = await work(rex.id, task.id);
+  await take(() => publish(store, companyId, { agentId: rex.id, fileId: mine[0]?.id ?? "" }));
+  await take(() => board(grantPermission, { companyId, to: vera.id, resource: "repo:some", level: "read" }));
   await take(() => board(updateOutcome, { id: goal.id, dependsOn: [awaited.id] }));
   await take(() => board(updateOutcome, { id: own.id, dependsOn: [known.id] }));
   await take(() => sam.call(completeOutcome, { id: awaited.id, note: unseen(20) }));
@@ -219,8 +259,9 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   const grant = await take(() => root.call(grantPermission, { to: vera.id, resource: `kb:${revoked.id}` }));
   letters.push(await take(() => vera.call(sendMessage, { to: rex.id, file: revoked.id })));
   const later = new Date(beginning + 9e9).toISOString();
-  const deliverAt = later;
-  letters.push(await take(() => vera.call(sendDeferredMessage, { to: "self", file: revoked.id, deliverAt })));
+  letters.push(
+    await take(() => vera.call(sendDeferredMessage, { to: "self", file: revoked.id, deliverAt: later })),
+  );
   await take(() => root.call(revokePermission, { id: grant.id }));
   const sent = await file(root.call, `sent ${seen()}`, seen(20));
   letters.push(await take(() => root.call(sendMessage, { to: vera.id, file: sent.id })));
@@ -237,84 +278,66 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   );
 
   // ---- out of sight: each world by itself ----
-  const extra: string[] = [];
-  const keep = ({ id }: { id: string }): void => void extra.push(id);
-  let newest: Saved = { ...unread };
-  let current: Saved = { ...sent };
-  let former: Saved = { ...revoked };
-  const overwrite = async (by: Caller, at: Saved) =>
-    by(writeFile, {
-      ...at,
-      content: `${unseen(20)} kb://${secret.pick(mine)?.id ?? ""}`,
-      description: unseen(),
-    });
-  const deeds: readonly (() => Promise<unknown>)[] = [
-    async () =>
-      keep(
-        await sam.call(createFile, {
-          description: unseen(),
-          content: `${unseen(20)} kb://${mine[0]?.id ?? ""} kb://${lent[1]?.id ?? ""}`,
-        }),
-      ),
-    async () => keep(await board(createFile, { companyId, description: unseen(), content: unseen(20) })),
-    async () => keep(await abroad.call(createFile, { description: unseen(), content: unseen(20) })),
-    async () => (newest = await overwrite(sam.call, newest)),
-    async () => (current = await overwrite(root.call, current)),
-    async () => (former = await overwrite(root.call, former)),
-    async () => {
-      const made = await sam.call(createFile, { description: unseen(), content: unseen() });
-      keep(made);
-      await sam.call(deleteFile, { id: made.id });
-    },
-    async () =>
-      keep(await sam.call(createOutcome, { title: unseen(), description: unseen(20), parents: [hidden.id] })),
-    async () => keep(await tess.call(createOutcome, { title: unseen(), parents: [tess.id] })),
-    async () => keep(await abroad.call(createOutcome, { title: unseen(), parents: [abroad.id] })),
-    async () =>
-      sam.call(updateOutcome, { id: hidden.id, blocked: secret.flip(0.5) ? { reason: unseen() } : null }),
-    async () => board(updateOutcome, { id: hidden.id, title: unseen(), important: secret.flip(0.5) }),
-    async () => board(updateOutcome, { id: known.id, title: unseen(), description: unseen(20) }),
-    async () => keep(await sam.call(sendMessage, { to: tess.id, body: unseen(20) })),
-    async () => keep(await tess.call(sendMessage, { to: "boss", body: unseen(20) })),
-    async () => keep(await sam.call(sendMessage, { to: tess.id, file: unread.id })),
-    async () => keep(await board(sendMessage, { companyId, to: sam.id, body: unseen(20) })),
-    async () => keep(await abroad.call(sendMessage, { to: "board", body: unseen(20) })),
-    async () =>
-      keep(await root.call(sendDeferredMessage, { to: vera.id, body: unseen(20), deliverAt: later })),
-    async () => keep(await sam.call(grantPermission, { to: tess.id, resource: `kb:${unread.id}` })),
-    async () => keep(await board(grantPermission, { companyId, to: sam.id, resource: `kb:${revoked.id}` })),
-    async () => tess.call(requestPermission, { resource: `kb:${unread.id}`, reason: unseen() }),
-    async () => {
-      const { requestId } = await sam.call(requestAgent, { name: `Wish ${step}`, waitSeconds: 0 });
-      if (requestId === undefined) return;
-      extra.push(requestId);
-      await sam.call(commentOnApproval, { id: requestId, body: unseen() });
-    },
-    async () => {
-      const { id } = await sam.call(changeAgent, { agent: tess.id, reason: unseen(), prompt: unseen(20) });
-      keep({ id });
-      await board(secret.flip(0.5) ? requestRevision : reject, { id, decisionNote: unseen() });
-    },
-    async () => board(updateCompany, { companyId: other.id, name: unseen() }),
-    async () => {
-      const job = await sam.call(createOutcome, { title: unseen(), parents: [sam.id] });
-      keep(job);
-      await sam.call(delegateOutcome, { id: job.id, to: tess.id });
-      await tess.call(submitOutcome, { id: job.id, note: unseen() });
-      await sam.call(completeOutcome, { id: job.id, note: unseen() });
-    },
-  ];
-  for (let number = 30; number > 0; number--) {
-    const deed = shared.pick(deeds);
-    if (deed !== undefined) await perhaps(deed);
-  }
+  const deeds = deedsOutOfSight({
+    store,
+    newId,
+    step: () => step,
+    secret,
+    unseen,
+    companyId,
+    otherId: other.id,
+    later,
+    sessions,
+    board,
+    root,
+    vera,
+    sam,
+    tess,
+    abroad,
+    mine,
+    lent,
+    hidden,
+    known,
+    wanted,
+    unread,
+    sent,
+    revoked,
+  });
+  const act = async (count: number): Promise<void> => {
+    for (let number = count; number > 0; number--) {
+      const deed = shared.pick(deeds);
+      if (deed !== undefined) await perhaps(deed);
+    }
+  };
+  await act(30);
   // A submission of the hidden part, in one world or both: last, because it ends what else happens to it.
   await perhaps(() => sam.call(submitOutcome, { id: hidden.id, note: unseen(20) }));
+
+  const watchers = {
+    Vera: { token: vera.token },
+    Rex: { token: rex.token },
+    Mona: { token: mona.token, as: desk.id },
+  };
+  const wait = (hours: number): void => void (passed += hours * hour);
+  const scene = {
+    board,
+    governing: { token: boardToken },
+    root,
+    vera,
+    rex,
+    otto,
+    otherId: other.id,
+    spare,
+    rested,
+    loan,
+    lend,
+  };
+  const turns = turnsOf({ ...scene, seen, wait, take });
 
   // Ids of the other world's steps, by the same rule as here: every watcher asks for them in both worlds.
   const guesses = Array.from({ length: step }, (_, index) => idAt(seed, index + 1, 0));
   const named = [
-    ...[companyId, other.id, root, vera, rex, rita, sam, tess, abroad].map((it) =>
+    ...[companyId, other.id, root, vera, rex, rita, sam, tess, desk, away, abroad].map((it) =>
       typeof it === "string" ? it : it.id,
     ),
     ...[
@@ -328,11 +351,13 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
       proposed,
       own,
       task,
+      rested,
       goal,
       part,
       hidden,
       awaited,
       known,
+      wanted,
       revoked,
       sent,
       unread,
@@ -342,30 +367,34 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   ];
   return {
     dispatch,
+    forgetful: () => createCore(parts).dispatch,
     authenticate: (token) => store.read((tx) => authenticate(tx, token)),
     companyId,
-    watchers: { Vera: vera.token, Rex: rex.token },
+    watchers,
+    callers: [
+      ...Object.values(watchers),
+      { token: mona.token, as: away.id },
+      { token: mona.token },
+      ...[boardToken, otto.token, spare.key, root.token, sam.token, abroad.token].map((token) => ({ token })),
+    ],
     named: [...new Set(named)],
     nouns: {
       file: [...mine, ...lent, revoked, sent, unread, own, goal, shown, { id: root.id }].map(({ id }) => id),
-      outcome: [own, task, goal, part, hidden, awaited, known, shown, root, vera].map(({ id }) => id),
+      outcome: [own, task, rested, goal, part, hidden, awaited, known, wanted, shown, root, vera].map(
+        ({ id }) => id,
+      ),
       message: letters.map(({ id }) => id),
       approval: [requestId, proposed.id],
       reorganization: [moved.id],
-      session: [session],
-      agent: [root, vera, rex, rita, sam, tess].map(({ id }) => id),
+      session: [...sessions, overseen],
+      agent: [root, vera, rex, rita, sam, tess, desk].map(({ id }) => id),
     },
     guesses,
     tick: () => {
       step++;
       count = 0;
     },
+    goOn: () => act(10),
+    turn: () => turns(shared),
   };
-}
-
-/** A UUID of version 7, as the daemon makes them. */
-function idAt(seed: number, step: number, count: number): string {
-  const hex = (value: number, digits: number): string =>
-    (value % 16 ** digits).toString(16).padStart(digits, "0");
-  return `${hex(seed, 8)}-${hex(step, 4)}-7000-8${hex(count, 3)}-${"0".repeat(12)}`;
 }
