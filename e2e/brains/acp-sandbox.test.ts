@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { pauseAgent } from "../../src/contract/agents.ts";
 import { always, steps, use } from "../../src/testing/fake-model/script.ts";
 import { gone, sessionProcesses } from "../support/processes.ts";
-import { type Adapter, claude, codex, fileOfProgram } from "./support/adapters.ts";
+import { type Adapter, claude, codex } from "./support/adapters.ts";
 import { testKeySearch } from "./support/key-search.ts";
 import { finish, turns, onBrain } from "./support/stage.ts";
 
@@ -16,7 +16,7 @@ const agents: Readonly<Record<string, Adapter>> = {
     ...claude,
     type: "acp",
     configOf: (url) => ({
-      command: fileOfProgram("claude-agent-acp"),
+      command: "claude-agent-acp",
       env: {
         ANTHROPIC_BASE_URL: `${url}/model/fake`,
         ANTHROPIC_MODEL: claude.model,
@@ -34,7 +34,7 @@ const agents: Readonly<Record<string, Adapter>> = {
     model: otherModel,
     type: "acp",
     configOf: (url) => ({
-      command: fileOfProgram("codex-acp"),
+      command: "codex-acp",
       env: {
         NO_BROWSER: "1",
         MODEL_PROVIDER: "agency",

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { test } from "node:test";
+import { isTool } from "../../../src/testing/fake-model/conversation.ts";
+import { type ModelScript, use } from "../../../src/testing/fake-model/script.ts";
 import type { Adapter } from "./adapters.ts";
 import { anotherUser, isRoot } from "./another-user.ts";
 import { diligent, key, onBrain } from "./stage.ts";
@@ -37,7 +39,7 @@ export function testKeySearch(adapter: Adapter): void {
     test(`finds no key of a provider, wherever it looks${who}`, () =>
       onBrain(
         adapter,
-        diligent(...searches.map(adapter.shell)),
+        patient(diligent(...searches.map(adapter.shell))),
         async (stage) => {
           const runsAs = statSync(`/proc/${stage.daemon().pid}`).uid;
           assert.equal(runsAs, asAnotherUser ? anotherUser : process.getuid?.());
@@ -61,4 +63,30 @@ export function testKeySearch(adapter: Adapter): void {
         { asAnotherUser },
       ));
   }
+}
+
+/** Codex answers after some seconds with what a command has printed until then. A model waits for the rest, as this one does. */
+function patient(script: ModelScript): ModelScript {
+  return {
+    reply: (conversation) => {
+      const { entries } = conversation;
+      const last = entries.at(-1);
+      const running =
+        last?.kind === "result" ? /Process running with session ID (\d+)/.exec(last.text)?.[1] : undefined;
+      if (running !== undefined)
+        return use("write_stdin", { session_id: Number(running), chars: "", yield_time_ms: 30_000 })(
+          conversation,
+        );
+      const waits = new Set(
+        entries.flatMap((entry) =>
+          entry.kind === "call" && isTool(entry.tool, "write_stdin") ? [entry.id] : [],
+        ),
+      );
+      return script.reply({
+        ...conversation,
+        entries: entries.filter((entry) => !("id" in entry && waits.has(entry.id))),
+      });
+    },
+    unused: () => script.unused(),
+  };
 }
