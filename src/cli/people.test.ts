@@ -125,8 +125,8 @@ describe("people at the command line", async () => {
       "why",
     ]);
     assert.deepEqual(commandsForTools("Call decide_outcome, then read_inbox or my_outcomes."), [
-      "decide_outcome is: agency decide <id> <verdict>",
       "my_outcomes is: agency outcomes",
+      "decide_outcome is: agency decide <id> <verdict>",
       "read_inbox is: agency inbox",
     ]);
     assert.deepEqual(commandsForTools("pause_agent, agency agents pause"), []);
