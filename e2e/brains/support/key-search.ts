@@ -47,15 +47,19 @@ export function testKeySearch(adapter: Adapter): void {
           const session = await stage.ended(1, 180);
           const entries = await stage.transcript(session);
           const shown = JSON.stringify(entries);
-          const results = JSON.stringify(entries.filter(({ kind }) => kind === "result"));
           const asked = JSON.stringify(stage.model.calls.map(({ conversation }) => conversation.body));
+          // What the model was told. Codex behind ACP may leave the first lines of a command out of the transcript.
+          const results = stage.model.calls
+            .flatMap(({ conversation }) => conversation.entries)
+            .flatMap((entry) => (entry.kind === "result" ? [entry.text] : []))
+            .join("\n");
           for (const secret of [key, stage.daemon().token]) {
             assert.ok(!shown.includes(secret), "a secret is in the transcript");
             assert.ok(!asked.includes(secret), "the model was told a secret");
           }
           assert.ok(stage.model.calls.every(({ credential }) => credential === key));
           for (const found of ["the-decoy-of-the-environment", "decoy.txt", "looked", "searched"])
-            assert.ok(results.includes(found), `${found} was not found: ${shown}`);
+            assert.ok(results.includes(found), `${found} was not found: ${results}`);
           // The shell of Codex does not even have the session's own variables.
           if (adapter.type !== "codex_local")
             assert.match(results, /HTTP\/1\.1 [24]/, "the gateway answered");
