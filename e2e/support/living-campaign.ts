@@ -131,16 +131,24 @@ async function someActivity(arena: Arena, random: Random): Promise<void> {
   await sleep(random.between(0, 300));
 }
 
-/** Waits until only standing outcomes are open. The board helps where only the board can. */
+/** Waits until only standing outcomes are open and no message is about to arrive. The board helps where only the board can. */
 export async function comeToRest(arena: Arena, board: Board): Promise<number> {
   const start = performance.now();
   const { board: client, companyId } = arena.daemon;
-  for (let calm = 0; calm < 3; await sleep(300)) {
-    if (performance.now() - start > allowed(120_000)) return performance.now() - start;
-    await board.helpOut();
-    const { sessions } = await client.call(listSessions, { companyId, live: true });
-    const open = await board.openWork();
-    calm = sessions.length === 0 && open === 0 ? calm + 1 : 0;
+  const tables = await openTables(arena.options);
+  try {
+    for (let calm = 0; calm < 3; await sleep(300)) {
+      if (performance.now() - start > allowed(120_000)) return performance.now() - start;
+      await board.helpOut();
+      const { sessions } = await client.call(listSessions, { companyId, live: true });
+      const open = await board.openWork();
+      const soon = await tables.ask(
+        `select id from messages where delivered_at is null and failure is null and deliver_at < ${Date.now() + 10_000}`,
+      );
+      calm = sessions.length === 0 && open === 0 && soon.length === 0 ? calm + 1 : 0;
+    }
+  } finally {
+    await tables.close();
   }
   return performance.now() - start;
 }
