@@ -1,4 +1,5 @@
 // The brains that ask the API of a model, with the built daemon and a fake model on both dialects.
+import { sendSignal } from "../src/processes/process-table.ts";
 import { allowed } from "../src/testing/allowed.ts";
 import assert from "node:assert/strict";
 import { globSync, readdirSync, readFileSync } from "node:fs";
@@ -260,7 +261,7 @@ for (const { adapterType, dialect } of brains)
           if (victim === "daemon") await company.restart();
           else
             for (const { pid, command } of sessionProcesses(company.home))
-              if (command.includes("/api/main")) process.kill(pid, "SIGKILL");
+              if (command.includes("/api/main")) sendSignal(pid, "SIGKILL");
           const [first, second] = await company.ended(2);
           assert.equal(second?.endReason, "exited with code 0", `${first?.endReason} ${second?.endReason}`);
           const last = company.fake.calls.at(-1)?.conversation;

@@ -1,3 +1,4 @@
+import { sendSignal } from "../src/processes/process-table.ts";
 import { allowed } from "../src/testing/allowed.ts";
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -174,7 +175,7 @@ describe("third-party MCP servers behind the broker", () => {
 
         // A killed server restarts. Meanwhile `why` and the attention list name it: it is killed until both have been seen.
         const named = await until(async () => {
-          for (const pid of serverPids(home)) process.kill(pid, "SIGKILL");
+          for (const pid of serverPids(home)) sendSignal(pid, "SIGKILL");
           const { says } = await board.call(why, { id: boss.id });
           const { items } = await board.call(viewAttention, { companyId, kind: "server" });
           const isListed = items.some(({ subject }) => subject.id === "files");

@@ -1,4 +1,5 @@
 // What every brain with a model must show. Written once, run for each adapter.
+import { sendSignal } from "../../../src/processes/process-table.ts";
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -279,7 +280,7 @@ export function testBrain(adapter: Adapter): void {
         const [first] = await stage.sessions();
         isFirst = false;
         for (const { pid, command } of sessionProcesses(home))
-          if (!command.includes("bwrap")) process.kill(pid, "SIGKILL");
+          if (!command.includes("bwrap")) sendSignal(pid, "SIGKILL");
         await stage.ended(1, 20);
         await gone(
           () => sessionProcesses(home).filter(({ sessionId }) => sessionId === first?.id),
