@@ -308,7 +308,7 @@ describe("pages that look things up and change them", () => {
     await open(page, "/knowledge", "Competitor prices");
     await page.keyboard.press("/");
     await page.keyboard.type("calm");
-    await page.getByText("Competitor prices").waitFor({ state: "detached" });
+    await page.getByText("Competitor prices").first().waitFor({ state: "detached" });
     // While the word is typed, the list changes with each letter.
     await page.locator("li:only-child > a.file-row", { hasText: "Voice and tone" }).waitFor();
     await page.getByRole("searchbox").blur();
