@@ -122,9 +122,8 @@ function outcomeRank(rights: OutcomeRights): number {
   return rights.write ? ranks.write : rights.read ? ranks.read : noRight;
 }
 
-const outcomeRow = query((db, p: { id: string }) =>
-  db.selectFrom("outcomes").select(["responsible_id", "delegated", "delegated_by"]).where("id", "=", p.id),
-);
+/** The whole row, which most operations read too: a write reads it once. */
+const outcomeRow = selection("outcomes", ["id"]);
 
 const resultOf = selection("outcomes", ["result_id"]);
 

@@ -13,7 +13,7 @@ import { insertion, query, selection } from "../store/query.ts";
 import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
 import { bySystem, callContext, type Writing } from "./context.ts";
 import { type Accepted, type Guarded, Outside } from "./guarded.ts";
-import { type Caller, identify } from "./identity.ts";
+import { type Caller, hashToken, identify } from "./identity.ts";
 import { demand } from "../capabilities/visible.ts";
 import { KeptAnswers } from "./kept-answers.ts";
 import { unarchiveCompany } from "../contract/companies.ts";
@@ -31,7 +31,8 @@ import {
 /**
  * The one way in. Every door passes its calls to dispatch(), which does all of this in one transaction:
  *   1. identify the caller, find the company and, for a write, wait for the company's lock
- *   2. identify the caller again, because its credential may have been revoked while the lock was awaited
+ *   2. identify the caller again, because its credential may have been revoked while the lock was awaited. If the company was
+ *      known from an earlier call, the lock comes first, and one look is enough
  *   3. answer a repeated idempotency key with the first result
  *   4. check that the company is not frozen or archived, and the rights that the operation needs
  *   5. run the handler, which appends its events to the ledger
@@ -80,6 +81,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
     handlers.set(handler.operation, handler);
   }
   const answers = new KeptAnswers(parts.store);
+  const homes = new Homes();
 
   return async (request) => {
     const handler = handlers.get(request.operation);
@@ -98,10 +100,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
     const attempt = (once: Accepted): Promise<unknown> =>
       request.operation.effect === "read"
         ? answers.read(request, once.input, async (tx) => ({
-            output: await run(parts, request, once, readOnly(tx), seen),
+            output: await run({ ...parts, homes }, request, once, readOnly(tx), seen),
             ...seen,
           }))
-        : parts.store.write((tx) => run(parts, request, once, tx, seen));
+        : parts.store.write((tx) => run({ ...parts, homes }, request, once, tx, seen));
     try {
       return await attempt(accepted).catch(async (thrown: unknown) => {
         if (!(thrown instanceof Outside)) throw thrown;
@@ -117,6 +119,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
       });
     } catch (thrown) {
       seen.undo?.();
+      if (seen.caller === undefined) homes.forget(tokenIn(request));
       const error = thrown instanceof Refusal ? redactedRefusal(thrown) : thrown;
       if (error instanceof Refusal && seen.caller !== undefined && isOnRecord(error, seen.caller)) {
         const { caller, companyId } = seen;
@@ -148,6 +151,27 @@ function tokenIn({ operation, token, input }: DispatchRequest): string | undefin
   return typeof given === "string" ? given : undefined;
 }
 
+/** The companies of agents' credentials, which never change. Whether a credential is still good, each call looks up. */
+class Homes {
+  readonly #companies = new Map<string, string>();
+
+  of(token: string | undefined): string | undefined {
+    return token === undefined ? undefined : this.#companies.get(hashToken(token));
+  }
+
+  keep(token: string | undefined, { person, companyId }: Caller): void {
+    if (token === undefined || person !== undefined || companyId === null) return;
+    if (this.#companies.size >= mostHomes) this.#companies.clear();
+    this.#companies.set(hashToken(token), companyId);
+  }
+
+  /** A credential that is refused waits for no lock of a company any more. */
+  forget(token: string | undefined): void {
+    if (token !== undefined) this.#companies.delete(hashToken(token));
+  }
+}
+const mostHomes = 10_000;
+
 interface Seen {
   caller?: Caller;
   companyId?: string;
@@ -157,7 +181,7 @@ interface Seen {
 const ownerOfKeys = ({ agentId, personId, kind }: Caller["actor"]): string => agentId ?? personId ?? kind;
 
 async function run(
-  parts: DispatcherParts,
+  parts: DispatcherParts & { readonly homes: Homes },
   request: DispatchRequest,
   accepted: Accepted,
   tx: Tx,
@@ -169,8 +193,13 @@ async function run(
   seen.undo?.();
   const writes = operation.effect !== "read";
   const token = tokenIn(request);
+  // SQLite has one writer, so nothing changes while a lock is awaited.
+  const waits = writes && tx.dialect !== "sqlite";
+  const home = waits && operation.within !== "installation" ? parts.homes.of(token) : undefined;
+  if (home !== undefined) await tx.lock(home);
   let caller = await identify(tx, operation, token, request.as);
   seen.caller = caller;
+  if (waits) parts.homes.keep(token, caller);
   const key = operation.effect === "write" ? request.key : undefined;
   const inputHash = key === undefined ? "" : hash("sha256", canonicalJson(input));
   /** The result of the first call with this key, if there was one. */
@@ -195,10 +224,9 @@ async function run(
     const refusal = parts.refusesWrites?.();
     if (refusal !== undefined) throw refusal;
   }
-  if (writes) {
+  if (writes && companyId !== home) {
     await tx.lock(companyId === "" ? "installation" : companyId);
-    // SQLite has one writer, so nothing can have changed. On PostgreSQL the lock may have taken long.
-    if (tx.dialect !== "sqlite") caller = await identify(tx, operation, token, request.as);
+    if (waits) caller = await identify(tx, operation, token, request.as);
   }
   const { actor } = caller;
 

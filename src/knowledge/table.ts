@@ -5,7 +5,7 @@ import { settingsOf } from "../dispatch/company-settings.ts";
 import type { Refusal } from "../contract/refusal.ts";
 import type { Event } from "../contract/ledger.ts";
 import { type Actor, presentActor } from "../events/ledger.ts";
-import { insertion, query, selection, textQuery } from "../store/query.ts";
+import { insertion, laterInsertion, laterRow, query, selection, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { linksIn, searchableText } from "./content.ts";
@@ -27,26 +27,24 @@ export interface NewFile {
 
 export async function insertFile(tx: Tx, file: NewFile): Promise<{ version: number; hash: string }> {
   const hash = digest("sha256", file.content);
-  const [row] = await Promise.all([
-    tx.first(insertRow, {
-      id: file.id,
-      company_id: file.companyId,
-      kind: file.kind,
-      description: file.description,
-      media_type: file.mediaType,
-      version: 1,
-      hash,
-      size: file.content.byteLength,
-      owner_id: file.ownerId,
-      created_at: tx.now,
-      updated_at: tx.now,
-      deleted_at: null,
-    }),
-    countBytes(tx, file, file),
-  ]);
+  await tx.run(insertRow, {
+    id: file.id,
+    company_id: file.companyId,
+    kind: file.kind,
+    description: file.description,
+    media_type: file.mediaType,
+    version: 1,
+    hash,
+    size: file.content.byteLength,
+    owner_id: file.ownerId,
+    created_at: tx.now,
+    updated_at: tx.now,
+    deleted_at: null,
+  });
+  await countBytes(tx, file, file);
   await insertVersion(tx, { ...file, fileId: file.id, version: 1, hash });
   await tx.run(indexNew, {
-    num: row?.num ?? 0,
+    id: file.id,
     description: file.description.normalize("NFC"),
     body: searchableText(file.content),
   });
@@ -95,7 +93,7 @@ export async function reindex(tx: Tx, id: string): Promise<void> {
   await tx.run(unindex, { num: file.num });
   if (file.deleted_at !== null) return;
   await tx.run(indexNew, {
-    num: file.num,
+    id,
     description: file.description.normalize("NFC"),
     body: searchableText(await tx.blobs.read(id, file.hash)),
   });
@@ -171,10 +169,16 @@ export async function countStored(
   stored: { companyId: string; agentId: string | null; bytes: number; isLimited?: boolean },
 ): Promise<void> {
   const { companyId, agentId, bytes, isLimited = false } = stored;
-  const add = async (agent_id: string): Promise<number> =>
-    (await tx.first(addBytes, { company_id: companyId, agent_id, bytes }))?.bytes ?? 0;
-  const [ofCompany, ofAgent] = await Promise.all([add(""), agentId === null ? 0 : add(agentId)]);
-  if (!isLimited || ofCompany <= leastStorage) return;
+  const sum = { company_id: companyId, bytes };
+  if (!isLimited) {
+    await tx.run(addBytes, { ...sum, agent_id: "" });
+    if (agentId !== null) await tx.run(addBytes, { ...sum, agent_id: agentId });
+    return;
+  }
+  const added = await tx.all(agentId === null ? addToOne : addToBoth, { ...sum, agent_id: agentId ?? "" });
+  const sumOf = (id: string | null): number => added.find(({ agent_id }) => agent_id === id)?.bytes ?? 0;
+  const [ofCompany, ofAgent] = [sumOf(""), sumOf(agentId)];
+  if (ofCompany <= leastStorage) return;
   const { maxAgentBytes, maxCompanyBytes } = await settingsOf(tx, companyId);
   if (ofAgent > maxAgentBytes) throw storageFull("agent", ofAgent - bytes, maxAgentBytes);
   if (ofCompany > maxCompanyBytes) throw storageFull("company", ofCompany - bytes, maxCompanyBytes);
@@ -206,7 +210,7 @@ export async function storedBytes(tx: ReadTx, companyId: string, agentId: string
 export async function recountBytes(tx: Tx, companyId: string, agentId: string | null): Promise<void> {
   const right = (await tx.first(keptBytes, { companyId, agentId: agentId ?? "" }))?.bytes ?? 0;
   const bytes = Number(right) - (await storedBytes(tx, companyId, agentId));
-  await tx.first(addBytes, { company_id: companyId, agent_id: agentId ?? "", bytes });
+  await tx.run(addBytes, { company_id: companyId, agent_id: agentId ?? "", bytes });
 }
 
 const keptBytes = textQuery(
@@ -220,12 +224,24 @@ const keptBytes = textQuery(
 
 const storageRow = selection("storage", ["company_id", "agent_id"]);
 
-const addBytes = insertion(
-  "storage",
-  sql<{
-    bytes: number;
-  }>`on conflict (company_id, agent_id) do update set bytes = storage.bytes + excluded.bytes returning bytes`,
+const onTop = sql`on conflict (company_id, agent_id) do update set bytes = storage.bytes + excluded.bytes`;
+const addBytes = laterRow("storage", onTop, (rows) =>
+  [...Map.groupBy(rows, ([company, agent]) => `${company} ${agent}`).values()].map((some) => [
+    ...(some[0]?.slice(0, 2) ?? []),
+    some.reduce((sum, [, , bytes]) => sum + Number(bytes), 0),
+  ]),
 );
+
+/** Adds to the sum of a company and to that of an agent, or to one of them, and returns the sums. */
+const adding = (ofCompany: boolean) =>
+  textQuery((p: { company_id: string; agent_id: string; bytes: number }) => {
+    const values = [p.agent_id, ...(ofCompany ? [sql`''`] : [])].map(
+      (agent) => sql`(${p.company_id}, ${agent}, ${p.bytes})`,
+    );
+    return sql<{ agent_id: string; bytes: number }>`insert into storage (company_id, agent_id, bytes)
+      values ${sql.join(values)} ${onTop} returning agent_id, bytes`;
+  });
+const [addToOne, addToBoth] = [adding(false), adding(true)];
 
 async function insertLinks(tx: Tx, companyId: string, fromId: string, content: Uint8Array): Promise<void> {
   for (const toId of linksIn(content))
@@ -234,7 +250,7 @@ async function insertLinks(tx: Tx, companyId: string, fromId: string, content: U
 
 const byId = query((db, p: { id: string }) => db.selectFrom("files").selectAll().where("id", "=", p.id));
 
-const insertRow = insertion("files", sql<{ num: number }>`returning num`);
+const insertRow = insertion("files");
 
 const updateRow = query(
   (db, p: { id: string; version: number; hash: string; size: number; description: string; now: number }) =>
@@ -248,20 +264,23 @@ const markDeleted = query((db, p: { id: string; now: number }) =>
   db.updateTable("files").set({ deleted_at: p.now, updated_at: p.now }).where("id", "=", p.id),
 );
 
-const insertVersionRow = insertion("versions");
+const insertVersionRow = laterRow("versions");
 
-const insertBlob = insertion("blobs", sql`on conflict do nothing`);
+const insertBlob = laterRow("blobs", sql`on conflict do nothing`);
 
 const insertLink = insertion("links", sql`on conflict do nothing`);
 
 const dropLinks = query((db, p: { id: string }) => db.deleteFrom("links").where("from_id", "=", p.id));
 
-const indexNew = query((db, p: { num: number; description: string; body: string }) => ({
-  compile: () =>
-    sql`insert into search (rowid, description, body) values (${p.num}, ${p.description}, ${p.body})`.compile(
-      db,
-    ),
-}));
+const indexNew = laterInsertion(
+  "search",
+  ["rowid", "description", "body"],
+  (p: { id: string; description: string; body: string }) => [
+    sql`(select num from files where id = ${p.id})`,
+    sql`${p.description}`,
+    sql`${p.body}`,
+  ],
+);
 
 const indexAgain = query((db, p: { num: number; description: string; body: string }) => ({
   compile: () =>

@@ -50,7 +50,11 @@ const onCreate = guarded(contract.createOutcome, async (call) => {
     actor,
   );
   await call.record(id, { title: input.title, parents, dependsOn });
-  return presentOutcome(call, outcome, { isNew: true });
+  return presentOutcome(
+    call,
+    outcome,
+    rows.toSorted((a, b) => a.num - b.num),
+  );
 });
 
 /** Carries out update_outcome and returns what it changed. The owner is told in delegation/updating.ts. */

@@ -12,23 +12,27 @@ import { workable } from "./workable.ts";
 
 /**
  * One outcome with its neighbours, as `view_outcome` shows it. A neighbour that the actor can't read is a bare id. A new outcome
- * has nothing below it.
+ * has nothing below it, and `above` has its parents, which its creator may read.
  */
 export async function presentOutcome(
   { tx, actor }: { readonly tx: ReadTx; readonly actor: Viewer },
   row: OutcomeRow,
-  { isNew = false } = {},
+  above?: readonly Ref[],
 ): Promise<Outcome> {
   const { agentId } = actor;
+  const isNew = above !== undefined;
+  const isOwn = agentId === null || agentId === row.responsible_id;
   // All at once: PostgreSQL need not be waited for between them.
   const [seesBelow, children, isWorkable, responsible, delegator, parents, dependencies, deliverables] =
     await Promise.all([
-      agentId === null || readsBelow(tx, agentId, row.id),
+      isOwn || readsBelow(tx, agentId, row.id),
       isNew ? [] : firstChildrenOf(tx, row.id, 1000),
       tx.first(workableNow, { id: row.id, now: tx.now }),
       nameOf(tx, row.responsible_id),
       nameOf(tx, row.delegated_by),
-      parentsOf(tx, row.id).then((refs) => neighbours(tx, actor, refs)),
+      isNew
+        ? neighbours(tx, { agentId: null }, above)
+        : parentsOf(tx, row.id).then((refs) => neighbours(tx, actor, refs)),
       dependenciesOf(tx, row.id).then((refs) => neighbours(tx, actor, refs)),
       isNew ? [] : deliverablesOf(tx, actor, row.id),
     ]);

@@ -52,11 +52,11 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
     created_at: tx.now,
     updated_at: tx.now,
   };
+  // Their owners have usually read them in this transaction, so PostgreSQL is not asked again.
+  const above = row.kind === "inbox" ? [] : await Promise.all(parents.map((id) => tx.first(byId, { id })));
   await tx.run(insertRow, row);
-  for (const parentId of parents) {
-    await tx.run(insertEdge, { parent_id: parentId, child_id: outcome.id });
-    if (row.kind !== "inbox") await tx.run(markStale, { id: parentId });
-  }
+  for (const parentId of parents) await tx.run(insertEdge, { parent_id: parentId, child_id: outcome.id });
+  for (const parent of above) if (parent?.stale === 0) await tx.run(markStale, { id: parent.id });
   if (dependsOn.length > 0) await setDependencies(tx, outcome.id, dependsOn, author, []);
   // As renderFile() orders them, which keeps the text the same until the outcome changes.
   const inOrder = async (ids: readonly string[], read: typeof parentsOf): Promise<readonly string[]> =>

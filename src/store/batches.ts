@@ -98,8 +98,7 @@ function takeNext(batch: readonly Job[], waiting: Job[]): Job | undefined {
  */
 async function run(link: Link, job: Job, number: number): Promise<boolean> {
   const saved = [...link.pending];
-  const [savepoint, last] = [`savepoint job${number}`, `savepoint job${number - 1}`];
-  link.send(number === 1 ? savepoint : `release ${last}; ${savepoint}`);
+  link.savepoint(`job${number}`, number === 1 ? undefined : `release savepoint job${number - 1}`);
   job.enter(link);
   if (await job.ended) return true;
   void link.pending.splice(0, link.pending.length, ...saved);

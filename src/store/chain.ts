@@ -100,9 +100,16 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
       return plain.first(q, params);
     },
     run: (q, params) => {
-      const { seals } = q.on(dialect);
+      const { seals, holds } = q.on(dialect);
       if (seals === undefined) return plain.run(q, params);
       const note = noteIn(rows);
+      if (holds !== undefined) {
+        note(
+          seals,
+          sealedColumns(seals.table).map((column) => params[column]),
+        );
+        return plain.run(q, params);
+      }
       const noted = plain.changed(q, params).then((found) => {
         for (const values of found) note(seals, values);
       });

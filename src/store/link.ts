@@ -12,7 +12,14 @@ export interface Link {
   /** Does not wait for the answer. An error fails the next statement that is asked, and the commit. */
   send(statement: string | pg.QueryConfig): void;
   begin(statement: string): void;
+  /** `before` runs first, in the same message. */
+  savepoint(name: string, before?: string): void;
+  /** Undoes what was done since. */
   rollBackTo(savepoint: string): Promise<void>;
+  /** Keeps a row for a statement that inserts many at once, when a statement names its table, or at the commit. */
+  hold(into: HeldTable, row: readonly Value[]): void;
+  /** A statement that names these tables comes next. */
+  reach(tables: readonly string[]): void;
   commit(): Promise<void>;
   /** Gives the connection back, after a rollback if a transaction is open. */
   close(failure: unknown): Promise<void>;
@@ -21,14 +28,40 @@ export interface Link {
   readonly known: Known;
 }
 
+/** How rows that are held are inserted. The same object for each row of a table. */
+interface HeldTable {
+  readonly table: string;
+  readonly statement: (rows: readonly (readonly Value[])[]) => pg.QueryConfig;
+}
+
+/** PostgreSQL keeps a statement for each number of rows. */
+const mostHeld = 50;
+
 /** Answers a repeated read from memory, until one of its tables changes. */
 interface Known {
   rows(read: Read, ask: () => Promise<unknown[]>): Promise<unknown[]>;
   /** A statement changes these tables. */
   change(tables: readonly string[]): void;
-  /** The next write of the batch begins. Of what others have read, it uses only the row of the company whose lock is held. */
+  /** The next write of the batch begins. Of what others have read, it uses only the rows of the company whose lock is held, and of its agents. */
   turn(companyId: string | null): void;
   forget(): void;
+}
+
+/** Whether all rows are the company's own, or of its agents. They change only under its lock. */
+function isOf(companyId: string, { tables, found }: Answered): boolean {
+  const [table = "", another] = tables;
+  const column = another === undefined ? companyColumns.get(table) : undefined;
+  return column !== undefined && found.length > 0 && found.every((row) => Object(row)[column] === companyId);
+}
+const companyColumns = new Map([
+  ["companies", "id"],
+  ["agents", "company_id"],
+]);
+
+interface Answered extends Read {
+  readonly rows: Promise<unknown[]>;
+  /** Empty until it is answered. */
+  found: readonly unknown[];
 }
 
 interface Read {
@@ -38,17 +71,21 @@ interface Read {
 }
 
 function knownRows(): Known {
-  const known = new Map<string, Read & { readonly rows: Promise<unknown[]> }>();
-  const drop = (isOld: (read: Read) => boolean): void => {
+  const known = new Map<string, Answered>();
+  const drop = (isOld: (read: Answered) => boolean): void => {
     for (const [key, read] of known) if (isOld(read)) known.delete(key);
   };
   return {
-    rows: (read, ask) =>
-      known.getOrInsertComputed(JSON.stringify([read.sql, read.values]), () => ({ ...read, rows: ask() }))
-        .rows,
+    rows: (read, ask) => {
+      const key = JSON.stringify([read.sql, read.values]);
+      const before = known.get(key);
+      if (before !== undefined) return before.rows;
+      const answered: Answered = { ...read, rows: ask(), found: [] };
+      known.set(key, answered);
+      return answered.rows.then((found) => (answered.found = found));
+    },
     change: (changed) => drop(({ tables }) => tables.some((table) => changed.includes(table))),
-    turn: (companyId) =>
-      drop(({ tables, values }) => String(tables) !== "companies" || String(values) !== companyId),
+    turn: (companyId) => drop((read) => companyId === null || !isOf(companyId, read)),
     forget: () => known.clear(),
   };
 }
@@ -61,6 +98,14 @@ export function linkOn(
   let failure: unknown;
   let isOpen = false;
   const known = knownRows();
+  let held = new Map<HeldTable, readonly (readonly Value[])[]>();
+  /** What was held when each savepoint was made. Rows inserted since are undone with it. */
+  const heldAt = new Map<string, typeof held>();
+  const insert = (into: HeldTable): void => {
+    const rows = held.get(into) ?? [];
+    held.delete(into);
+    send(into.statement(rows));
+  };
   const ask = async (statement: string | pg.QueryConfig): Promise<pg.QueryResult> => {
     try {
       return await client.query(statement);
@@ -68,7 +113,9 @@ export function linkOn(
       throw (failure ??= error);
     }
   };
+  const send = (statement: string | pg.QueryConfig): void => void ask(statement).catch(() => undefined);
   const commit = async (): Promise<void> => {
+    for (const into of held.keys()) insert(into);
     const { command } = await ask("commit");
     // PostgreSQL answers the commit of a transaction that has failed with a rollback, and without an error.
     if (failure !== undefined || command !== "COMMIT") throw failure ?? new Error("the commit was refused");
@@ -76,13 +123,26 @@ export function linkOn(
   };
   return {
     ask,
-    send: (statement) => void ask(statement).catch(() => undefined),
+    send,
     begin: (statement) => {
       isOpen = true;
-      void ask(statement).catch(() => undefined);
+      send(statement);
+    },
+    savepoint: (name, before) => {
+      heldAt.set(name, new Map(held));
+      send(before === undefined ? `savepoint ${name}` : `${before}; savepoint ${name}`);
+    },
+    hold: (into, row) => {
+      const rows = [...(held.get(into) ?? []), row];
+      held.set(into, rows);
+      if (rows.length === mostHeld) insert(into);
+    },
+    reach: (tables) => {
+      for (const into of held.keys()) if (tables.includes(into.table)) insert(into);
     },
     rollBackTo: async (savepoint) => {
       known.forget();
+      held = new Map(heldAt.get(savepoint));
       await client.query(`rollback to savepoint ${savepoint}`);
       failure = undefined;
     },

@@ -10,7 +10,7 @@ import { macOf, type Pending, type PlainTx, seal, sealing } from "./chain.ts";
 import { asRefusal, connectTimeout, isLost, isRetryable, keepPool, timeouts } from "./connections.ts";
 import { type Link, linkOn } from "./link.ts";
 import { listen } from "./listening.ts";
-import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
+import { blobRow, fill, type Holds, type PreparedQuery, type Query } from "./query.ts";
 
 /**
  * PostgreSQL, shared by several nodes.
@@ -247,6 +247,7 @@ async function rowsOf(
   params: Readonly<Record<string, Value>>,
 ): Promise<unknown[]> {
   const { checks } = prepared;
+  link.reach(prepared.tables);
   const { rows } = await link.ask(configOf(prepared, params));
   if (checks.length > 0) for (const row of rows) checkRow(row, checks);
   return rows;
@@ -285,7 +286,27 @@ const kept = new Set([
 
 function changing(link: Link, prepared: PreparedQuery, params: Readonly<Record<string, Value>>) {
   link.known.change(prepared.tables);
+  link.reach(prepared.tables);
   return configOf(prepared, params);
+}
+
+function runOn(link: Link, prepared: PreparedQuery, params: Readonly<Record<string, Value>>): void {
+  const { holds } = prepared;
+  if (holds === undefined) return link.send(changing(link, prepared, params));
+  link.known.change([holds.table]);
+  link.hold(holding.getOrInsertComputed(holds, heldIn), fill(prepared.slots, params));
+}
+
+const holding = new WeakMap<Holds, Parameters<Link["hold"]>[0]>();
+
+function heldIn({ table, several }: Holds): Parameters<Link["hold"]>[0] {
+  return {
+    table,
+    statement: (rows) => {
+      const { sql, values } = several(rows);
+      return { name: nameOf(sql), text: sql, values: [...values] };
+    },
+  };
 }
 
 type AskRows = (prepared: PreparedQuery, params: Readonly<Record<string, Value>>) => Promise<unknown[]>;
@@ -332,7 +353,7 @@ function txOn(linkNow: () => Link | undefined, now: number, mac: Mac, beginning?
     get pending() {
       return linkNow()?.pending ?? beginning?.early ?? noLink();
     },
-    run: (q, params) => started(async (link) => link.send(changing(link, q.on("postgres"), params))),
+    run: (q, params) => started(async (link) => runOn(link, q.on("postgres"), params)),
     count: (q, params) =>
       started(async (link) => (await link.ask(changing(link, q.on("postgres"), params))).rowCount ?? 0),
     changed: (q, params) =>
@@ -348,7 +369,7 @@ function txOn(linkNow: () => Link | undefined, now: number, mac: Mac, beginning?
     attempt: (work) =>
       started(async (link) => {
         const savepoint = `part${(parts += 1)}`;
-        await link.ask(`savepoint ${savepoint}`);
+        link.savepoint(savepoint);
         try {
           const result = await work();
           await link.ask(`release savepoint ${savepoint}`);

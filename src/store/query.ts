@@ -50,6 +50,17 @@ export interface PreparedQuery {
   /** The tables that the text names, and the search index. */
   readonly tables: readonly string[];
   readonly changes: boolean;
+  /** PostgreSQL may insert the row later, together with others. */
+  readonly holds?: Holds;
+}
+
+export interface Holds {
+  readonly table: string;
+  /** The statement for several rows. */
+  readonly several: (rows: readonly (readonly Value[])[]) => {
+    readonly sql: string;
+    readonly values: readonly Value[];
+  };
 }
 
 export class Hole {
@@ -104,6 +115,52 @@ export function insertion<T extends TableName, R = never>(
     const values = columnsOf(table).map((column) => sql`${p[column]}`);
     return sql<R>`insert into ${sql.table(table)} (${sql.join(names)}) values (${sql.join(values)}) ${ending}`;
   });
+}
+
+/**
+ * Inserts a row whose effect the transaction does not wait for. PostgreSQL inserts it together with other rows of its kind, also
+ * of other writes, as soon as a statement names the table, and at the latest at the commit. `merge` joins rows that a single
+ * statement could not insert one by one.
+ */
+export function laterInsertion<P extends Params>(
+  table: TableName | "search",
+  columns: readonly string[],
+  values: (p: P) => readonly RawBuilder<unknown>[],
+  ending: RawBuilder<unknown> = sql``,
+  merge: (rows: readonly (readonly Value[])[]) => readonly (readonly Value[])[] = (rows) => rows,
+): Query<P, never> {
+  const into = sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})`;
+  const one = textQuery((p: P) => sql<never>`${into} values (${sql.join(values(p))}) ${ending}`);
+  let later: PreparedQuery | undefined;
+  const prepareLater = (): PreparedQuery => {
+    const part = (text: RawBuilder<unknown>): string => text.compile(builders.postgres).sql;
+    const [start, tuple, end] = [part(into), part(sql.join(values(holes<P>()))), part(ending)];
+    const prepared = one.on("postgres");
+    const sqlFor = (rows: number): string => {
+      const tuples = Array.from(
+        { length: rows },
+        (_, row) => `(${tuple.replace(/\$(\d+)/g, (_all, number) => `$${Number(number) + row * prepared.slots.length}`)})`,
+      );
+      return `${start} values ${tuples.join(", ")} ${end}`;
+    };
+    const texts: string[] = [];
+    const several: Holds["several"] = (rows) => {
+      const merged = merge(rows);
+      return { sql: (texts[merged.length] ??= sqlFor(merged.length)), values: merged.flat() };
+    };
+    return { ...prepared, holds: { table, several } };
+  };
+  return { on: (dialect) => (dialect === "sqlite" ? one.on(dialect) : (later ??= prepareLater())) };
+}
+
+/** The same for a row with all columns of the table in schema.ts. */
+export function laterRow<T extends TableName>(
+  table: T,
+  ending?: RawBuilder<unknown>,
+  merge?: (rows: readonly (readonly Value[])[]) => readonly (readonly Value[])[],
+): Query<NewRow<T>, never> {
+  const columns = columnsOf(table);
+  return laterInsertion(table, columns, (p: Params) => columns.map((name) => sql`${p[name]}`), ending, merge);
 }
 
 /** Inserts several rows with one statement. */
