@@ -6,17 +6,32 @@ import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /** The columns of an agent that authorization needs. */
-const columns = ["id", "company_id", "name", "slug", "role", "boss_id", "mandate_id", "status"] as const;
-export type Member = Pick<Row<"agents">, (typeof columns)[number]>;
+export type Member = Pick<
+  Row<"agents">,
+  "id" | "company_id" | "name" | "slug" | "role" | "boss_id" | "mandate_id" | "status"
+>;
 
 /** Active agents hold rights. A pending agent has none yet, a terminated one none any more. A paused one keeps them. */
 export function isActive(member: Pick<Member, "status">): boolean {
   return member.status === "idle" || member.status === "paused";
 }
 
+/** Only these columns: what is shown of a member must not depend on the query that found it. */
+const asMember = ({ id, company_id, name, slug, role, boss_id, mandate_id, status }: Member): Member => ({
+  id,
+  company_id,
+  name,
+  slug,
+  role,
+  boss_id,
+  mandate_id,
+  status,
+});
+
 /** Null stands for the board, which is not a member. */
 export async function memberById(tx: ReadTx, id: string | null): Promise<Member | undefined> {
-  return id === null ? undefined : tx.first(byId, { id });
+  const row = id === null ? undefined : await tx.first(byId, { id });
+  return row === undefined ? undefined : asMember(row);
 }
 
 /** How texts name an agent or, for null, the board. */
@@ -54,7 +69,8 @@ export async function rootAgentOf(tx: ReadTx, companyId: string): Promise<string
   return (await tx.first(rootAgent, { id: companyId }))?.root_agent_id;
 }
 
-const byId = query((db, p: { id: string }) => db.selectFrom("agents").select(columns).where("id", "=", p.id));
+/** The whole row, which most operations read too: on PostgreSQL a write reads it once. */
+const byId = selection("agents", ["id"]);
 
 /** No two agents of a company that have not left share a name or a slug. */
 export const sameSlug = selection("agents", ["company_id", "slug"], sql`and status <> 'terminated'`);

@@ -9,7 +9,7 @@ import { invalid, notFound, Refusal } from "../contract/refusal.ts";
 import { JsonObject } from "../contract/words.ts";
 import { aboutSubject, type Actor, append } from "../events/ledger.ts";
 import { redact, redactText } from "../redaction/redact.ts";
-import { insertion, query, selection } from "../store/query.ts";
+import { insertion, query, type Query, selection } from "../store/query.ts";
 import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
 import { bySystem, callContext, type Writing } from "./context.ts";
 import { type Accepted, type Guarded, Outside } from "./guarded.ts";
@@ -395,15 +395,17 @@ const ownerIn = (...places: readonly TableName[]) =>
     return { compile: () => text.compile(db) };
   }, []);
 
-const owners = new Map([
-  ["file", ownerIn("files")],
-  ["agent", ownerIn("agents")],
-  ["outcome", ownerIn("outcomes")],
-  ["grant", ownerIn("grants")],
-  ["message", ownerIn("messages")],
-  ["session", ownerIn("sessions")],
-  ["approval", ownerIn("approvals")],
-  ["reorganization", ownerIn("reorganizations")],
+type Owner = Query<{ id: string }, { company_id: string }>;
+/** Most find the whole row, which the handler reads too: on PostgreSQL a write reads it once. */
+const owners: ReadonlyMap<string, Owner> = new Map<string, Owner>([
+  ["file", selection("files", ["id"])],
+  ["agent", selection("agents", ["id"])],
+  ["outcome", selection("outcomes", ["id"])],
+  ["grant", selection("grants", ["id"])],
+  ["message", selection("messages", ["id"])],
+  ["session", selection("sessions", ["id"])],
+  ["approval", selection("approvals", ["id"])],
+  ["reorganization", selection("reorganizations", ["id"])],
   ["agent or outcome", ownerIn("outcomes", "agents")],
 ]);
 

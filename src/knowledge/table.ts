@@ -248,7 +248,7 @@ async function insertLinks(tx: Tx, companyId: string, fromId: string, content: U
     await tx.run(insertLink, { from_id: fromId, to_id: toId, company_id: companyId });
 }
 
-const byId = query((db, p: { id: string }) => db.selectFrom("files").selectAll().where("id", "=", p.id));
+const byId = selection("files", ["id"]);
 
 const insertRow = insertion("files");
 

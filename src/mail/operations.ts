@@ -14,13 +14,13 @@ import {
 import { cursorRow, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { append, system } from "../events/ledger.ts";
 import { versionAt } from "../knowledge/table.ts";
-import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { enclose, unreadableIn, versionToSend } from "./enclosures.ts";
 import { type Letter, post, settleInbox, wayTo } from "./post.ts";
 import {
   anyMessage,
   countUnreadOfBoard,
+  agentRow,
   countWaiting,
   isReceived,
   mailBetween,
@@ -30,6 +30,7 @@ import {
   messageById,
   type MessageRow,
   presentMessage,
+  presentNew,
   receivedBy,
   sentBy,
   waitingFor,
@@ -227,10 +228,13 @@ async function send(
       ? {}
       : { files: Object.fromEntries([...enclosed].map(([id, { version }]) => [id, version])) }),
   });
-  // The sender has just written or named the content, so showing it again is not logged as a reading.
-  const quietly = { ...call, record: async (): Promise<void> => undefined };
   const unreadable = await unreadableIn(sending, bytes, to, enclosed);
-  return { ...(await presentMessage(quietly, await post(call, letter))), unreadable };
+  const sent = await post(call, letter);
+  if ("text" in content)
+    return { ...(await presentNew(tx, actor, sent, bytes, enclosed.size > 0)), unreadable };
+  // The sender has just named the content, so showing it again is not logged as a reading.
+  const quietly = { ...call, record: async (): Promise<void> => undefined };
+  return { ...(await presentMessage(quietly, sent)), unreadable };
 }
 
 /** The message that the caller answers. Only its receiver can answer it. */
@@ -292,7 +296,7 @@ async function receiverOf(
 async function demandReceiver(tx: ReadTx, agentId: string | null, message: MessageRow): Promise<void> {
   const isReturned = message.failure !== null && message.from_system === 0;
   if ((isReturned ? message.from_id : message.to_id) === agentId) return;
-  const receiver = message.to_id === null ? undefined : await tx.first(brainOf, { id: message.to_id });
+  const receiver = message.to_id === null ? undefined : await tx.first(agentRow, { id: message.to_id });
   if (agentId === null && receiver?.brain_type === "human") return;
   if (agentId !== null) throw notFound("message", message.id);
   throw texts.onlyReceiverAcknowledges();
@@ -308,7 +312,9 @@ async function inboxPage(
   const last = await cursorRow(input.cursor, (id) => listed(call, id, "to_id", toId));
   const list = input.all === true ? receivedBy : waitingFor;
   const rows = await list(tx, companyId, toId, last?.num ?? 0, limit + 1);
-  return { ...(await presentPage(call, rows, limit)), waiting: await countWaiting(tx, companyId, toId) };
+  const page = await presentPage(call, rows, limit);
+  const isWhole = input.all !== true && last === undefined && rows.length <= limit;
+  return { ...page, waiting: isWhole ? rows.length : await countWaiting(tx, companyId, toId) };
 }
 
 /** A message of the list that a cursor comes from. */
@@ -332,7 +338,3 @@ async function presentPage(call: CallContext, rows: MessageRow[], limit: number)
   for (const row of page) messages.push(await presentMessage(call, row));
   return { messages, nextCursor };
 }
-
-const brainOf = query((db, p: { id: string }) =>
-  db.selectFrom("agents").select("brain_type").where("id", "=", p.id),
-);

@@ -63,6 +63,7 @@ export interface Letter {
   readonly changes?: string;
 }
 
+/** Returns the row, without its number. */
 export async function post(
   { tx, companyId, newId }: Pick<Writing, "tx" | "companyId" | "newId">,
   letter: Letter,
@@ -103,6 +104,9 @@ export async function post(
     topic: letter.topic ?? null,
     changes: letter.changes ?? null,
   };
+  const isDue = row.failure === null && row.deliver_at <= tx.now;
+  const broken = isDue ? await brokenRoute(tx, row) : null;
+  if (isDue && broken === null) row.delivered_at = tx.now;
   await insertMessage(tx, row);
   const links = "text" in content && letter.bySystem !== true ? Buffer.from(content.text) : none;
   await keepEnclosures(
@@ -110,8 +114,11 @@ export async function post(
     row,
     letter.enclosed ?? (await enclose({ tx, companyId, from: letter.from }, links)),
   );
-  if (row.failure === null && row.deliver_at <= tx.now) await deliver(tx, row, newId);
-  return messageById(tx, id);
+  if (broken !== null) {
+    row.failure = broken;
+    await fail(tx, row, broken, newId);
+  } else if (isDue) await arrive(tx, row, newId);
+  return { ...row, num: 0 };
 }
 
 const none = new Uint8Array();
@@ -169,16 +176,19 @@ const unansweredBetween = query((db, p: { from: string; to: string; limit: numbe
 /** Puts the message into the inbox if the sender still has a route, and marks it failed otherwise. */
 export async function deliver(tx: Tx, message: NewRow<"messages">, newId: () => string): Promise<void> {
   const broken = await brokenRoute(tx, message);
-  if (broken !== null) {
-    await tx.run(markFailed, { id: message.id, failure: broken });
-    append(tx, {
-      ...eventOf(message),
-      operation: "mail.fail",
-      data: { message: message.id, why: broken },
-    });
-    return tellSender(tx, message, broken, newId);
-  }
+  if (broken !== null) return fail(tx, message, broken, newId);
   await tx.run(markDelivered, { id: message.id, now: tx.now });
+  await arrive(tx, message, newId);
+}
+
+async function fail(tx: Tx, message: NewRow<"messages">, why: string, newId: () => string): Promise<void> {
+  await tx.run(markFailed, { id: message.id, failure: why });
+  append(tx, { ...eventOf(message), operation: "mail.fail", data: { message: message.id, why } });
+  await tellSender(tx, message, why, newId);
+}
+
+/** What follows when a message is in the inbox. */
+async function arrive(tx: Tx, message: NewRow<"messages">, newId: () => string): Promise<void> {
   append(tx, {
     ...eventOf(message),
     operation: "mail.deliver",

@@ -1,6 +1,8 @@
 import { sql } from "kysely";
 import type { Message } from "../contract/mail.ts";
 import { notFound } from "../contract/refusal.ts";
+import { memberById } from "../capabilities/members.ts";
+import type { Viewer } from "../capabilities/visible.ts";
 import { inUse } from "../dispatch/company-settings.ts";
 import { encodeContent } from "../knowledge/content.ts";
 import { contentFor, type Reader } from "../knowledge/showing.ts";
@@ -11,9 +13,7 @@ import type { ReadTx, Tx } from "../store/store.ts";
 
 export type MessageRow = Row<"messages">;
 
-export const anyMessage = query((db, p: { id: string }) =>
-  db.selectFrom("messages").selectAll().where("id", "=", p.id),
-);
+export const anyMessage = selection("messages", ["id"]);
 
 export async function messageById(tx: ReadTx, id: string): Promise<MessageRow> {
   const row = await tx.first(anyMessage, { id });
@@ -31,10 +31,10 @@ export async function isOfPerson(
   { from_id, from_system }: Pick<MessageRow, "from_id" | "from_system">,
 ): Promise<boolean> {
   if (from_system === 1) return false;
-  return from_id === null || (await tx.first(humanAgent, { id: from_id, brain_type: "human" })) !== undefined;
+  return from_id === null || (await tx.first(agentRow, { id: from_id }))?.brain_type === "human";
 }
 
-const humanAgent = selection("agents", ["id", "brain_type"]);
+export const agentRow = selection("agents", ["id"]);
 
 /** The unacknowledged messages of an agent (null: the board), oldest first. */
 export function waitingFor(
@@ -201,14 +201,34 @@ const bodyLimit = 64 * 1024;
 export async function presentMessage(reader: Reader, row: MessageRow): Promise<Message> {
   const { tx } = reader;
   // All at once: PostgreSQL need not be waited for between them.
-  const [sent, from, to, files, answers] = await Promise.all([
+  const [sent, files, answers] = await Promise.all([
     contentFor(reader, row.file_id, row.version, bodyLimit),
-    party(tx, row.from_id),
-    party(tx, row.to_id),
     enclosuresOf(tx, reader.actor, row.id),
     answersTo(reader, row.id),
   ]);
-  const encoded = sent === undefined ? undefined : encodeContent(sent.content);
+  return present(tx, row, { content: sent?.content, files, answers });
+}
+
+/** A message with a text that its sender has just written. It has no answers yet. */
+export async function presentNew(
+  tx: ReadTx,
+  actor: Viewer,
+  row: MessageRow,
+  written: Uint8Array,
+  encloses: boolean,
+): Promise<Message> {
+  const files = encloses ? await enclosuresOf(tx, actor, row.id) : [];
+  const content = written.byteLength > bodyLimit ? undefined : written;
+  return present(tx, row, { content, files, answers: [] });
+}
+
+async function present(
+  tx: ReadTx,
+  row: MessageRow,
+  shown: { content: Uint8Array | undefined; files: Message["files"]; answers: string[] },
+): Promise<Message> {
+  const [from, to] = await Promise.all([party(tx, row.from_id), party(tx, row.to_id)]);
+  const encoded = shown.content === undefined ? undefined : encodeContent(shown.content);
   return {
     id: row.id,
     from: row.from_system === 1 ? { kind: "system", id: null, name: "Agency" } : from,
@@ -223,9 +243,9 @@ export async function presentMessage(reader: Reader, row: MessageRow): Promise<M
     result: row.result,
     failure: row.failure,
     cancelledAt: orNull(row.cancelled_at),
-    files,
+    files: shown.files,
     inReplyTo: row.in_reply_to,
-    answers,
+    answers: shown.answers,
   };
 }
 
@@ -245,15 +265,11 @@ export const isReceived = (row: MessageRow, by: string | null): boolean =>
 
 async function party(tx: ReadTx, agentId: string | null): Promise<Message["to"]> {
   if (agentId === null) return { kind: "board", id: null, name: "the board" };
-  return { kind: "agent", id: agentId, name: (await tx.first(nameOf, { id: agentId }))?.name ?? "" };
+  return { kind: "agent", id: agentId, name: (await memberById(tx, agentId))?.name ?? "" };
 }
 
 const iso = (time: number): string => new Date(time).toISOString();
 const orNull = (time: number | null): string | null => (time === null ? null : iso(time));
-
-const nameOf = query((db, p: { id: string }) =>
-  db.selectFrom("agents").select("name").where("id", "=", p.id),
-);
 
 const waitingForBoard = query((db, p: { companyId: string; after: number; limit: number }) =>
   db

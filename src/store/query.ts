@@ -139,7 +139,8 @@ export function laterInsertion<P extends Params>(
     const sqlFor = (rows: number): string => {
       const tuples = Array.from(
         { length: rows },
-        (_, row) => `(${tuple.replace(/\$(\d+)/g, (_all, number) => `$${Number(number) + row * prepared.slots.length}`)})`,
+        (_, row) =>
+          `(${tuple.replace(/\$(\d+)/g, (_all, number) => `$${Number(number) + row * prepared.slots.length}`)})`,
       );
       return `${start} values ${tuples.join(", ")} ${end}`;
     };
