@@ -10,6 +10,7 @@ import { startTcpProxy, type TcpProxy } from "../testing/tcp-proxy.ts";
 import { genesis, hashOf, macOf } from "./chain.ts";
 import { openPostgres } from "./postgres.ts";
 import { insertion, selection, updating } from "./query.ts";
+import type { NewRow } from "./schema.ts";
 import type { Store, Tx } from "./store.ts";
 
 // The ledger does not look at this table. So only the commit shows whether its statements failed.
@@ -22,6 +23,41 @@ const company = selection("companies", ["id"]);
 const addCompany = insertion("companies");
 const rename = updating("companies", ["name"], ["id"]);
 const eventsOf = selection("events", ["company_id"], sql`order by seq`);
+const agent = selection("agents", ["id"]);
+const addAgent = insertion("agents");
+const setRole = updating("agents", ["role"], ["id"]);
+const agentIn = (company_id: string, id: string): NewRow<"agents"> => ({
+  id,
+  company_id,
+  name: id,
+  name_key: id,
+  slug: id,
+  role: "worker",
+  title: null,
+  capabilities: null,
+  boss_id: null,
+  mandate_id: id,
+  generation: 1,
+  status: "idle",
+  state_file_id: id,
+  log_file_id: null,
+  state_stale: 0,
+  brain_type: "human",
+  brain_config: "{}",
+  prompt: null,
+  model: null,
+  effort: null,
+  budget: null,
+  auto_reply: 0,
+  made_for_mandate: 0,
+  idle_sessions: 0,
+  not_before: 0,
+  last_session_at: 0,
+  epoch: 0,
+  created_at: 0,
+  ended_at: null,
+  person_id: null,
+});
 /** What a commit meets: it waits for a lock of the test, it is refused, or its connection is cut. */
 const atCommit = `
   create function at_commit() returns trigger language plpgsql as $$ begin
@@ -196,6 +232,36 @@ if (testStores.has("postgres"))
           ["by 0", 1, "undone", "by 0", "by 1"],
           null,
           ["by 1", 1, "undone", "by 1", "by 3"],
+        ],
+      );
+    });
+
+    test("of what an earlier write has read, the next one uses only agents of the company whose lock is held", async () => {
+      const roleOf = async (tx: Tx, id: string): Promise<string> =>
+        (await tx.first(agent, { id }))?.role ?? "none";
+      await store.write((tx) => tx.run(addAgent, agentIn("company", "mine")));
+      await store.write((tx) => tx.run(addAgent, agentIn("elsewhere", "theirs")));
+      const begun = Promise.withResolvers<void>();
+      const changedElsewhere = Promise.withResolvers<void>();
+      const done = writes(2, async (tx, index) => {
+        const seen = [await roleOf(tx, "mine"), await roleOf(tx, "theirs"), await roleOf(tx, "late")];
+        if (index > 0) return seen;
+        begun.resolve();
+        await changedElsewhere.promise;
+        await tx.run(keep, row("roles", "k"));
+        return seen;
+      });
+      await begun.promise;
+      // No node changes agents of a company without its lock; here it shows what is read again.
+      for (const id of ["mine", "theirs"])
+        await other.write((tx) => tx.run(setRole, { id, role: "changed" }));
+      await other.write((tx) => tx.run(addAgent, agentIn("company", "late")));
+      changedElsewhere.resolve();
+      assert.deepEqual(
+        (await done).map((result) => (result.status === "fulfilled" ? result.value : result.reason)),
+        [
+          ["worker", "worker", "none"],
+          ["worker", "changed", "worker"],
         ],
       );
     });
