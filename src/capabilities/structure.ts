@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { noRight, ranks, type Resource, resourceId, resourceKind } from "../contract/resources.ts";
 import { checksIn } from "../store/checks.ts";
-import { query, selection, textQuery } from "../store/query.ts";
+import { selection, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 

@@ -226,9 +226,9 @@ const storageRow = selection("storage", ["company_id", "agent_id"]);
 
 const onTop = sql`on conflict (company_id, agent_id) do update set bytes = storage.bytes + excluded.bytes`;
 const addBytes = laterRow("storage", onTop, (rows) =>
-  [...Map.groupBy(rows, ([company, agent]) => `${company} ${agent}`).values()].map((some) => [
-    ...(some[0]?.slice(0, 2) ?? []),
-    some.reduce((sum, [, , bytes]) => sum + Number(bytes), 0),
+  [...Map.groupBy(rows, (sum) => JSON.stringify(sum.slice(0, 2))).values()].map((same) => [
+    ...(same[0]?.slice(0, 2) ?? []),
+    same.reduce((bytes, sum) => bytes + Number(sum[2]), 0),
   ]),
 );
 

@@ -19,7 +19,6 @@ import {
   isOfPerson,
   markDelivered,
   markFailed,
-  messageById,
   type MessageRow,
 } from "./table.ts";
 import * as texts from "./texts.ts";
