@@ -80,6 +80,15 @@ export function notRestored(before: Dump, after: Dump): string[] {
   return found;
 }
 
+/** The credentials that the change revoked and that its undo made valid again. */
+export function revivedCredentials(changed: Dump, undone: Dump): string[] {
+  const isRevoked = (all: Dump, key: string): boolean =>
+    (all.get("credentials")?.get(key)?.["revoked_at"] ?? null) !== null;
+  return [...(changed.get("credentials")?.keys() ?? [])].filter(
+    (key) => isRevoked(changed, key) && !isRevoked(undone, key),
+  );
+}
+
 function unnumbered(approval: Row | undefined): string {
   const { revision: _, ...payload } = JSON.parse(String(approval?.["payload"] ?? "{}"));
   return JSON.stringify(payload);

@@ -108,8 +108,13 @@ export const governanceBugs: readonly Bug[] = [
     edits: [
       {
         in: "countStored",
-        find: "agentId === null ? 0 : add(agentId)",
-        replace: "agentId === null ? 0 : bytes",
+        find: "if (agentId !== null) await tx.run(addBytes, { ...sum, agent_id: agentId });",
+        replace: "",
+      },
+      {
+        in: "countStored",
+        find: 'agentId === null ? addToOne : addToBoth, { ...sum, agent_id: agentId ?? "" }',
+        replace: 'addToOne, { ...sum, agent_id: "" }',
       },
     ],
   },

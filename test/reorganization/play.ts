@@ -18,7 +18,7 @@ import {
 } from "../../src/testing/organization.ts";
 import { activeIn, deedsOf, isLive, Life, rowsIn, text } from "./life.ts";
 import { demandNotNarrower, demandNotWider, demandSound, demandWithin, rightsOf } from "./rules.ts";
-import { type Dump, dump, notRestored } from "../../src/simulator/restored.ts";
+import { type Dump, dump, notRestored, revivedCredentials } from "../../src/simulator/restored.ts";
 import { demandTold } from "./reorganizing.ts";
 
 /**
@@ -130,6 +130,7 @@ class Player {
     this.played.undone++;
     const back = await dump(this.#store);
     assert.deepEqual(notRestored(all, back), []);
+    assert.deepEqual(revivedCredentials(after, back), []);
     await demandSound(this.#store);
   }
 
@@ -146,6 +147,7 @@ class Player {
       return demandUnchanged(all, await dump(this.#store));
     }
     this.played.undone++;
+    assert.deepEqual(revivedCredentials(all, await dump(this.#store)), []);
     this.#done.splice(this.#done.indexOf(done), 1);
     await demandSound(this.#store);
   }
