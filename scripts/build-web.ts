@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { build, type Plugin } from "vite";
-import { takesBody } from "../src/contract/operation.ts";
+import { isBatched, takesBody } from "../src/contract/operation.ts";
 import * as table from "../src/contract/operation-table.ts";
 
 const root = join(import.meta.dirname, "../src/web");
@@ -54,6 +54,7 @@ function operationsForPage(): Plugin {
           ...(takesBody(operation) && { body: true }),
           ...(operation.effect === "write" && { writes: true }),
           ...(operation.http.as === "text" && { text: true }),
+          ...(isBatched(operation) && { batched: true }),
         },
       ]);
       return `export const ops = ${JSON.stringify(Object.fromEntries(rows))};`;

@@ -3,7 +3,6 @@ import * as contract from "../contract/companies.ts";
 import { notFound } from "../contract/refusal.ts";
 import { parseSettings, stateOf, storedSettings } from "../dispatch/company-settings.ts";
 import { guarded } from "../dispatch/guarded.ts";
-import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { redact } from "../redaction/redact.ts";
 import { dashed } from "../agents/agent.ts";
 import type { StartingBrain } from "../brains/finding.ts";
@@ -11,7 +10,7 @@ import { brainMarks, checkBrainConfig, findBrain } from "../brains/registry.ts";
 import { demandCovers } from "../budgets/carving.ts";
 import { afterChange } from "../budgets/halting.ts";
 import { releaseAll } from "../budgets/outcome-limits.ts";
-import { dynamic, selection, updating } from "../store/query.ts";
+import { selection, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { foundCompany, settingsFor } from "./founding.ts";
@@ -34,23 +33,6 @@ const onCreate = (starting: () => Promise<StartingBrain>) =>
     await call.record(row.id, { name: row.name, rootAgent: row.root_agent_id, brain: type });
     return { ...presentCompany(row), brain: { type, says } };
   });
-
-const onList = guarded(contract.listCompanies, async ({ tx, caller, input }) => {
-  const own = caller.companyId;
-  const [after = ""] = cursorParts(input.cursor, "id");
-  const rows = await tx.all(
-    dynamic((db) => {
-      const all = db.selectFrom("companies").selectAll().where("id", ">", after);
-      const list = input.archived === true || own !== null ? all : all.where("archived_at", "is", null);
-      return (own === null ? list : list.where("id", "=", own))
-        .orderBy("id")
-        .limit((input.limit ?? defaultPage) + 1);
-    }),
-    {},
-  );
-  const { page, nextCursor } = pageAfter(rows, input.limit, (row) => row.id);
-  return { companies: page.map(presentCompany), nextCursor };
-});
 
 const onView = guarded(contract.viewCompany, async ({ tx, companyId }) =>
   presentCompany(await companyById(tx, companyId)),
@@ -104,7 +86,6 @@ export function checkDefaultBrain(
 /** `starting`: the brain of a company whose founder names none. */
 export const companyHandlers = (starting: () => Promise<StartingBrain>) => [
   onCreate(starting),
-  onList,
   onView,
   onUpdate,
 ];

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MonthlyBudget, OutcomeLimit, SessionBudget } from "./budgets.ts";
+import { Health } from "./attention.ts";
 import { operation } from "./operation.ts";
 import { AdapterType, CompanyId, count, Data, Flag, Name, nextCursor, Page, text } from "./words.ts";
 
@@ -126,9 +127,21 @@ export const listCompanies = operation("company.list", "GET /api/companies", {
   lists: "company",
   input: z.strictObject({
     archived: Flag.optional().describe("true also lists archived companies. Default false."),
+    health: Flag.optional().describe(
+      "true adds how the open outcomes of each company do, and how many items need a person. Only people who see all companies get them. Default false.",
+    ),
     ...Page,
   }),
-  output: z.object({ companies: z.array(Company), nextCursor }),
+  output: z.object({
+    companies: z.array(
+      Company.extend({
+        health: Health.optional(),
+        attention: z.number().optional().describe("Items of the company's attention list."),
+      }),
+    ),
+    nextCursor,
+  }),
+  heavy: ({ health }) => health === true || health === "true",
   within: "installation",
   needs: "member",
   mcp: { server: "org", tool: "list_companies", for: ["person"] },

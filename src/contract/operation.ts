@@ -171,6 +171,15 @@ export function takesBody({ effect, http }: Operation): boolean {
 }
 
 /**
+ * Whether a request may carry the call together with others (doors/batch.ts): it changes nothing, and shows no secret,
+ * which must not be compressed with other text.
+ */
+export function isBatched({ effect, http, shownOnce, takesSecret, credentialIn }: Operation): boolean {
+  const isSecret = shownOnce !== undefined || takesSecret === true || credentialIn !== undefined;
+  return effect !== "write" && http.as === undefined && !isSecret;
+}
+
+/**
  * A call as data: where to send it, and the command that makes it. `asks` names the inputs that are still missing, because only
  * the caller can say them: the required ones, and those that are wanted here.
  */

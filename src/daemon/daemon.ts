@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { Server } from "node:net";
+import type { Server, Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sandbox } from "../contract/installation.ts";
@@ -7,6 +7,7 @@ import { Limits } from "../contract/limits.ts";
 import { anyCompany } from "../dispatch/company-settings.ts";
 import { authenticate } from "../dispatch/identity.ts";
 import { patient } from "../doors/waiting.ts";
+import { batchDoor } from "../doors/batch.ts";
 import { Callers } from "../doors/callers.ts";
 import { createHttpDoor } from "../doors/http.ts";
 import { hostsFor } from "../doors/host.ts";
@@ -298,18 +299,19 @@ async function startLocked(opened: {
     limits,
     outside,
   };
+  const admit = (given: string | undefined, socket: Socket) => callers.admit(given, socket);
   const relay = internetRelay({
     store,
     newId,
     authenticate: check,
-    admit: (given, socket) => callers.admit(given, socket),
+    admit,
     serverWith: broker.hostsOf,
     reportBug,
   });
   const server = createHttpDoor({
     ...doorParts,
     relay,
-    admit: (given, socket) => callers.admit(given, socket),
+    admit,
     admitStranger: (socket, asks) => callers.admitStranger(socket, asks),
     site: openSite(join(import.meta.dirname, "../web")),
     hosts: () => hosts,
@@ -317,6 +319,7 @@ async function startLocked(opened: {
     others: [
       lazily("/mcp", async () => (await import("../doors/mcp.ts")).mcpDoor(doorParts)),
       lazily("/model", async () => modelDoor((await import("../gateway/gateway.ts")).modelGateway(gateway))),
+      batchDoor({ ...doorParts, admit }),
       signInDoor(callbackPath, (answer) => signedIn(answer)),
       eventStream(store, closing.signal, (milliseconds) => pause(milliseconds, closing.signal)),
     ],

@@ -33,6 +33,7 @@ import { refreshOutcomeFile } from "../outcomes/table.ts";
 import { activityHandlers, type AnchorReader } from "../readers/activity.ts";
 import { attentionHandlers } from "../readers/attention.ts";
 import { agentPageHandlers } from "../readers/agent-page.ts";
+import { companyListHandlers } from "../readers/company-list.ts";
 import { countHandlers } from "../readers/counts.ts";
 import { searchHandlers } from "../readers/search.ts";
 import { shortIdHandlers } from "../readers/short-ids.ts";
@@ -119,6 +120,7 @@ export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   ...sessionHandlers(parts.transcripts),
   ...whyHandlers({ sandbox: parts.sandbox, secrets: resolverOf(parts) }),
   ...attentionHandlers({ sandbox: parts.sandbox, secrets: resolverOf(parts), kinds: approvalKinds }),
+  ...companyListHandlers({ sandbox: parts.sandbox, secrets: resolverOf(parts), kinds: approvalKinds }),
   ...countHandlers({ sandbox: parts.sandbox, secrets: resolverOf(parts), kinds: approvalKinds }),
   ...searchHandlers,
   ...shortIdHandlers,

@@ -54,6 +54,8 @@ export interface DispatchRequest {
   readonly gone?: AbortSignal;
   /** Told the number of the last event that the answer to a person's read reflects. Agents never learn these numbers. */
   readonly reflects?: (seq: number) => void;
+  /** The company whose events the caller follows. Its number is told for answers about no single company. */
+  readonly follows?: string | undefined;
   /** The caller sends the answer as text. It then gets a KeptAnswer of operations that have such answers. */
   readonly takesText?: true;
 }
@@ -240,13 +242,14 @@ async function run(
   } else if (typeof needs !== "string") await demand(tx, actor, needs);
 
   // Each company has its own numbers. A read that is recorded reflects what was there before its record.
+  const numbered = companyId === "" ? request.follows : companyId;
   if (
     request.reflects !== undefined &&
     actor.kind === "board" &&
     operation.effect !== "write" &&
-    companyId !== ""
+    numbered !== undefined
   )
-    request.reflects((await tx.first(headOf, { company_id: companyId }))?.seq ?? 0);
+    request.reflects((await tx.first(headOf, { company_id: numbered }))?.seq ?? 0);
 
   const call = callContext(tx, {
     ...parts,

@@ -34,6 +34,12 @@ export function positionIn(request: IncomingMessage): string | undefined {
   }
 }
 
+/** The company whose events the caller follows. */
+export function followedBy(request: IncomingMessage): string | undefined {
+  const given = request.headers["x-agency-company"];
+  return typeof given === "string" ? given.slice(0, 100) : undefined;
+}
+
 /** Gives the browser its cookie, or deletes it if the value is empty. The daemon decides how long the credential works. */
 export function setCookie(request: IncomingMessage, response: ServerResponse, value: string): void {
   const age = value === "" ? 0 : 400 * 24 * 3600;

@@ -14,7 +14,7 @@ import { KeptAnswer } from "../dispatch/kept-answers.ts";
 import { NotModified, tagOf } from "../dispatch/not-modified.ts";
 import { readJson, roomFor } from "./body.ts";
 import type { Account } from "./callers.ts";
-import { credentialOf, positionIn, setCookie } from "./credential.ts";
+import { credentialOf, followedBy, positionIn, setCookie } from "./credential.ts";
 import { checkHostAndOrigin } from "./host.ts";
 import { openApi } from "./openapi.ts";
 import {
@@ -149,6 +149,7 @@ async function answer(
     has: tagsIn(headerOf(request, "if-none-match")),
     bytes: held.bytes,
     gone: goneWith(response),
+    follows: followedBy(request),
     reflects: (seq: number) => void response.setHeader("x-agency-seq", seq),
     takesText: true,
   } as const;

@@ -1,4 +1,4 @@
-import { type Operation, takesBody } from "../contract/operation.ts";
+import { isBatched, type Operation, takesBody } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
 import { inputSchema, outputSchema } from "../contract/json-schema.ts";
 import { refusalCodes } from "../contract/refusal.ts";
@@ -21,6 +21,7 @@ function makeDocument(version: string): unknown {
       },
     },
   };
+  paths["/api/batch"] = { post: batch };
   for (const operation of operations) {
     const path = operation.http.path.replace(/:(\w+)/g, "{$1}");
     (paths[path] ??= {})[operation.http.method.toLowerCase()] = describe(operation);
@@ -107,6 +108,64 @@ function describe(operation: Operation): unknown {
     },
   };
 }
+
+const batch = {
+  operationId: "batch",
+  summary:
+    "Answer up to 20 reads in one request. Each answer is one line of JSON, sent as soon as it is ready.",
+  requestBody: {
+    content: {
+      "application/json": {
+        schema: {
+          type: "object",
+          required: ["calls"],
+          additionalProperties: false,
+          properties: {
+            calls: {
+              type: "array",
+              minItems: 1,
+              maxItems: 20,
+              items: {
+                type: "object",
+                required: ["operation"],
+                additionalProperties: false,
+                properties: {
+                  operation: { enum: operations.filter(isBatched).map(({ name }) => name) },
+                  input: { type: "object" },
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+  responses: {
+    "200": {
+      description:
+        "A line for each call: `at` is its place, `status` what its own request would be answered with.",
+      content: {
+        "application/x-ndjson": {
+          schema: {
+            type: "object",
+            required: ["at", "status"],
+            properties: {
+              at: { type: "integer" },
+              status: { type: "integer" },
+              seq: { type: "integer", description: "The last event that the answer reflects." },
+              output: { type: "object" },
+              error: { $ref: "#/components/schemas/Refusal/properties/error" },
+            },
+          },
+        },
+      },
+    },
+    "4XX": {
+      description: "A refusal of the whole batch.",
+      content: { "application/json": { schema: { $ref: "#/components/schemas/Refusal" } } },
+    },
+  },
+};
 
 const idempotencyKey = {
   name: "Idempotency-Key",

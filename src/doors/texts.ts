@@ -102,6 +102,18 @@ export const notASequence = () =>
     "Start with after=0, with after=now, or with the last seq you received.",
   );
 
+export const howToBatch =
+  'Send {"calls": [{"operation": "company.list", "input": {}}]}, with up to 20 calls.';
+
+export const noSuchBatch = () =>
+  new Refusal("not_found", "There is no such route.", `Use POST /api/batch. ${howToBatch}`);
+
+export const batchOfReadsOnly = (operation: string) =>
+  invalid(
+    `${operation} can't be part of a batch.`,
+    "Send it as a request of its own. A batch takes only reads that answer with JSON.",
+  );
+
 /** The answer to a bug. The log has the error under the same id. */
 export const internalError = (id: string): { error: { code: string; message: string; hint: string } } => ({
   error: {

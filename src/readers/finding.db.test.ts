@@ -18,7 +18,7 @@ import { viewAttention } from "../contract/attention.ts";
 import { setBudget } from "../contract/budgets.ts";
 import { listShortIds, search, viewCounts, viewGraph, whyMany } from "../contract/finding.ts";
 import { createGoal, listGoals } from "../contract/goals.ts";
-import { updateCompany } from "../contract/companies.ts";
+import { listCompanies, updateCompany } from "../contract/companies.ts";
 import { hireAgent } from "../contract/hiring.ts";
 import { createFile, deleteFile, listFiles } from "../contract/knowledge.ts";
 import { listAgentEvents, listEvents } from "../contract/ledger.ts";
@@ -160,6 +160,19 @@ for (const kind of bothStores)
       assert.equal(later.agents.employed, counts.agents.employed + 1);
       assert.deepEqual([later.agents.running, later.working[0]?.agent.name], [1, "Noa"]);
       await board(terminateAgent, { id: noa.id });
+    });
+
+    test("the list of companies has their health for people who see all of them, and only when they ask", async () => {
+      const own = async (call: typeof board, input: { health?: boolean }) =>
+        (await call(listCompanies, { ...input, limit: 1000 })).companies.find(({ id }) => id === companyId);
+      const { health, attention } = (await own(board, { health: true })) ?? {};
+      const seen = await board(viewAttention, { companyId });
+      assert.deepEqual([health, attention], [seen.health, seen.total]);
+      assert.ok(Object.values(seen.health).some((count) => count > 0));
+      assert.equal((await own(board, {}))?.health, undefined);
+      const una = await org.agent("Una who lists");
+      const hers = await own(una.call, { health: true });
+      assert.deepEqual([hers?.id, hers?.health, hers?.attention], [companyId, undefined, undefined]);
     });
 
     test("lists count what is on all their pages, with every filter", async () => {

@@ -76,6 +76,78 @@ const streamAttacks: readonly DoorAttack[] = [
   }),
 ];
 
+const batch = "reading several things in one request";
+const batched = (calls: readonly unknown[], headers: Record<string, string>) => ({
+  method: "POST",
+  path: "/api/batch",
+  headers: { ...json, ...headers },
+  body: JSON.stringify({ calls }),
+});
+const listCall = { operation: "company.list" };
+
+/** The batch is answered, and each of its calls is refused with this status. */
+const refusedInside = (
+  attempt: string,
+  status: number,
+  sent: (place: Place) => { calls: readonly unknown[]; token: string },
+): DoorAttack =>
+  row("batch", batch, attempt, `every call gets ${status}, and nothing is shown`, async (place) => {
+    const { calls, token } = sent(place);
+    const got = await send(place.daemon.url, {
+      ...batched(calls, { host: hostOf(place), authorization: `Bearer ${token}` }),
+    });
+    assert.equal(got.status, 200, got.body);
+    const lines = got.body.trim().split("\n");
+    assert.equal(lines.length, calls.length);
+    for (const line of lines) assert.equal(JSON.parse(line).status, status, line.slice(0, 300));
+    assert.ok(!got.body.includes('"output"') && !got.body.includes(place.world.tokens.board));
+  });
+
+const batchAttacks: readonly DoorAttack[] = [
+  answered("batch", batch, "a batch without a credential", 401, () => batched([listCall], {})),
+  answered("batch", batch, "a batch with a cookie alone", 401, async (place) =>
+    batched([listCall], { cookie: `${nameOf(place)}=${(await browser(place, "board")).cookie}` }),
+  ),
+  answered("batch", batch, "a batch with the page key alone", 401, async (place) =>
+    batched([listCall], { "x-agency-page": (await browser(place, "board")).pageKey }),
+  ),
+  answered("batch", batch, "a batch of a browser from another origin", 403, async (place) =>
+    batched([listCall], {
+      ...asBrowser(place, await browser(place, "board")),
+      origin: "http://evil.example",
+    }),
+  ),
+  answered("batch", batch, "a batch with the code of a sign-in link", 401, async (place) =>
+    batched([listCall], { authorization: `Bearer ${(await invite(place, "board")).code}` }),
+  ),
+  answered("batch", batch, "a batch in the query string of a GET", 404, (place) => ({
+    path: `/api/batch?calls=${encodeURIComponent(JSON.stringify([listCall]))}`,
+    headers: { authorization: `Bearer ${place.world.tokens.board}` },
+  })),
+  ...(["root", "report", "session"] as const).flatMap((who) => [
+    refusedInside(`a batch of what only the board reads, with the token of the ${who}`, 403, ({ world }) => ({
+      calls: [{ operation: "person.list" }, { operation: "installation.view" }],
+      token: world.tokens[who],
+    })),
+    refusedInside(
+      `a batch about another company, with the token of the ${who}`,
+      404,
+      ({ world, foreign }) => ({
+        calls: [{ operation: "company.view", input: { companyId: foreign.companyId } }],
+        token: world.tokens[who],
+      }),
+    ),
+  ]),
+  refusedInside("a batch with changes in it", 400, ({ world }) => ({
+    calls: [
+      { operation: "company.freeze", input: { companyId: world.org.companyId } },
+      { operation: "person.sign_out", input: {} },
+      { operation: "person.sign_in", input: { code: "x" } },
+    ],
+    token: world.tokens.board,
+  })),
+];
+
 const figures = "reading figures of the companies";
 
 const metricsAttacks: readonly DoorAttack[] = [
@@ -236,6 +308,7 @@ const relayAttacks: readonly DoorAttack[] = [
 
 export const otherDoorAttacks: readonly DoorAttack[] = [
   ...streamAttacks,
+  ...batchAttacks,
   ...metricsAttacks,
   ...callbackAttacks,
   ...modelAttacks,

@@ -1,8 +1,9 @@
 import { ops } from "virtual:operations";
-import { lastCompany, lastRole } from "../data/company.ts";
+import { lastCompany, lastRole, lastRoot } from "../data/company.ts";
 import { followCompany } from "../data/live.ts";
 import { pageKey } from "../data/page-key.ts";
 import { readAhead, readCompany } from "../data/reading.ts";
+import { readHomeAhead } from "../features/home/reads.ts";
 
 /**
  * Asks for what the first page needs while its code is still loading, so its answers are there when it renders. The page reads
@@ -10,14 +11,22 @@ import { readAhead, readCompany } from "../data/reading.ts";
  */
 export function askAhead(): void {
   if (pageKey() === null || location.pathname === "/sign-in") return;
+  const named = new URLSearchParams(location.search).get("company") ?? lastCompany();
+  // A member's answers depend on the position, which is not known yet. A slug is not known either.
+  const companyId = named !== null && isId.test(named) && lastRole() !== "member" ? named : null;
+  if (companyId !== null) {
+    readCompany(companyId);
+    followCompany(companyId);
+  }
   readAhead(ops.listCompanies, { limit: 1000 });
   readAhead(ops.viewMe, {});
-  const companyId = new URLSearchParams(location.search).get("company") ?? lastCompany();
-  // A member's answers depend on the position, which is not known yet. A slug is not known either.
-  if (companyId === null || !isId.test(companyId) || lastRole() === "member") return;
-  readCompany(companyId);
-  followCompany(companyId);
-  if (location.pathname === "/") readAhead(ops.viewAttention, { companyId });
+  if (companyId === null) return;
+  readAhead(ops.viewCounts, { companyId });
+  const root = companyId === lastCompany() ? lastRoot() : null;
+  if (location.pathname === "/") {
+    readHomeAhead(companyId, readAhead);
+    if (root !== null) readAhead(ops.viewAgent, { id: root });
+  }
   if (location.pathname === "/org") readAhead(ops.viewOrg, { companyId });
   const [, session] = /^\/sessions\/([^/]+)$/.exec(location.pathname) ?? [];
   if (session !== undefined) readAhead(ops.viewSession, { id: session });

@@ -1,3 +1,4 @@
+import { textOf } from "./feed.ts";
 import { forgetPageKey, pageKey } from "./page-key.ts";
 import type { PageOperation } from "./operations.ts";
 
@@ -35,38 +36,97 @@ export function actAs(position: string | undefined): void {
   actingAs = position;
 }
 
+/** The company whose events this page follows. Its answers carry the numbers of these events. */
+let followed: string | undefined;
+export function numberBy(company: string): void {
+  followed = company;
+}
+
 export async function send<I, O>(
   operation: PageOperation<I, O>,
   input: I,
-  options: { readonly key?: string; readonly signal?: AbortSignal } = {},
+  options: { readonly key?: string; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Answered<O>> {
   const { path, body } = requestOf(operation, { ...Object(input) });
-  let response: Response;
-  try {
-    response = await fetch(path, {
-      method: operation.method,
-      headers: {
-        "x-agency-page": pageKey() ?? "",
-        ...(body !== undefined && { "content-type": "application/json" }),
-        ...(actingAs !== undefined && { "x-agency-as": encodeURIComponent(actingAs) }),
-        ...(options.key !== undefined && { "idempotency-key": options.key }),
-      },
-      ...(body !== undefined && { body }),
-      ...(options.signal && { signal: options.signal }),
-    });
-  } catch (error) {
-    if (options.signal?.aborted === true) throw error;
-    throw new Unreachable("Agency does not answer.", { cause: error });
-  }
+  const response = await request(operation.method, path, { ...options, body });
   const seq = response.headers.get("x-agency-seq");
   if (response.ok)
     return {
       output: parsed<O>(operation.text ? { text: await response.text() } : await response.json()),
       seq: seq === null ? undefined : Number(seq),
     };
-  const refused = refusalIn(response.status, await response.json().catch(() => undefined));
-  if (refused.code === "unauthenticated" && operation.name !== "person.sign_in") forgetPageKey();
-  throw refused;
+  throw refusalOf(operation.name, response.status, await response.json().catch(() => undefined));
+}
+
+interface BatchedCall {
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** Several reads in one request. `tell` gets each answer when it arrives, with its place among the calls. */
+export async function sendTogether(
+  calls: readonly BatchedCall[],
+  signal: AbortSignal,
+  tell: (at: number, answer: Answered<unknown> | Refused) => void,
+): Promise<void> {
+  const body = JSON.stringify({
+    calls: calls.map(({ name, input }) => ({ operation: name, input })),
+  });
+  const response = await request("POST", "/api/batch", { body, signal });
+  if (!response.ok || response.body === null) {
+    const said: unknown = await response.json().catch(() => undefined);
+    for (const [at, { name }] of calls.entries()) tell(at, refusalOf(name, response.status, said));
+    return;
+  }
+  let rest = "";
+  for await (const chunk of textOf(response.body)) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const { at, status, seq, ...said } = parsed<BatchedAnswer>(JSON.parse(line));
+      const name = calls[at]?.name ?? "";
+      tell(at, status === 200 ? { output: said.output, seq } : refusalOf(name, status, said));
+    }
+  }
+}
+
+interface BatchedAnswer {
+  readonly at: number;
+  readonly status: number;
+  readonly seq: number | undefined;
+  readonly output?: unknown;
+}
+
+export const noAnswer = (cause?: unknown): Unreachable =>
+  new Unreachable("Agency does not answer.", { cause });
+
+async function request(
+  method: string,
+  path: string,
+  options: {
+    readonly body: string | undefined;
+    readonly key?: string;
+    readonly signal?: AbortSignal | undefined;
+  },
+): Promise<Response> {
+  const { body, key, signal } = options;
+  try {
+    return await fetch(path, {
+      method,
+      headers: {
+        "x-agency-page": pageKey() ?? "",
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(actingAs !== undefined && { "x-agency-as": encodeURIComponent(actingAs) }),
+        ...(followed !== undefined && { "x-agency-company": followed }),
+        ...(key !== undefined && { "idempotency-key": key }),
+      },
+      ...(body !== undefined && { body }),
+      ...(signal && { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw noAnswer(error);
+  }
 }
 
 export async function call<I, O>(operation: PageOperation<I, O>, input: I, key?: string): Promise<O> {
@@ -94,16 +154,18 @@ function requestOf(
   return { path: search === "" ? filled : `${filled}?${search}`, body: undefined };
 }
 
-function refusalIn(status: number, body: unknown): Refused {
+function refusalOf(operation: string, status: number, body: unknown): Refused {
   const error: unknown = Object(body).error;
   const text = (name: string): string => {
     const value: unknown = Object(error)[name];
     return typeof value === "string" ? value : "";
   };
-  return new Refused(status, {
+  const refused = new Refused(status, {
     code: text("code") || "internal",
     message: text("message") || `The daemon answered with status ${status} and no explanation.`,
     hint: text("hint"),
     details: Object(error).details,
   });
+  if (refused.code === "unauthenticated" && operation !== "person.sign_in") forgetPageKey();
+  return refused;
 }

@@ -22,10 +22,13 @@ export function useHere(): Here {
   return here;
 }
 
-const places = { company: "agency.company", role: "agency.role" } as const;
+const places = { company: "agency.company", role: "agency.role", root: "agency.root" } as const;
 export const lastCompany = (): string | null => localStorage.getItem(places.company);
+/** The root agent of that company. */
+export const lastRoot = (): string | null => localStorage.getItem(places.root);
 export const lastRole = (): string | null => localStorage.getItem(places.role);
 export function rememberHere({ company, me }: Here): void {
   localStorage.setItem(places.company, company.id);
+  localStorage.setItem(places.root, company.rootAgentId);
   if (me !== undefined) localStorage.setItem(places.role, me.role);
 }

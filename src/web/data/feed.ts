@@ -92,7 +92,7 @@ const firstWait = 500;
 const longestWait = 5000;
 const silenceMilliseconds = 40_000;
 
-async function* textOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+export async function* textOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   for (;;) {

@@ -39,6 +39,8 @@ export interface PageOperation<I = unknown, O = unknown> {
   readonly body?: true;
   readonly writes?: true;
   readonly text?: true;
+  /** It may leave together with other reads. */
+  readonly batched?: true;
   /** Never there. It carries the types. */
   readonly types?: (input: I) => O;
 }

@@ -1,6 +1,7 @@
 import { hashKey, keepPreviousData, type Query, QueryClient, useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import { Refused, send, Unreachable } from "./calling.ts";
+import { read } from "./batching.ts";
+import { numberBy, Refused, Unreachable } from "./calling.ts";
 import { liveNow, onEvents, onLive, type Live, sawAnswer, sawNoAnswer, sawSeq } from "./live.ts";
 import type { PageOperation } from "./operations.ts";
 import { isTouched, touchedBy } from "./touching.ts";
@@ -31,7 +32,11 @@ const wanted = new Map<string, number>();
 const askedAt = new Map<string, number>();
 
 export function readCompany(id: string): void {
+  if (id === company) return;
   company = id;
+  numberBy(id);
+  // These were numbers of another company.
+  reflects.clear();
 }
 
 export interface Reading<O> {
@@ -83,11 +88,12 @@ async function ask<I, O>(
 ): Promise<O> {
   // What the answer reflects at least, if the daemon does not say.
   const known = liveNow().seq;
+  const followed = company;
   askedAt.set(hash, performance.now());
   try {
-    const { output, seq } = await send(operation, input, { signal });
-    reflects.set(hash, seq ?? known);
-    if (seq !== undefined) sawSeq(company, seq);
+    const { output, seq } = await read(operation, input, signal);
+    if (followed === company) reflects.set(hash, seq ?? known);
+    if (seq !== undefined) sawSeq(followed, seq);
     sawAnswer();
     return output;
   } catch (error) {

@@ -34,7 +34,9 @@ export function isTouched(
   company: string,
   { nouns, ids }: Touched,
 ): boolean {
-  const madeFrom = sources[operation] ?? [nounOf(operation)];
+  // A list of companies with their health says what the attention lists say.
+  const said = Object(input).health === true ? "attention.view" : operation;
+  const madeFrom = sources[said] ?? [nounOf(operation)];
   if (madeFrom.includes("*") ? nouns.size > 0 : madeFrom.some((noun) => nouns.has(noun))) return true;
   return [...JSON.stringify(input).matchAll(uuid)].some(([id]) => id !== company && ids.has(id));
 }

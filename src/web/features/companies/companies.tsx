@@ -1,11 +1,12 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
-import { type ShownCompany, useHere } from "../../data/company.ts";
+import { useHere } from "../../data/company.ts";
+import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
 import { Button } from "../../ui/buttons.tsx";
-import { counted, Meter } from "../../ui/figures.tsx";
+import { Meter } from "../../ui/figures.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Line } from "../../ui/words.tsx";
@@ -13,11 +14,13 @@ import * as texts from "./texts.ts";
 import "../../ui/work.css";
 import "./companies.css";
 
+type Listed = Answer<typeof ops.listCompanies>["companies"][number];
+
 /** Every company of the installation: what needs you there, and whether the rest moves. */
 export function CompaniesPage(): ReactNode {
   const navigate = useNavigate();
   const { me } = useHere();
-  const list = useRead(ops.listCompanies, { archived: true, limit: 200 });
+  const list = useRead(ops.listCompanies, { archived: true, health: true, limit: 200 });
   return (
     <Page
       title="Companies"
@@ -54,11 +57,10 @@ export function CompaniesPage(): ReactNode {
   );
 }
 
-function CompanyCard({ of }: { of: ShownCompany }): ReactNode {
+function CompanyCard({ of }: { of: Listed }): ReactNode {
   const navigate = useNavigate();
-  const { company, me } = useHere();
-  const counts = useRead(ops.viewCounts, me?.role === "member" ? null : { companyId: of.id }).data;
-  const health = counts?.health;
+  const { company } = useHere();
+  const { health, attention = 0 } = of;
   const said =
     health === undefined
       ? ""
@@ -71,10 +73,10 @@ function CompanyCard({ of }: { of: ShownCompany }): ReactNode {
         </h2>
         {of.id === company.id && <span className="tag">shown now</span>}
         {of.state !== "active" && <span className="tag hold">{of.state}</span>}
-        {counts !== undefined && counts.attention > 0 && (
+        {attention > 0 && (
           <span className="end">
             <span className="tag call">
-              {counts.attention} {counts.attention === 1 ? "needs" : "need"} you
+              {attention} {attention === 1 ? "needs" : "need"} you
             </span>
           </span>
         )}
@@ -93,12 +95,6 @@ function CompanyCard({ of }: { of: ShownCompany }): ReactNode {
             />
             <p className="lab">{said}</p>
           </>
-        )}
-        {counts !== undefined && (
-          <p className="lab">
-            {counted(counts.agents.employed, "agent")}, {counts.agents.running} at work,{" "}
-            {counted(counts.outcomes.open, "open outcome")}
-          </p>
         )}
         <div className="buttons">
           <Button onClick={() => void navigate({ to: "/", search: { company: of.id } })}>Open</Button>

@@ -10,13 +10,14 @@ import { Loaded } from "../../ui/states.tsx";
 import { AttentionList } from "./attention-list.tsx";
 import { Compose } from "./compose.tsx";
 import { Rail } from "./rail.tsx";
+import { homeReads } from "./reads.ts";
 import * as texts from "./texts.ts";
 import "./home.css";
 
 /** What needs me? Then: does the rest move? */
 export function Home(): ReactNode {
   const { company } = useHere();
-  const attention = useRead(ops.viewAttention, { companyId: company.id });
+  const attention = useRead(ops.viewAttention, homeReads.attention(company.id));
   return (
     <Page
       title="Home"
@@ -51,7 +52,7 @@ export function Home(): ReactNode {
           </div>
           <Compose isFirst={attention.data !== undefined && sum(attention.data.health) === 0} />
         </div>
-        {attention.data !== undefined && <Rail />}
+        <Rail />
       </div>
     </Page>
   );

@@ -8,6 +8,7 @@ import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { Elapsed, shortTime, useNow, When } from "../../ui/time.tsx";
 import { Line } from "../../ui/words.tsx";
+import { homeReads, lastVisit } from "./reads.ts";
 
 /** At work now, what ended since the last visit, and the month. */
 export function Rail(): ReactNode {
@@ -23,7 +24,7 @@ export function Rail(): ReactNode {
 }
 
 function AtWork({ companyId, places }: { companyId: string; places: number }): ReactNode {
-  const sessions = useRead(ops.listSessions, { companyId, live: true, limit: 12 }).data?.sessions ?? [];
+  const sessions = useRead(ops.listSessions, homeReads.sessions(companyId)).data?.sessions ?? [];
   const free = Math.max(0, places - sessions.length);
   return (
     <section>
@@ -74,14 +75,7 @@ const ends = { "outcome.complete": "done", "outcome.close": "closed" } as const;
 function SinceLastVisit({ companyId }: { companyId: string }): ReactNode {
   const [from] = useState(() => lastVisit(companyId));
   const present = useNow(60);
-  const events = useRead(ops.listEvents, {
-    companyId,
-    order: "newest",
-    operation: "outcome",
-    refused: false,
-    from,
-    limit: 200,
-  }).data?.events;
+  const events = useRead(ops.listEvents, homeReads.ended(companyId, from)).data?.events;
   const ended = (events ?? []).filter(({ operation }) => operation in ends);
   const done = ended.filter(({ operation }) => operation === "outcome.complete").length;
   const closed = ended.length - done;
@@ -121,19 +115,8 @@ function SinceLastVisit({ companyId }: { companyId: string }): ReactNode {
   );
 }
 
-/** When this browser last looked at Home, before the present visit. A visit ends after an hour. */
-function lastVisit(companyId: string): string {
-  const place = `agency.visit.${companyId}`;
-  const now = Date.now();
-  const [from = now - 24 * 3_600_000, seen = 0] = (localStorage.getItem(place) ?? "").split(" ").map(Number);
-  const isNew = now - seen > 3_600_000;
-  const start = isNew && seen > 0 ? seen : Number.isFinite(from) && from > 0 ? from : now - 24 * 3_600_000;
-  localStorage.setItem(place, `${start} ${now}`);
-  return new Date(start).toISOString();
-}
-
 function Month({ companyId }: { companyId: string }): ReactNode {
-  const costs = useRead(ops.listCosts, { companyId, days: true, limit: 1 }).data;
+  const costs = useRead(ops.listCosts, homeReads.costs(companyId)).data;
   if (costs === undefined) return null;
   const [year = 0, month = 1] = costs.month.split("-").map(Number);
   const last = new Date(Date.UTC(year, month, 0)).getUTCDate();

@@ -8,8 +8,8 @@ export function needYou(total: number): string {
 
 export function holdUp(held: number, total: number): string {
   if (total === 0) return "Everything moves without you.";
-  if (held === 0) return "They hold up no outcome. Everything else moves without you.";
-  return `They hold up ${counted(held, "outcome")}. Everything else moves without you.`;
+  const they = total === 1 ? "It holds up" : "They hold up";
+  return `${they} ${held === 0 ? "no outcome" : counted(held, "outcome")}. Everything else moves without you.`;
 }
 
 export const freshItems = (count: number): string => `${count} new`;

@@ -1,0 +1,79 @@
+// How often the dashboard asks the daemon, in a real browser on the built daemon with a company at rest.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { setPermissions } from "../src/contract/agents.ts";
+import { createCompany, listCompanies } from "../src/contract/companies.ts";
+import { hireAgent } from "../src/contract/hiring.ts";
+import { launchBrowser, newVisit, type Profile, signedIn } from "./support/browser.ts";
+import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
+import { foundPress } from "./support/press.ts";
+
+describe("the requests of the dashboard", () => {
+  const home = temporaryFolder("web-requests");
+  let daemon: BuiltDaemon;
+  let browser: Browser;
+  let profile: Profile;
+  before(async () => {
+    daemon = await startDaemon({ home: home.path }).ready;
+    const press = await foundPress(daemon);
+    const { companyId } = press;
+    await daemon.board.call(setPermissions, { id: press.agents.get("Bruno") ?? "", canCreateAgents: true });
+    const bruno = await press.as("Bruno");
+    const wanted = { companyId, role: "Researcher", adapterType: "rehearsal", prompt: "Search." } as const;
+    await bruno.call(hireAgent, { ...wanted, name: "Iris", budget: { usd: 1 } });
+    browser = await launchBrowser();
+    const { context, page } = await signedIn(browser, daemon);
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.goto(`${daemon.url}/?company=${companyId}`);
+    await page.getByRole("heading", { name: /need/ }).waitFor();
+    profile = await context.storageState();
+    await context.close();
+  });
+  after(async () => {
+    await browser?.close();
+    await daemon?.stop();
+    home.remove();
+  });
+
+  /** Opens a page as a browser that was here before. */
+  async function open(path: string) {
+    const visit = await newVisit(browser, { profile });
+    const asked: string[] = [];
+    visit.context.on("request", (request) => {
+      const { pathname } = new URL(request.url());
+      if (pathname.startsWith("/api/"))
+        asked.push(`${request.method()} ${pathname.replace(/[0-9a-f-]{36}/, ":id")}`);
+    });
+    await visit.page.goto(daemon.url + path);
+    return { ...visit, asked };
+  }
+
+  test("Home needs three: all it shows, what a yes to the first request changes, and the event stream", async () => {
+    const { page, context, asked, complaints } = await open("/");
+    await page.getByRole("heading", { name: "1 thing needs you" }).waitFor();
+    // Everything that Home shows is there: the open request, the rail, the root agent, the sidebar.
+    await page.locator(".card .facts", { hasText: "agents now" }).waitFor();
+    await page.locator(".spend .big").waitFor();
+    await page.getByText("No agent is at work.").waitFor();
+    await page.getByText("No outcome ended since then.").waitFor();
+    await page.getByLabel("A goal for Marlow").waitFor();
+    await page.locator(".nav .n.call", { hasText: "1" }).waitFor();
+    // The stream is open. A worker that all tabs share reads it, so the browser does not list it with the page's requests.
+    await page.getByText("Live", { exact: true }).waitFor();
+    assert.deepEqual(asked, ["POST /api/batch", "GET /api/approvals/:id"]);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  });
+
+  test("the companies with their health come in one answer, however many there are", async () => {
+    for (const name of ["Mill", "Yard", "Quay"]) await daemon.board.call(createCompany, { name });
+    const { page, context, asked } = await open("/companies");
+    await page.locator(".company-cards .tag.call", { hasText: "1 needs you" }).waitFor();
+    const { companies } = await daemon.board.call(listCompanies, {});
+    assert.equal(await page.locator(".company-cards [role=img]").count(), companies.length);
+    await page.getByText("Live", { exact: true }).waitFor();
+    assert.ok(asked.length <= 2, asked.join(", "));
+    await context.close();
+  });
+});

@@ -1,0 +1,70 @@
+import { type Answered, noAnswer, Refused, send, sendTogether } from "./calling.ts";
+import type { PageOperation } from "./operations.ts";
+
+/**
+ * Reads that components ask for at the same moment leave in one request. Each is answered alone: as soon as its line arrives,
+ * and with its own refusal.
+ */
+export function read<I, O>(
+  operation: PageOperation<I, O>,
+  input: I,
+  signal: AbortSignal,
+): Promise<Answered<O>> {
+  if (operation.batched !== true) return send(operation, input, { signal });
+  const { promise, resolve, reject } = Promise.withResolvers<Answered<O>>();
+  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  waiting.push({
+    name: operation.name,
+    input,
+    signal,
+    alone: () => send(operation, input, { signal }).then(resolve, reject),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer to this operation, as in calling.ts
+    answered: (answer) => resolve(answer as Answered<O>),
+    reject,
+  });
+  if (waiting.length === 1) setTimeout(flush);
+  return promise;
+}
+
+interface Waiting {
+  readonly name: string;
+  readonly input: unknown;
+  readonly signal: AbortSignal;
+  readonly alone: () => Promise<void>;
+  readonly answered: (answer: Answered<unknown>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+let waiting: Waiting[] = [];
+/** As many calls as the daemon takes in one request. */
+const mostCalls = 20;
+
+function flush(): void {
+  const wanted = waiting.filter(({ signal }) => !signal.aborted);
+  waiting = [];
+  for (let from = 0; from < wanted.length; from += mostCalls) {
+    const calls = wanted.slice(from, from + mostCalls);
+    const [only, ...more] = calls;
+    if (only !== undefined && more.length === 0) void only.alone();
+    else void together(calls);
+  }
+}
+
+async function together(calls: readonly Waiting[]): Promise<void> {
+  const gone = new AbortController();
+  for (const { signal } of calls)
+    signal.addEventListener("abort", () => {
+      if (calls.every((call) => call.signal.aborted)) gone.abort();
+    });
+  let failure: unknown;
+  try {
+    await sendTogether(calls, gone.signal, (at, answer) => {
+      if (answer instanceof Refused) calls[at]?.reject(answer);
+      else calls[at]?.answered(answer);
+    });
+  } catch (error) {
+    failure = error;
+  }
+  // Calls that have their answer don't hear this any more.
+  for (const call of calls) call.reject(noAnswer(failure));
+}
