@@ -2,7 +2,6 @@
 // command table itself, so a new one fails here until it has a line below. To accept a change:
 //   node scripts/test.ts --quick --update command-screens
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, mock, test } from "node:test";
@@ -18,14 +17,18 @@ import { viewCompany, listCompanies } from "../src/contract/companies.ts";
 import { createAgent } from "../src/contract/hiring.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import { updatePerson } from "../src/contract/people.ts";
+import { listRepos } from "../src/contract/repos.ts";
 import { newId, newSecret } from "../src/daemon/ids.ts";
 import { endSession, openSession } from "../src/runtime/sessions.ts";
 import { type CommandLine, openCommandLine } from "../src/testing/command-line.ts";
+import { type GuardedServer, startGuardedServer } from "../src/testing/guarded-server.ts";
+import { makeSite, reachGoal, signInForServer, workInRepository } from "./screen-steps.ts";
 
 /**
  * One line for each command, in an order in which each finds what it needs. `<folder>` is the folder of the test, `<key>` the key of
- * Bob, and `<link>` a sign-in link. An agent's name and `>` run a command with the key of that agent. All times are the same, because
- * the clock stands still.
+ * Bob, `<link>` a sign-in link, `<server>` an MCP server and `<bundle>` commits that were not published. An agent's name and `>` run
+ * a command with the key of that agent. Two words and `>` say what others do before or during the command (screen-steps.ts). All
+ * times are the same, because the clock stands still.
  */
 const scene = `
 status
@@ -98,7 +101,7 @@ results "Write the menu" --to <folder>/results
 goals create "Bake 100 loaves"
 goals budget "Bake 100 loaves" --budget 3
 goals list
-run "Write a guide to bread" --timeout 0 --max-usd 2
+root reaches> run "Write a guide to bread" --max-usd 2 --accept
 cancel "Bake 100 loaves" "We buy the bread instead."
 search bread
 counts
@@ -125,7 +128,7 @@ access holders org:hire
 access requests
 ada> access mine
 ada> access request net:* "I look up recipes."
-access revoke G4
+access revoke G5
 kb create "Recipe of rye bread" --content "Flour, water, salt."
 kb list
 kb browse bread
@@ -159,20 +162,20 @@ skills remove baking
 secrets set OVEN_KEY
 secrets list
 secrets remove OVEN_KEY
-servers add oven --config '{"type": "http", "url": "https://oven.example"}'
+servers add oven --config '{"type": "http", "url": "<server>"}'
 servers list
-servers test nothing
-servers signin nothing
+servers signin oven
+Olga signs in> servers test oven
 servers import <folder>/mcp.json
 servers remove oven
 providers list
 providers remove anthropic
 repos add site <folder>/site
-repos list
 repos fetch site
-repos diff site main
-repos push site main
-repos discard site 0f8fad5b-d9cb-469f-a165-70867728950e
+Ada publishes> repos list
+repos diff site agency/ada/rolls
+repos push site agency/ada/rolls
+repos discard site <bundle>
 repos remove site
 reorg plan '{"kind": "move_report", "agent": "bob", "to": "ada"}'
 reorg apply '{"kind": "move_report", "agent": "bob", "to": "ada"}'
@@ -230,7 +233,9 @@ for (const columns of [80, 140])
   describe(`at ${columns} columns`, () => {
     let line: CommandLine;
     let keys: Record<string, string> = {};
+    let server: GuardedServer;
     before(async () => {
+      server = await startGuardedServer();
       mock.timers.enable({ apis: ["Date"], now: still });
       line = await openCommandLine({ columns });
       // `agency run` looks whether it is in a checkout.
@@ -240,6 +245,7 @@ for (const columns of [80, 140])
     after(async () => {
       process.chdir(root);
       await line.close();
+      await server.stop();
       mock.timers.reset();
     });
     const paths = pathsOf(commandTree());
@@ -267,16 +273,29 @@ for (const columns of [80, 140])
         .filter(
           (path) =>
             !(path in playedElsewhere) &&
-            !lines.some((each) => `${each.replace(/^\w+> /, "")} `.startsWith(`${path} `)),
+            !lines.some((each) => `${each.replace(/^[\w ]+> /, "")} `.startsWith(`${path} `)),
         );
       assert.deepEqual(missing, [], "These commands have no line in the scene.");
     });
 
     async function played(each: string): Promise<string> {
-      const [, who, command = each] = /^(\w+)> (.*)$/.exec(each) ?? [];
+      const [, who, step, command = each] = /^(?:(\w+)|(\w+ [\w ]+))> (.*)$/.exec(each) ?? [];
       const words = wordsOf(command);
+      const companyId = keys["company"] ?? "";
+      if (step === "Ada publishes") await workInRepository(line, companyId);
+      if (step === "Olga signs in") await signInForServer(line, companyId);
+      if (step === "root reaches") {
+        const asRoot = createClient({ url: line.daemon.url, token: keys["root"] ?? "" });
+        const [shown] = await Promise.all([
+          screen(...words),
+          reachGoal(line, asRoot, companyId, words[1] ?? ""),
+        ]);
+        return shown;
+      }
       for (const [at, word] of words.entries()) {
         if (word === "<key>") words[at] = await idOfKey(line);
+        if (word === "<bundle>") words[at] = await idOfBundle(line);
+        words[at] = (words[at] ?? "").replaceAll("<server>", server.url);
         if (word === "<link>") words[at] = String((await line.json("people", "link", "me"))["link"]);
         words[at] = (words[at] ?? "").replaceAll("<folder>", line.folder);
       }
@@ -290,7 +309,7 @@ for (const columns of [80, 140])
     async function screenAs(token: string | undefined, ...args: string[]): Promise<string> {
       const { code, out, err } = await (token === undefined ? line.agency(...args) : line.as(token)(...args));
       const parts = [`$ agency ${args.join(" ")}`, out, err, ...(code === 0 ? [] : [`(exit code ${code})`])];
-      const text = steady(parts.filter((part) => part !== "").join("\n"), line);
+      const text = steady(parts.filter((part) => part !== "").join("\n"), line, server);
       return /^\$ agency (?:reorg|fire)/.test(text) && !args.includes("--help") ? inOrder(text) : text;
     }
   });
@@ -326,9 +345,11 @@ const inOrder = (text: string): string =>
   );
 
 /** What differs in each run gets the same text in all of them. */
-function steady(text: string, line: CommandLine): string {
+function steady(text: string, line: CommandLine, { url }: GuardedServer): string {
   return (
     text
+      .replaceAll(/\/authorize\?\S+/g, "/authorize?…")
+      .replaceAll(new URL(url).origin, "https://oven.example")
       .replaceAll(line.env["AGENCY_HOME"] ?? "", "<home>")
       .replaceAll(line.folder, "<folder>")
       .replaceAll(line.daemon.url, "http://127.0.0.1:4600")
@@ -336,6 +357,10 @@ function steady(text: string, line: CommandLine): string {
       .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "<id>")
       .replaceAll(/\bag[a-z]_[\w-]+/g, "<token>")
       .replaceAll(process.versions.node, "<version>")
+      // How long this machine took.
+      .replaceAll(/\b\d+(?= ms\b)/g, "<count>")
+      .replaceAll(/^\[\d+s\] +/gm, "[0s]   ")
+      .replaceAll(/\(\d+ seconds?(?=, \$)/g, "(1 second")
       // A daemon that has run for a minute seals its ledger, which is one event more.
       .replaceAll(/\b\d+(?= events verified)/g, "<count>")
       // What is installed on this machine.
@@ -414,8 +439,13 @@ async function prepare({ daemon, folder }: CommandLine): Promise<Record<string, 
     "---\nname: baking\ndescription: How to bake bread.\n---\n\nBake it.\n",
   );
   writeFileSync(join(folder, "mcp.json"), '{"mcpServers": {"files": {"command": "npx", "args": ["files"]}}}');
-  execFileSync("git", ["init", "-q", "-b", "main", join(folder, "site")]);
-  return { ada: key, root: root.key };
+  makeSite(folder);
+  return { ada: key, root: root.key, company: companyId };
+}
+
+async function idOfBundle(line: CommandLine): Promise<string> {
+  const { repos } = listRepos.output.parse(await line.json("repos", "list"));
+  return repos[0]?.unpublished[0]?.id ?? "";
 }
 
 async function idOfKey(line: CommandLine): Promise<string> {

@@ -11,6 +11,7 @@ import { approvalScreens } from "./approvals.ts";
 import { peopleScreens } from "./people.ts";
 import { indented, show, table } from "./show.ts";
 import { type Drawing, type Screens, stated, styled, when } from "./look.ts";
+import { connectionScreens } from "./connection-screens.ts";
 import { labelled, recordScreens } from "./record-screens.ts";
 import { workScreens } from "./work-screens.ts";
 
@@ -18,6 +19,7 @@ import { workScreens } from "./work-screens.ts";
 export const screens: Screens = {
   ...peopleScreens,
   ...workScreens,
+  ...connectionScreens,
   ...approvalScreens,
   ...recordScreens,
   attention: (output, look) => drawAttention(output, look),

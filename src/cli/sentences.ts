@@ -25,7 +25,6 @@ const sentences: Readonly<Record<string, string>> = {
     "The repository {name} is added. Agents use it once they hold a right: agency access grant <agent> repo:{name}",
   "repo.fetch": "The repository {name} is fetched from {url}.",
   "repo.remove": "The repository {name} is removed. Its origin stays as it is.",
-  "repo.push": "{branch} is pushed to the origin of {repo}.",
   "repo.discard": "The commits are discarded. To see {name}: agency repos",
   "skill.remove": "The skill {name} is removed.",
   "agent.create_key": "The key, shown only now: {key}",

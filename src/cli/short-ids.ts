@@ -16,7 +16,7 @@ export class ShortIds {
 
   /** Asks for the short ids of all ids in a text that were not asked for before. */
   async learn(text: string): Promise<void> {
-    const ids = [...new Set(text.match(anId))].filter((id) => !this.#asked.has(id));
+    const ids = [...new Set(text.match(anId)?.map(bare))].filter((id) => !this.#asked.has(id));
     for (let at = 0; at < ids.length; at += mostAtOnce) {
       const page = ids.slice(at, at + mostAtOnce);
       for (const id of page) this.#asked.add(id);
@@ -27,8 +27,9 @@ export class ShortIds {
     }
   }
 
-  /** The text with short ids, as far as they are known. A link in a file keeps its id. */
-  readonly short = (text: string): string => text.replace(anId, (id) => this.#short.get(id) ?? id);
+  /** The text with short ids, as far as they are known. A link to a file becomes the short id of the file. */
+  readonly short = (text: string): string =>
+    text.replace(anId, (found) => this.#short.get(bare(found)) ?? found);
 
   /** What a short id names. */
   async named(short: string): Promise<{ id: string; kind: string } | undefined> {
@@ -51,6 +52,8 @@ interface Found {
 
 const mostAtOnce = 200;
 const anId =
-  /(?<!kb:\/\/|[0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])/g;
+  /(?:kb:\/\/|(?<![0-9a-f-]))[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])/g;
+
+const bare = (found: string): string => found.replace("kb://", "");
 
 export const isShortId = (given: string): boolean => /^[a-z]\d{1,15}$/i.test(given);

@@ -107,6 +107,7 @@ const whenEmpty: Readonly<Record<string, string>> = {
   skills: "No skills. To add one: agency skills add <folder>",
   secrets: "No secrets. To set one: agency secrets set <name>",
   servers: "No MCP servers. To add one: agency servers add <name> --config <json>",
+  repos: "No repositories. To add one: agency repos add <name> <url>",
   companies: "No companies. To create one: agency companies create <name>",
   keys: "No keys. To create one: agency agents key <agent>",
   reorganizations:

@@ -17,6 +17,8 @@ export interface CommandLine {
   agency(...args: string[]): Promise<{ code: number; out: string; err: string }>;
   /** The same with the key of an agent. */
   as(token: string): CommandLine["agency"];
+  /** What the newest command has printed so far. */
+  readonly printed: () => string;
   /** Adds --json, demands exit code 0 and parses the output. */
   json(...args: string[]): Promise<Record<string, unknown>>;
   close(): Promise<void>;
@@ -32,11 +34,13 @@ export async function openCommandLine(terminal: Partial<Terminal> = {}): Promise
     log: () => undefined,
   });
   await createClient(daemon).call(createCompany, { name: "Acme" });
+  let newest: string[] = [];
   const as =
     (token?: string): CommandLine["agency"] =>
     async (...args) => {
       const out: string[] = [];
       const err: string[] = [];
+      newest = out;
       const code = await run(args, token === undefined ? env : { ...env, AGENCY_TOKEN: token }, {
         out: (text) => out.push(text),
         err: (text) => err.push(text),
@@ -52,6 +56,7 @@ export async function openCommandLine(terminal: Partial<Terminal> = {}): Promise
     folder,
     daemon,
     agency,
+    printed: () => newest.join("\n"),
     json: async (...args) => {
       const { code, out, err } = await agency(...args, "--json");
       assert.equal(code, 0, err);
