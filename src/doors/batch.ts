@@ -16,7 +16,7 @@ import { batchOfReadsOnly, bodyNotDeclared, howToBatch, internalError, noSuchBat
 
 /**
  * Several reads in one request: `POST /api/batch` with `{"calls": [{"operation": "attention.view", "input": {…}}]}`. Each call
- * passes the gates that it would pass in a request of its own: it is admitted and counted, waits for its turn, and is
+ * passes the gates that it would pass in a separate request: it is admitted and counted, waits for its turn, and is
  * dispatched with the caller's credential and position. An answer is sent as soon as it is ready, as one line of JSON, so a
  * slow call holds up no other. `at` says which call it answers:
  *

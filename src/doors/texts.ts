@@ -111,7 +111,7 @@ export const noSuchBatch = () =>
 export const batchOfReadsOnly = (operation: string) =>
   invalid(
     `${operation} can't be part of a batch.`,
-    "Send it as a request of its own. A batch takes only reads that answer with JSON.",
+    "Send it in a separate request. A batch takes only reads that answer with JSON.",
   );
 
 /** The answer to a bug. The log has the error under the same id. */
