@@ -83,7 +83,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
     handlers.set(handler.operation, handler);
   }
   const answers = new KeptAnswers(parts.store);
-  const homes = new Homes();
+  const homes: Homes = new Map();
 
   return async (request) => {
     const handler = handlers.get(request.operation);
@@ -121,7 +121,8 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
       });
     } catch (thrown) {
       seen.undo?.();
-      if (seen.caller === undefined) homes.forget(tokenIn(request));
+      // A credential that is refused waits for no lock of a company any more.
+      if (seen.caller === undefined) homes.delete(homeKey(tokenIn(request), request.as, accepted.input));
       const error = thrown instanceof Refusal ? redactedRefusal(thrown) : thrown;
       if (error instanceof Refusal && seen.caller !== undefined && isOnRecord(error, seen.caller)) {
         const { caller, companyId } = seen;
@@ -153,25 +154,21 @@ function tokenIn({ operation, token, input }: DispatchRequest): string | undefin
   return typeof given === "string" ? given : undefined;
 }
 
-/** The companies of agents' credentials, which never change. Whether a credential is still good, each call looks up. */
-class Homes {
-  readonly #companies = new Map<string, string>();
+/**
+ * The company in which the last call with a credential happened that named the same company, or none. The next such call takes
+ * the lock of that company first. Whether the credential is still good, and the company still the right one, each call looks up.
+ */
+type Homes = Map<string, string>;
 
-  of(token: string | undefined): string | undefined {
-    return token === undefined ? undefined : this.#companies.get(hashToken(token));
-  }
+const homeKey = (
+  token: string | undefined,
+  as: string | undefined,
+  input: Readonly<Record<string, unknown>>,
+) => (token === undefined ? "" : JSON.stringify([hashToken(token), as, input["companyId"]]));
 
-  keep(token: string | undefined, { person, companyId }: Caller): void {
-    if (token === undefined || person !== undefined || companyId === null) return;
-    if (this.#companies.size >= mostHomes) this.#companies.clear();
-    this.#companies.set(hashToken(token), companyId);
-  }
-
-  /** A credential that is refused waits for no lock of a company any more. */
-  forget(token: string | undefined): void {
-    if (token !== undefined) this.#companies.delete(hashToken(token));
-  }
-}
+/** An agent acts in its own company. A person acts in the one that the call names, unless it names a thing in it. */
+const isAtHome = ({ within }: Operation, { companyId }: Caller): boolean =>
+  companyId !== null || within === "company";
 const mostHomes = 10_000;
 
 interface Seen {
@@ -197,11 +194,11 @@ async function run(
   const token = tokenIn(request);
   // SQLite has one writer, so nothing changes while a lock is awaited.
   const waits = writes && tx.dialect !== "sqlite";
-  const home = waits && operation.within !== "installation" ? parts.homes.of(token) : undefined;
+  const credential = waits && operation.within !== "installation" ? homeKey(token, request.as, input) : "";
+  const home = parts.homes.get(credential);
   if (home !== undefined) await tx.lock(home);
   let caller = await identify(tx, operation, token, request.as);
   seen.caller = caller;
-  if (waits) parts.homes.keep(token, caller);
   const key = operation.effect === "write" ? request.key : undefined;
   const inputHash = key === undefined ? "" : hash("sha256", canonicalJson(input));
   /** The result of the first call with this key, if there was one. */
@@ -222,6 +219,10 @@ async function run(
     throw error;
   }
   seen.companyId = companyId;
+  if (credential !== "" && companyId !== "" && isAtHome(operation, caller)) {
+    if (parts.homes.size >= mostHomes) parts.homes.clear();
+    parts.homes.set(credential, companyId);
+  }
   if (operation.effect === "write") {
     const refusal = parts.refusesWrites?.();
     if (refusal !== undefined) throw refusal;
