@@ -1,5 +1,5 @@
 import { tokensIn } from "../src/testing/tokens.ts";
-import { isListed, toolsOf } from "../src/doors/mcp.ts";
+import { audiencesOfAgents, isListed, toolsOf } from "../src/doors/mcp.ts";
 import type { Audience } from "../src/contract/operation.ts";
 import { sharedPrompt } from "../src/runtime/prompt.ts";
 import type { Entry } from "./bench.ts";
@@ -12,7 +12,8 @@ export const tokens: Entry = {
     figure("tools of an agent without reports", list(), 3500),
     figure("tools of a manager", list("manager"), 7000),
     figure("tools of a manager that may hire", list("manager", "hirer"), 7000),
-    figure("tools of the root with open requests", list("manager", "hirer", "requester", "root")),
+    figure("tools of an agent without reports that works in a repository", list("developer", "pusher")),
+    figure("tools of an agent with every tool", list(...audiencesOfAgents), 7000),
     figure("prompt that all agents share", sharedPrompt),
   ],
 };

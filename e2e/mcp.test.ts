@@ -123,6 +123,7 @@ for (const server of mcpServers) {
     const client = await world.connect(server, world.daemon.token);
     const { tools: listed } = await client.listTools();
     assert.deepEqual(listed.map(({ name }) => name).toSorted(), Object.keys(tools[server]).toSorted());
+    assert.ok(listed.some(({ annotations }) => annotations?.readOnlyHint === true));
     for (const { name, description, inputSchema } of listed) {
       const wanted = (tools[server][name] ?? "").split(" ").filter((word) => word !== "");
       const required = wanted.filter((word) => !word.endsWith("?"));
@@ -143,7 +144,10 @@ test("one door lists each agent what it may use now, and judges every other call
     const client = await world.connect("", token, revision);
     assert.equal(client.getServerVersion()?.name, "agency");
     assert.match(client.getInstructions() ?? "", /org:hire/);
-    return new Set((await client.listTools()).tools.map(({ name }) => name));
+    const { tools } = await client.listTools();
+    for (const { name, annotations } of tools)
+      assert.equal(annotations, undefined, `${name}: hints are for people`);
+    return new Set(tools.map(({ name }) => name));
   };
   for (const revision of revisions) {
     const names = await namesOf(manager.token, revision);

@@ -97,6 +97,7 @@ for (const kind of storeKinds)
         ],
       );
       assert.deepEqual((await timeline(id))[4]?.diff, revisions[2]?.diff);
+      assert.deepEqual((await org.board(contract.viewApproval, { id })).timeline, await timeline(id));
       const { comments } = await org.root(contract.listComments, { id });
       assert.deepEqual(
         comments.map(({ kind: of, body }) => [of, body]),

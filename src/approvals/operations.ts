@@ -33,6 +33,7 @@ import {
   demandOther,
   isEnd,
   lastStep,
+  newestSteps,
   presentAuthor,
   whyEnded,
   stepOfRevision,
@@ -145,7 +146,8 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
       summary: (await summary(tx, approval)).map(redactText),
       fields: fieldsOf(await readable(tx, approval, actor)),
     };
-    return { ...(await presentApproval(tx, approval, actor)), changes };
+    const timeline = await presentSteps(tx, approval, await newestSteps(tx, approval.id));
+    return { ...(await presentApproval(tx, approval, actor)), changes, timeline };
   });
 
   const onList = guarded(contract.listApprovals, async ({ tx, actor, companyId, input }) => {
@@ -165,18 +167,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     const { tx, input } = call;
     const approval = await visible(call, input.id);
     const { page, nextCursor } = await stepsPage(tx, approval.id, input);
-    const timeline = [];
-    for (const step of page)
-      timeline.push({
-        kind: step.kind,
-        by: await presentAuthor(tx, step),
-        at: new Date(step.created_at).toISOString(),
-        note: step.body === null ? null : redactText(step.body),
-        revision: step.revision,
-        selfDecided: step.self_decided === 1,
-        diff: step.kind === "revised" ? await diffBefore(tx, approval, step.revision) : [],
-      });
-    return { timeline, nextCursor };
+    return { timeline: await presentSteps(tx, approval, page), nextCursor };
   });
 
   const onRevisions = guarded(contract.listRevisions, async (call) => {
@@ -263,6 +254,21 @@ export function concluder(kinds: ApprovalKinds) {
     await announceEnd(call, await approvalById(call.tx, approval.id), to);
     return approvalById(call.tx, approval.id);
   };
+}
+
+async function presentSteps(tx: ReadTx, approval: ApprovalRow, steps: readonly StepRow[]) {
+  const shown = [];
+  for (const step of steps)
+    shown.push({
+      kind: step.kind,
+      by: await presentAuthor(tx, step),
+      at: new Date(step.created_at).toISOString(),
+      note: step.body === null ? null : redactText(step.body),
+      revision: step.revision,
+      selfDecided: step.self_decided === 1,
+      diff: step.kind === "revised" ? await diffBefore(tx, approval, step.revision) : [],
+    });
+  return shown;
 }
 
 /** What a revision changed. */

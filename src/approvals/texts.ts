@@ -93,7 +93,7 @@ export const revisionWanted = (title: string, id: string, by: string, note: stri
     "",
     note === null ? "The comments say what to change." : quotation(by, "note", note),
     "",
-    `Read the thread with list_comments {"id":"${id}"}. Then call resubmit_approval with the changed keys as payload, or cancel_approval.`,
+    `Read the thread with view_approval {"id":"${id}"}. Then call resubmit_approval with the changed keys as payload, or cancel_approval.`,
   ].join("\n");
 
 export const tooManyComments = (most: number): Refusal =>

@@ -41,6 +41,11 @@ export async function lastStep(tx: ReadTx, approvalId: string): Promise<StepRow 
   return tx.first(newestStep, { approval_id: approvalId });
 }
 
+/** The newest steps, at most 100, the oldest of them first. */
+export async function newestSteps(tx: ReadTx, approvalId: string): Promise<StepRow[]> {
+  return (await tx.all(newest, { approval_id: approvalId })).toReversed();
+}
+
 /** How many of the newest entries in a row are comments of this agent. */
 export async function commentsInARow(tx: ReadTx, approvalId: string, agentId: string): Promise<number> {
   const last = await tx.all(newest, { approval_id: approvalId });

@@ -196,7 +196,7 @@ export const updateAgent = operation("agent.update", "PATCH /api/agents/:id", {
 
 export const pauseAgent = operation("agent.pause", "POST /api/agents/:id/pause", {
   summary: "Pause an agent. Its running session ends and no new one starts.",
-  guidance: "Managers pause direct reports. To stop one piece of work, use reclaim_outcome.",
+  guidance: "To stop one piece of work, use reclaim_outcome.",
   input: z.strictObject({ id: reportId, reason: Reason }),
   output: AgentDetail,
   needs: "member",
@@ -206,7 +206,7 @@ export const pauseAgent = operation("agent.pause", "POST /api/agents/:id/pause",
 
 export const resumeAgent = operation("agent.resume", "POST /api/agents/:id/resume", {
   summary: "Resume a paused agent.",
-  guidance: "Managers resume direct reports.",
+  guidance: "Its sessions start again.",
   input: z.strictObject({ id: reportId }),
   output: AgentDetail,
   needs: "member",

@@ -177,10 +177,6 @@ const Changes = z.object({
 });
 export type Changes = z.infer<typeof Changes>;
 
-const ApprovalDetail = Approval.extend({
-  changes: Changes.describe("What approving would change."),
-});
-
 export const requestApproval = operation("approval.request", "POST /api/companies/:companyId/approvals", {
   summary: "Submit a strategy or plan to the board for approval.",
   guidance: "The decision arrives by mail: continue with other work.",
@@ -193,7 +189,7 @@ export const requestApproval = operation("approval.request", "POST /api/companie
       .register(hiddenInTools, {}),
     payload: z
       .strictObject({ plan: text(50_000).min(1).describe("The plan, as Markdown.") })
-      .describe('What the board should approve: {"plan": "# Plan…"}.'),
+      .describe("What the board should approve."),
   }),
   output: Approval,
   needs: "member",
@@ -226,15 +222,6 @@ export const listApprovals = operation("approval.list", "GET /api/companies/:com
 
 const approvalId = idOf("approval");
 
-export const viewApproval = operation("approval.view", "GET /api/approvals/:id", {
-  summary: "Show one approval request: the request, what approving would change, and the decision.",
-  guidance: "`abilities` lists the calls that are possible.",
-  input: z.strictObject({ id: approvalId }),
-  output: ApprovalDetail,
-  needs: "member",
-  mcp: { server: "org", tool: "view_approval", for: ["requester"] },
-});
-
 const Step = z.object({
   kind: z.enum(stepKinds),
   by: By,
@@ -248,13 +235,30 @@ const Step = z.object({
   diff: z.array(FieldChange).describe("For a revision: what differs from the one before, field by field."),
 });
 
+const ApprovalDetail = Approval.extend({
+  changes: Changes.describe("What approving would change."),
+  timeline: z
+    .array(Step)
+    .describe("Everything that happened to it and was said about it, oldest first. At most the newest 100."),
+});
+
+export const viewApproval = operation("approval.view", "GET /api/approvals/:id", {
+  summary: "Show one approval request: what it would change, its decision, and the comments on it.",
+  guidance: "Read it before you resubmit. `abilities` lists the possible calls.",
+  input: z.strictObject({ id: approvalId }),
+  output: ApprovalDetail,
+  needs: "member",
+  mcp: { server: "org", tool: "view_approval", for: ["requester"] },
+});
+
 export const approvalTimeline = operation("approval.timeline", "GET /api/approvals/:id/timeline", {
   summary: "Show everything that happened to an approval request, oldest first.",
   guidance: "Revisions list the changed fields.",
   input: z.strictObject({ id: approvalId, ...Page }),
   output: z.object({ timeline: z.array(Step), nextCursor }),
   needs: "member",
-  mcp: { server: "org", tool: "approval_timeline", for: ["requester"] },
+  // view_approval shows the newest of it.
+  mcp: { server: "org", tool: "approval_timeline", for: [] },
 });
 
 export const listRevisions = operation("approval.list_revisions", "GET /api/approvals/:id/revisions", {
@@ -323,7 +327,7 @@ export const requestRevision = operation(
 
 export const resubmit = operation("approval.resubmit", "POST /api/approvals/:id/resubmit", {
   summary: "Resubmit a request after the board asked for a revision.",
-  guidance: "Read the comments first with list_comments. The request is pending again.",
+  guidance: "The request is then pending again.",
   ...deciding,
   input: deciding.input.extend({
     payload: Payload.optional().describe('The keys to change, such as {"title": "Editor"}. Others stay.'),
@@ -358,13 +362,14 @@ export const listComments = operation("approval.list_comments", "GET /api/approv
   input: z.strictObject({ id: approvalId, ...Page }),
   output: z.object({ comments: z.array(Comment), nextCursor }),
   needs: "member",
-  mcp: { server: "org", tool: "list_comments", for: ["requester"] },
+  // view_approval shows the same.
+  mcp: { server: "org", tool: "list_comments", for: [] },
   cli: { command: "approvals comments <id>", example: "<approval id>" },
 });
 
 export const commentOnApproval = operation("approval.comment", "POST /api/approvals/:id/comments", {
   summary: "Comment on an approval request.",
-  guidance: "The other side gets it by mail. To change the request, use resubmit_approval.",
+  guidance: "The other side gets it by mail.",
   input: z.strictObject({
     id: approvalId,
     body: text(20_000)

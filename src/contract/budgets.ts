@@ -71,8 +71,7 @@ export type BudgetLine = z.infer<typeof BudgetLine>;
 
 export const setBudget = operation("agent.set_budget", "PUT /api/agents/:id/budget", {
   summary: "Give an agent its own monthly budget, taken from the budget above it.",
-  guidance:
-    "Managers do this for direct reports. Null removes a limit: the agent then shares the budget above.",
+  guidance: "Null removes a limit: the agent then shares the budget above.",
   input: z.strictObject({
     id: idOf("agent").describe("UUID of your direct report."),
     usd: numeric(Usd).nullable().optional().describe("US dollars per month."),
@@ -93,8 +92,8 @@ export const Cost = Use.extend({
 export type Cost = z.infer<typeof Cost>;
 
 export const listCosts = operation("cost.list", "GET /api/companies/:companyId/costs", {
-  summary: "Show what was spent in a month, by agent or by outcome, the highest costs first.",
-  guidance: "For you and the agents below you. Also returns what is left of your budget.",
+  summary: "Show what was spent in a month, by agent or by outcome, highest first.",
+  guidance: "For you and agents below you, with what is left of your budget.",
   input: z.strictObject({
     companyId: CompanyId,
     month: z

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { LevelArgument, LevelName, ResourceName } from "./resources.ts";
+import { LevelArgument, LevelName, ResourceName, sameAsRequested } from "./resources.ts";
 import { AgentRef, CompanyId, Data, idOf, nextCursor, Page, Reference, said, text } from "./words.ts";
 
 /** Where a grant comes from: the board gave it, its holder created the thing, or a manager passed a right on. */
@@ -56,7 +56,7 @@ const PermissionRequest = z.object({
 
 export const listPermissions = operation("permission.list", "GET /api/permissions", {
   summary: "List your rights and the permission requests of your direct reports.",
-  guidance: "`requests` is what your reports ask for.",
+  guidance: "You can grant what you hold.",
   lists: "grant",
   input: z.strictObject({ ...Page }),
   output: z.object({
@@ -80,12 +80,11 @@ export const listAgentGrants = operation("permission.of_agent", "GET /api/agents
 
 export const grantPermission = operation("permission.grant", "POST /api/companies/:companyId/grants", {
   summary: "Give a direct report a right that you hold.",
-  guidance: "You can grant what you hold. The grant ends with its outcome, or when you revoke it.",
+  guidance: "The grant ends with its outcome, or when you revoke it.",
   input: z.strictObject({
     companyId: CompanyId,
     to: text(100).min(1).describe("UUID or slug of your direct report."),
-    resource: ResourceName,
-    level: LevelArgument,
+    ...sameAsRequested,
     outcome: idOf("outcome")
       .optional()
       .describe("UUID of the outcome it ends with. Default: the report's mandate."),
@@ -192,8 +191,7 @@ export const explainAccess = operation("permission.explain", "GET /api/access", 
   summary: "Explain whether an agent may use a resource, and why.",
   guidance: "Use it after a refusal. `fix` lists the calls that would change the answer.",
   input: z.strictObject({
-    resource: ResourceName,
-    level: LevelArgument,
+    ...sameAsRequested,
     agent: text(100).min(1).optional().describe("UUID or slug of a direct report. Default: you."),
     companyId: CompanyId,
   }),

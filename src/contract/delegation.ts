@@ -11,7 +11,7 @@ import { Outcome } from "./outcomes.ts";
 export const delegateOutcome = operation("outcome.delegate", "POST /api/outcomes/:id/delegate", {
   summary: "Delegate an outcome, with everything below it, to a direct report or a new agent.",
   guidance:
-    "The report becomes responsible, and you verify the result. Grant the rights it needs in the same call. What was delegated to you, divide with plan_work.",
+    "The report becomes responsible, and you verify the result. What was delegated to you, divide with plan_work.",
   input: z.strictObject({
     id: idOf("outcome"),
     to: text(100).min(1).optional().describe("UUID, slug or role of a direct report."),
@@ -19,9 +19,11 @@ export const delegateOutcome = operation("outcome.delegate", "POST /api/outcomes
       .strictObject(hireShape)
       .register(shownInTools, { type: "object" })
       .optional()
-      .describe("Instead of `to`: a new agent, with the arguments of hire_agent."),
+      .describe("Instead of `to`: a new agent, as for hire_agent."),
     message: text(20_000).min(1).optional().describe("What to tell the new owner."),
-    grants: ResourceGrants.optional().describe("Rights you hold, for the time of this work."),
+    grants: ResourceGrants.optional().describe(
+      'Rights you hold, for the time of this work: [{"resource": "kb:<file id>", "level": "write"}].',
+    ),
   }),
   output: Outcome,
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
@@ -49,7 +51,7 @@ export const verdicts = ["pass", "rework", "close"] as const;
 export type Verdict = (typeof verdicts)[number];
 
 export const decideOutcome = operation("outcome.decide", "POST /api/outcomes/:id/decide", {
-  summary: "Decide about submitted work, or about work that was escalated to you.",
+  summary: "Decide about work that was submitted or escalated to you.",
   guidance:
     "Check the deliverables first. `pass` accepts, `rework` sends it back, `close` gives it up with everything below.",
   input: z.strictObject({
@@ -82,7 +84,11 @@ export const PlanTask = z.strictObject({
     .optional()
     .describe("Titles of tasks that must be completed first."),
   model: text(100).min(1).optional().describe("Model, if an agent is hired."),
-  effort: z.enum(efforts).optional().describe("Reasoning effort, if an agent is hired."),
+  effort: z
+    .enum(efforts)
+    .register(shownInTools, { type: "string", enum: undefined })
+    .optional()
+    .describe("As for hire_agent, if one is hired."),
 });
 export type PlanTask = z.infer<typeof PlanTask>;
 
@@ -91,7 +97,7 @@ export const PlanTasks = z.array(PlanTask).min(1).max(20);
 export const planWork = operation("org.plan_work", "POST /api/outcomes/:outcome/plan", {
   summary: "Divide an outcome into tasks for your direct reports.",
   guidance:
-    'Each task becomes an outcome of a report. You get an integration outcome, in which you combine the results. Example: {"outcome": "<id>", "tasks": [{"title": "Draft", "assignee": "writer"}, {"title": "Review", "assignee": "editor", "dependsOn": ["Draft"]}]}.',
+    'Each task becomes an outcome of a report. You get an integration outcome, in which you combine the results. Example of a task: {"title": "Review", "assignee": "editor", "dependsOn": ["Draft"]}.',
   input: z.strictObject({
     outcome: idOf("outcome").describe("UUID of your outcome to divide."),
     tasks: PlanTasks.describe("1 to 20 tasks."),

@@ -5,7 +5,19 @@ import { Budget, BudgetChange } from "./budgets.ts";
 import { PersonOf } from "./people.ts";
 import { operation } from "./operation.ts";
 import { LevelName, ResourceGrants, ResourceName } from "./resources.ts";
-import { AdapterType, CompanyId, Data, Id, idOf, Name, nextCursor, Page, text } from "./words.ts";
+import {
+  AdapterType,
+  CompanyId,
+  Data,
+  hiddenInTools,
+  Id,
+  idOf,
+  Name,
+  nextCursor,
+  Page,
+  shownInTools,
+  text,
+} from "./words.ts";
 
 /** Hiring: what a new agent is made of, hiring it, and the configurations of the agents already hired. */
 
@@ -13,7 +25,7 @@ import { AdapterType, CompanyId, Data, Id, idOf, Name, nextCursor, Page, text } 
 export const hireShape = {
   name: Name.describe("Name, unique in the company."),
   role: Name.describe("What it does, such as `Release engineer`."),
-  title: Name.optional().describe("Job title."),
+  title: Name.optional().describe("Job title.").register(hiddenInTools, {}),
   capabilities: text(4000).optional().describe("What it can do, for colleagues."),
   prompt: text(50_000).optional().describe("How it should work."),
   adapterType: AdapterType.optional().describe("Type of brain. Default: the company's."),
@@ -31,7 +43,7 @@ const Mandate = text(20_000)
 
 /** Rights a hire starts with, passed on by its manager. */
 export const hireGrants = ResourceGrants.optional().describe(
-  "Rights it starts with. Its manager must hold each.",
+  "Rights it starts with, as for delegate_outcome. Its manager must hold each.",
 );
 
 /** A new agent with its mandate and its rights. */
@@ -81,7 +93,8 @@ export const hireAgent = operation("agent.hire", "POST /api/companies/:companyId
       .optional()
       .describe(
         "UUID of its manager: an agent below you. Default: you, or the root agent if the board hires.",
-      ),
+      )
+      .register(shownInTools, { description: "UUID of a manager below you. Default: you." }),
   }),
   output: z.object({ agent: AgentDetail, approval: Approval.nullable() }),
   needs: () => [{ on: "org:hire", level: "use" }],
@@ -97,9 +110,10 @@ export const proposalShape = {
   ),
   model: hireShape.model.unwrap().nullable().optional().describe("Model. Null: the default."),
   effort: hireShape.effort.unwrap().nullable().optional().describe("Reasoning effort. Null: the default."),
-  budget: BudgetChange.optional().describe(
-    "Monthly `usd`, `tokens` or `sessions`, taken from your budget. Null removes one.",
-  ),
+  // set_budget does the same at once.
+  budget: BudgetChange.optional()
+    .describe("Monthly `usd`, `tokens` or `sessions`, taken from your budget. Null removes one.")
+    .register(hiddenInTools, {}),
 };
 
 const ChangeReason = text(2000)
@@ -137,7 +151,7 @@ export const listConfigurations = operation(
   "GET /api/companies/:companyId/agent-configurations",
   {
     summary: "List how the agents of the company are configured, without secrets.",
-    guidance: "Use it before hire_agent to copy what works. For names and roles alone, use list_roster.",
+    guidance: "Use it before hire_agent to copy what works.",
     input: z.strictObject({ companyId: CompanyId, ...Page }),
     output: z.object({ configurations: z.array(Configuration), nextCursor }),
     needs: "member",

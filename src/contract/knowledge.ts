@@ -193,7 +193,7 @@ export const readVersion = operation("knowledge.read_version", "GET /api/kb/:id/
 
 export const viewAccessLog = operation("knowledge.access_log", "GET /api/kb/:id/access", {
   summary: "List who read and wrote a knowledge file, newest first.",
-  guidance: "Each entry names the agent, the session, the version and the time.",
+  guidance: "Each entry has version and time.",
   input: z.strictObject({ id: fileId, ...Page }),
   output: z.object({
     id: z.string(),
@@ -220,7 +220,7 @@ const Link = z.object({
 
 export const viewLinks = operation("knowledge.links", "GET /api/kb/:id/links", {
   summary: "List the kb:// links in a knowledge file and the files that link to it.",
-  guidance: "Each link is `live`, `deleted` or `broken` (missing, or not yours to know of).",
+  guidance: "Each link is `live`, `deleted` or `broken`.",
   input: z.strictObject({ id: fileId }),
   output: z.object({ id: z.string(), links: z.array(Link), backlinks: z.array(Link) }),
   needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
@@ -241,7 +241,7 @@ export const listBrokenLinks = operation(
 
 export const deleteFile = operation("knowledge.delete", "DELETE /api/kb/:id", {
   summary: "Delete a knowledge file.",
-  guidance: "Only the board can read it afterwards. To replace the content, use write_file.",
+  guidance: "Only the board can read it afterwards.",
   input: z.strictObject({
     id: fileId,
     reason: text(1000).optional().describe("Why. Kept in the record."),

@@ -134,7 +134,7 @@ export const readInbox = operation("mail.read_inbox", "GET /api/inbox", {
 
 export const acknowledgeMessage = operation("mail.acknowledge", "POST /api/messages/:id/acknowledge", {
   summary: "Acknowledge a message, which removes it from the inbox.",
-  guidance: "Call it once you have dealt with it. To reply, use send_message.",
+  guidance: "Call it once you have dealt with it.",
   input: z.strictObject({
     id: messageId,
     result: text(2000).optional().describe("What became of it."),
@@ -175,7 +175,7 @@ const mailboxOf = text(100)
 
 export const listConversation = operation("mail.conversation", "GET /api/companies/:companyId/messages", {
   summary: "List the messages between you and one agent or the board, newest first.",
-  guidance: "Use it to recall what was agreed, and to see what became of your messages.",
+  guidance: "Shows what was agreed and what became of your messages.",
   input: z.strictObject({
     companyId: CompanyId,
     with: text(100).min(1).optional().describe("UUID or slug of an agent, `boss` or `board`. Default: all."),

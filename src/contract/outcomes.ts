@@ -122,7 +122,7 @@ const Files = z
   .array(idOf("file"))
   .max(100)
   .optional()
-  .describe("UUIDs of the result files. Those that the note links to are included.");
+  .describe("UUIDs of result files, besides those the note links to.");
 const Handed = Outcome.extend({
   unreadable: z
     .array(UnreadableLink)
@@ -227,7 +227,7 @@ export const viewAncestors = operation("outcome.ancestors", "GET /api/outcomes/:
 
 export const viewSubtree = operation("outcome.subtree", "GET /api/outcomes/:id/subtree", {
   summary: "List an outcome and everything below it that you can read.",
-  guidance: "Use it to check progress. view_outcome shows one in full.",
+  guidance: "Use it to check progress.",
   input: z.strictObject({
     id: outcomeId,
     limit: whole(1, 10_000).optional().describe("Rows at most. Default 1000.").register(hiddenInTools, {}),
@@ -353,8 +353,7 @@ export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:i
 
 export const submitOutcome = operation("outcome.submit", "POST /api/outcomes/:id/submit", {
   summary: "Submit an outcome that was delegated to you, to be verified by your manager.",
-  guidance:
-    "Use it when the criteria are met and nothing below is open. Your manager accepts it or sends it back.",
+  guidance: "Use it when the criteria are met and nothing below is open.",
   input: z.strictObject({
     id: outcomeId,
     note: Result.optional().describe("The result, as Markdown, with `kb://<file id>` links."),

@@ -93,7 +93,7 @@ export const Change = z
   .register(shownInTools, {
     type: "object",
     description:
-      "`kind` and its arguments; agents by UUID or slug. `move_report`: agent, to. `fire`: agent. `remove_layer`: agent, whose reports move up. `insert_layer`: boss, reports, manager (new). `split`: agent, into (a list of {agent (new), reports, outcomes}). `merge`: agents, into. `shrink`: agents. `hand_over`: agent, adapterType (`human` for a person). New agents as for hire_agent. `reason` is optional.",
+      "`kind` and its arguments; agents by UUID or slug. `move_report`: agent, to. `fire`: agent. `remove_layer`: agent, whose reports move up. `insert_layer`: boss, reports, manager (new). `split`: agent, into (a list of {agent (new), reports, outcomes}). `merge`: agents, into. `shrink`: agents. `hand_over`: agent, adapterType (`human` for a person). New agents as for hire_agent.",
   });
 export type Change = z.infer<typeof Change>;
 
@@ -167,7 +167,7 @@ const path = "/api/companies/:companyId/reorganizations";
 export const planReorganization = operation("reorganization.plan", `POST ${path}/plan`, {
   summary: "Preview a reorganization without changing anything.",
   guidance:
-    'Call it before apply_reorganization. Returns everything that would move, warnings, and a `hash`. You can reorganize only agents below you. Example: {"change": {"kind": "move_report", "agent": "ada", "to": "kim"}}.',
+    'For agents below you. Returns what would move, warnings, and a `hash` for apply_reorganization. Example: {"change": {"kind": "move_report", "agent": "ada", "to": "kim"}}.',
   input: z.strictObject({ companyId: CompanyId, change: Change }),
   output: Plan.extend({
     after: z
@@ -184,8 +184,7 @@ export const planReorganization = operation("reorganization.plan", `POST ${path}
 
 export const applyReorganization = operation("reorganization.apply", `POST ${path}`, {
   summary: "Apply a reorganization in one step.",
-  guidance:
-    "Call plan_reorganization first and pass its `hash`: then exactly that plan is applied, or nothing. undo_reorganization restores everything.",
+  guidance: "Pass the `hash` of its plan: then exactly that plan is applied, or nothing.",
   input: z.strictObject({
     companyId: CompanyId,
     change: PlannedChange,

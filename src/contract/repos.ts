@@ -97,8 +97,7 @@ export const addRepo = operation("repo.add", `POST ${path}`, {
 
 export const listRepos = operation("repo.list", `GET ${path}`, {
   summary: "List the repositories that you can clone, with branches that were published and not yet merged.",
-  guidance:
-    "Returns each repository with its name for clone_repo, the default branch and your level, `read` or `push`.",
+  guidance: "`level` is what you may do with each: `read` or `push`.",
   lists: "repository",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ repos: z.array(Repo), nextCursor }),
@@ -124,8 +123,8 @@ export const removeRepo = operation("repo.remove", `DELETE ${path}/:name`, {
 export const cloneRepo = operation("repo.clone", `POST ${path}/:name/clone`, {
   summary: "Clone a repository into your workspace.",
   guidance:
-    "Returns the path of the new folder, with the default branch checked out. Branches that others published are origin/agency/<agent>/<branch>. Commit as usual with git, then call publish_branch: commits that stay in the workspace reach no one.",
-  input: One,
+    "Returns the path of the new folder. Branches that others published are origin/agency/<agent>/<branch>. Commit with git, then call publish_branch: otherwise no other agent sees your commits.",
+  input: One.extend({ name: RepoName.describe("Name of the repository.") }),
   output: z.object({
     path: z.string(),
     branch: z.string().nullable().describe("The branch that is checked out. Null: the repository is empty."),
@@ -149,7 +148,7 @@ const Branch = z.strictObject({
 export const publishBranch = operation("repo.publish", `POST ${path}/:repo/branches`, {
   summary: "Publish the commits of a branch of your clone, for others to review.",
   guidance:
-    "The commits get into Agency's mirror as agency/<you>/<branch>, not to the origin. Returns a knowledge file with your message, the diff and the test output: name it in `files` when you submit the outcome. Publish again after further commits.",
+    "They become agency/<you>/<branch> in Agency's mirror, not at the origin. Returns a knowledge file with message, diff and test output: name it in `files` when you submit the outcome.",
   input: Branch.extend({
     branch: branchName("Name of the branch in your clone."),
     message: said(10_000).describe("What the commits change and why, for the reviewer."),
@@ -163,12 +162,9 @@ export const publishBranch = operation("repo.publish", `POST ${path}/:repo/branc
 
 export const pushBranch = operation("repo.push", `POST ${path}/:repo/push`, {
   summary: "Push a published branch to the origin of its repository.",
-  guidance:
-    "Needs `push` on `repo:<name>`. The branch keeps its name agency/<agent>/<branch> unless you say `onto`. A push never overwrites commits at the origin.",
+  guidance: "It never overwrites commits at the origin.",
   input: Branch.extend({
-    branch: branchName(
-      "Name of the published branch: agency/<agent>/<branch>, or <branch> for one of yours.",
-    ),
+    branch: branchName("agency/<agent>/<branch>, or <branch> for one of yours."),
     onto: branchName("Branch at the origin, such as main. Default: the same name.").optional(),
   }),
   output: PublishedBranch,

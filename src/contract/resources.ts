@@ -29,6 +29,10 @@ const shape = new RegExp(
   `^(?:(?:kb|outcome|mail):${uuid}|mail:board|(?:mcp|repo):${word}|net:(?:\\*|[a-z0-9._-]{1,253}|\\[[0-9a-f:.]{2,45}\\])|org:(?:hire|consult))$`,
 );
 
+const resourceForms =
+  "`kb:<file id>`, `outcome:<id>`, `mail:<agent id>`, `mcp:<server>`, `repo:<name>`, `net:<host>`, `org:hire` or `org:consult`.";
+const levelForms = "`read` or `write` for kb and outcome, `read` or `push` for repo. Default: the lowest.";
+
 export const ResourceName = z
   .string()
   .max(270)
@@ -37,26 +41,36 @@ export const ResourceName = z
     isResource,
     "kb:<file id>, outcome:<id>, mail:<agent id>, mail:board, mcp:<server>, repo:<name>, net:<host>, org:hire or org:consult",
   )
-  .describe(
-    "`kb:<file id>`, `outcome:<id>`, `mail:<agent id>`, `mcp:<server>`, `repo:<name>`, `net:<host>`, `org:hire` or `org:consult`.",
-  );
+  .describe(resourceForms);
 
 export const LevelName = z.enum(["none", "read", "write", "send", "use", "push"]);
 
 /** A level as an argument; without one, the lowest level that allows something. */
 export const LevelArgument = LevelName.register(shownInTools, { type: "string", enum: undefined })
   .optional()
-  .describe("`read` or `write` for kb and outcome, `read` or `push` for repo. Default: the lowest.");
+  .describe(levelForms);
+
+/** What a right is about, for tools beside request_permission: every agent finds that one, which describes both in full. */
+export const sameAsRequested = {
+  resource: ResourceName.describe(resourceForms).register(shownInTools, {
+    description: "As for request_permission, such as `kb:<file id>`.",
+  }),
+  level: LevelArgument.describe(levelForms).register(shownInTools, {
+    description: "As for request_permission.",
+  }),
+};
 
 /** Rights that come with a hire or a delegation. */
 export const ResourceGrants = z
   .array(
     z.strictObject({
-      resource: ResourceName.describe("As for grant_permission, such as `kb:<file id>`."),
+      resource: ResourceName.describe("Such as `kb:<file id>`."),
       level: LevelName.optional().describe("Default: the lowest."),
     }),
   )
-  .max(50);
+  .max(50)
+  // The description of each argument shows an example.
+  .register(shownInTools, { type: "array", items: { type: "object" } });
 
 /** A host in the one form that stands for it: lower case, without a final dot, letters of other alphabets encoded. */
 export function canonicalHost(host: string): string | undefined {

@@ -124,10 +124,10 @@ export const viewSession = operation("session.view", "GET /api/sessions/:id", {
 
 export const viewTranscript = operation("session.transcript", "GET /api/sessions/:id/transcript", {
   summary: "Show what a session said and did.",
-  guidance: "For you and your direct reports. Results that you can't read are `hidden`.",
+  guidance: "For you and your direct reports.",
   input: z.strictObject({
     id: idOf("session"),
-    after: whole(0, 1e12).optional().describe("`next` of an earlier answer: only what came after it."),
+    after: whole(0, 1e12).optional().describe("`next` of an earlier answer."),
   }),
   output: z.object({
     id: z.string(),

@@ -34,7 +34,7 @@ export const WhyAnswer = z.object({
 
 export const why = operation("why", "GET /api/why/:id", {
   summary: "Explain why an agent or outcome is or isn't moving.",
-  guidance: "For outcomes you can read, yourself and your direct reports. `says` names what it waits for.",
+  guidance: "For outcomes you can read, yourself and your direct reports.",
   // It looks at up to 500 outcomes.
   heavy: () => true,
   input: z.strictObject({

@@ -128,7 +128,12 @@ export const PageSize = whole(1, 1000).optional().describe("Page size. Default 1
 
 export const Page = {
   limit: PageSize.describe("Page size. Default 100.").register(hiddenInTools, {}),
-  cursor: z.string().max(500).optional().describe("`nextCursor` of the last page."),
+  cursor: z
+    .string()
+    .max(500)
+    .optional()
+    .describe("`nextCursor` of the last page.")
+    .register(shownInTools, { description: "Last `nextCursor`." }),
 };
 
 /** How many there are on all pages. */

@@ -86,12 +86,17 @@ export function mcpDoor(parts: McpParts): OtherDoor {
   };
 }
 
-/** The tools of a server. */
+/** The tools of a server, as agents find them. */
 export function toolsOf(server: string) {
   return operations
     .filter(({ mcp }) => mcp !== undefined && (server === allTools || mcp.server === server))
     .map((operation) => ({ operation, tool: toolFor(operation) }));
 }
+
+/** Every audience that an agent can belong to. An agent in all of them has the longest list. */
+export const audiencesOfAgents: readonly Audience[] = [
+  ...new Set(operations.flatMap(({ mcp }) => mcp?.for ?? [])),
+].filter((audience) => audience !== "person");
 
 /** Whether an agent finds the tool in its list. */
 export function isListed({ mcp }: Operation, audiences: ReadonlySet<Audience> | undefined): boolean {
@@ -99,14 +104,16 @@ export function isListed({ mcp }: Operation, audiences: ReadonlySet<Audience> | 
 }
 
 function toolFor(operation: Operation) {
-  const { input, effect } = operation;
   return {
     name: operation.mcp?.tool ?? operation.name,
     description: toolDescription(operation),
-    inputSchema: { ...toolSchema(input), type: "object" as const },
-    // Clients run tools that only read at the same time.
-    ...(effect !== "write" && { annotations: { readOnlyHint: true } }),
+    inputSchema: { ...toolSchema(operation.input), type: "object" as const },
   };
+}
+
+/** The hint is for a person's client, which asks the person before it calls a tool that writes. The client of a session calls every tool without a question. */
+function withHint({ operation, tool }: ReturnType<typeof toolsOf>[number]) {
+  return operation.effect === "write" ? tool : { ...tool, annotations: { readOnlyHint: true } };
 }
 
 /** One server. A protocol server is created for every request, with the caller's credential. */
@@ -122,7 +129,9 @@ function serve(
   const byName = new Map(tools.map(({ operation, tool }) => [tool.name, operation]));
   const listFor = async (token: string | undefined, as: string | undefined, isOwnOnly = true) => {
     const audiences = await parts.audiences(token, as);
-    const own = tools.filter(({ operation }) => isListed(operation, audiences)).map(({ tool }) => tool);
+    const own = tools
+      .filter(({ operation }) => isListed(operation, audiences))
+      .map((one) => (audiences === undefined ? withHint(one) : one.tool));
     return isOwnOnly || name !== allTools ? own : [...own, ...(await parts.outside.allTools(token, as))];
   };
   const room = roomFor(

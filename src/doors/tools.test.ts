@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { mcpServers, type Audience } from "../contract/operation.ts";
 import { tokensIn } from "../testing/tokens.ts";
-import { isListed, toolsOf } from "./mcp.ts";
+import { audiencesOfAgents, isListed, toolsOf } from "./mcp.ts";
 import { instructionsOf } from "./texts.ts";
 
 const listFor = (...audiences: Audience[]) =>
@@ -55,6 +55,7 @@ describe("tools cost a model at most", () => {
     ["an agent without reports", 3500],
     ["a manager", 7000, "manager"],
     ["a manager that may hire", 7000, "manager", "hirer"],
+    ["an agent with every tool that an agent can have", 7000, ...audiencesOfAgents],
   ] as const)
     test(`${most} tokens for ${who}`, (t) => {
       const tools = listFor(...audiences);
@@ -94,6 +95,17 @@ test("schemas have types, enums and descriptions, and nothing that models can't 
     }
 });
 
+test("an agent with every tool is a root with reports, requests, repositories and the right to hire", () => {
+  assert.deepEqual(audiencesOfAgents.toSorted(), [
+    "developer",
+    "hirer",
+    "manager",
+    "pusher",
+    "requester",
+    "root",
+  ]);
+});
+
 test("required arguments stay required", () => {
   const required = Object.fromEntries(
     toolsOf("").map(({ tool }) => [tool.name, Object(tool.inputSchema)["required"] ?? []]),
@@ -103,13 +115,19 @@ test("required arguments stay required", () => {
   assert.deepEqual(required["my_outcomes"], []);
 });
 
-test("the tools that take a resource say how one is written", () => {
+test("the tools that take a resource say how one is written, or name the tool of every agent that does", () => {
+  const descriptions = new Map<string, string>();
   for (const { tool } of toolsOf("")) {
     const { resource } = Object(Object(tool.inputSchema).properties);
-    if (resource === undefined) continue;
-    for (const form of ["kb:<file id>", "outcome:<id>", "mail:<agent id>", "mcp:<server>", "org:hire"])
-      assert.ok(resource.description.includes(form), `${tool.name}: ${form}`);
+    if (resource !== undefined) descriptions.set(tool.name, resource.description);
   }
+  assert.ok(descriptions.size >= 3);
+  const full = "request_permission";
+  assert.ok(leaf.includes(full));
+  for (const form of ["kb:<file id>", "outcome:<id>", "mail:<agent id>", "mcp:<server>", "org:hire"])
+    assert.ok(descriptions.get(full)?.includes(form), form);
+  for (const [tool, description] of descriptions)
+    if (tool !== full) assert.ok(description.includes(full), tool);
 });
 
 test("every server has instructions, and those of the one door name only tools that all agents find", () => {

@@ -119,7 +119,7 @@ class Session {
       this.#did.push(`accepted "${said.title}", which was sent back twice`);
       return "decided";
     }
-    const hire = /^Read the thread with list_comments \{"id":"([0-9a-f-]{36})"/m.exec(notice)?.[1];
+    const hire = /^Read the thread with view_approval \{"id":"([0-9a-f-]{36})"/m.exec(notice)?.[1];
     if (hire === undefined) return "noted";
     const { comments } = await this.#call(listComments, { id: hire });
     const wish = comments.findLast(({ author }) => author === null)?.body ?? "(no comment)";
