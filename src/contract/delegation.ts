@@ -97,7 +97,7 @@ export const PlanTasks = z.array(PlanTask).min(1).max(20);
 export const planWork = operation("org.plan_work", "POST /api/outcomes/:outcome/plan", {
   summary: "Divide an outcome into tasks for your direct reports.",
   guidance:
-    'Each task becomes an outcome of a report. You get an integration outcome, in which you combine the results. Example of a task: {"title": "Review", "assignee": "editor", "dependsOn": ["Draft"]}.',
+    'Each task becomes an outcome of a report. You get an integration outcome, in which you combine the results. A task: {"title": "Review", "assignee": "editor", "dependsOn": ["Draft"]}.',
   input: z.strictObject({
     outcome: idOf("outcome").describe("UUID of your outcome to divide."),
     tasks: PlanTasks.describe("1 to 20 tasks."),

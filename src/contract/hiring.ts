@@ -85,7 +85,7 @@ export type HireConfiguration = z.infer<typeof HireConfiguration>;
 export const hireAgent = operation("agent.hire", "POST /api/companies/:companyId/agent-hires", {
   summary: "Hire an agent with a standing mandate.",
   guidance:
-    "For a lasting position; for one outcome, use delegate_outcome with `hire`. If the answer has an `approval`, the agent waits for it; the decision arrives by mail.",
+    "For a lasting position; for one outcome, use delegate_outcome with `hire`. If the answer has an `approval`, the agent waits for it.",
   input: z.strictObject({
     companyId: CompanyId,
     ...positionShape,
@@ -110,10 +110,9 @@ export const proposalShape = {
   ),
   model: hireShape.model.unwrap().nullable().optional().describe("Model. Null: the default."),
   effort: hireShape.effort.unwrap().nullable().optional().describe("Reasoning effort. Null: the default."),
-  // set_budget does the same at once.
-  budget: BudgetChange.optional()
-    .describe("Monthly `usd`, `tokens` or `sessions`, taken from your budget. Null removes one.")
-    .register(hiddenInTools, {}),
+  budget: BudgetChange.optional().describe(
+    "Monthly `usd`, `tokens` or `sessions`, taken from your budget. Null removes one.",
+  ),
 };
 
 const ChangeReason = text(2000)

@@ -86,7 +86,7 @@ export const sendDeferredMessage = operation(
   "mail.send_deferred",
   "POST /api/companies/:companyId/deferred-messages",
   {
-    summary: "Send a message that is delivered at a later time.",
+    summary: "Send a message that is delivered later.",
     guidance: "To `self`, it is a reminder that starts a session.",
     input: z.strictObject({
       companyId: CompanyId,

@@ -96,7 +96,7 @@ export const addRepo = operation("repo.add", `POST ${path}`, {
 });
 
 export const listRepos = operation("repo.list", `GET ${path}`, {
-  summary: "List the repositories that you can clone, with branches that were published and not yet merged.",
+  summary: "List the repositories that you can clone, with published branches that are not merged yet.",
   guidance: "`level` is what you may do with each: `read` or `push`.",
   lists: "repository",
   input: z.strictObject({ companyId: CompanyId }),
