@@ -19,7 +19,8 @@ import { percentile } from "./timing.ts";
 
 /**
  * From a message to the first request of a model, with the real programs and a model that plays a script. The baseline is the
- * same program started by hand with the same words, without Agency. Both take turns.
+ * same program started by hand with the same words, without Agency. A second baseline is connected to the same MCP server: the
+ * time that a program needs to connect is its own. All take turns.
  */
 export const brains: Entry = {
   name: "brains",
@@ -31,21 +32,22 @@ export const brains: Entry = {
     }
     const figures = [];
     for (const adapter of [claude, codex]) {
-      const { ours, bare } = await compare(bench, adapter);
-      figures.push({
+      const { ours, bare, connected } = await compare(bench, adapter);
+      const figure = (what: string, baseline: number) => ({
         name: `message to first model request, ${adapter.program ?? adapter.type}`,
         unit: "ms" as const,
         value: ours,
-        baseline: { what: "bare program", value: bare },
-        aim: { atMost: bare + 150 },
+        baseline: { what, value: baseline },
+        aim: { atMost: baseline + 150 },
       });
+      figures.push(figure("bare program", bare), figure("with an MCP server", connected));
     }
     return figures;
   },
 };
 
-async function compare(bench: Bench, adapter: Adapter): Promise<{ ours: number; bare: number }> {
-  const times: { ours: number[]; bare: number[] } = { ours: [], bare: [] };
+async function compare(bench: Bench, adapter: Adapter) {
+  const times: Record<"ours" | "bare" | "connected", number[]> = { ours: [], bare: [], connected: [] };
   // The first run of each program fills its home, so it does not count.
   const runs = rounds(bench) + 1;
   const bareModel = await startFakeModel({ bare: always(answers("Hello.")) });
@@ -60,21 +62,33 @@ async function compare(bench: Bench, adapter: Adapter): Promise<{ ours: number; 
         const asked = stage.model.calls[before]?.at ?? Number.NaN;
         await stage.ended(run);
         const alone = await startedByHand(bench, adapter, bareModel);
+        const connected = await startedByHand(bench, adapter, bareModel, stage.daemon());
         if (run > 1) {
           times.ours.push(asked - start);
           times.bare.push(alone);
+          times.connected.push(connected);
         }
       }
     });
   } finally {
     await bareModel.stop();
   }
-  return { ours: percentile(times.ours, 50), bare: percentile(times.bare, 50) };
+  const { ours, bare, connected } = times;
+  return {
+    ours: percentile(ours, 50),
+    bare: percentile(bare, 50),
+    connected: percentile(connected, 50),
+  };
 }
 
 /** Milliseconds from the start of the program until the model is asked. */
-async function startedByHand(bench: Bench, adapter: Adapter, model: FakeModel): Promise<number> {
-  const home = join(bench.folder, `bare-${adapter.type}`);
+async function startedByHand(
+  bench: Bench,
+  adapter: Adapter,
+  model: FakeModel,
+  door?: { readonly url: string; readonly token: string },
+): Promise<number> {
+  const home = join(bench.folder, `${door === undefined ? "bare" : "connected"}-${adapter.type}`);
   mkdirSync(join(home, ".codex"), { recursive: true });
   writeFileSync(
     join(home, ".codex", "config.toml"),
@@ -86,11 +100,27 @@ async function startedByHand(bench: Bench, adapter: Adapter, model: FakeModel): 
       `base_url = "${model.url}/v1"`,
       'env_key = "BARE_KEY"',
       'wire_api = "responses"',
+      ...(door === undefined
+        ? []
+        : [
+            "[mcp_servers.agency]",
+            `url = "${door.url}/mcp"`,
+            'bearer_token_env_var = "DOOR_KEY"',
+            "required = true",
+          ]),
     ].join("\n"),
   );
+  const servers = join(home, "servers.json");
+  const headers = { Authorization: "Bearer ${DOOR_KEY}" };
+  const agency = { type: "http", url: `${door?.url ?? ""}/mcp`, headers, alwaysLoad: true };
+  writeFileSync(servers, JSON.stringify({ mcpServers: door === undefined ? {} : { agency } }));
   const args =
     adapter === claude
-      ? ["-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config", "--model", adapter.model]
+      ? [
+          ...["-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config"],
+          ...(door === undefined ? [] : ["--mcp-config", servers]),
+          ...["--model", adapter.model],
+        ]
       : ["exec", "--json", "--skip-git-repo-check", "-"];
   const before = model.calls.length;
   const start = Date.now();
@@ -102,6 +132,7 @@ async function startedByHand(bench: Bench, adapter: Adapter, model: FakeModel): 
       HOME: home,
       CODEX_HOME: join(home, ".codex"),
       BARE_KEY: "bare",
+      DOOR_KEY: door?.token ?? "",
       ANTHROPIC_BASE_URL: model.url,
       ANTHROPIC_AUTH_TOKEN: "bare",
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",

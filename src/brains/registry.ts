@@ -130,16 +130,23 @@ export function secretsOf(type: string, config: string): string[] {
   );
 }
 
-/** One session of a brain: its command, its ear and its judgement. Null if the brain is never started. */
+/**
+ * One session of a brain: its command, its ear and its judgement. Null if the brain is never started. `prepare` writes what the
+ * command expects. It may run while the command waits at its gate.
+ */
 export function launchBrain(
   type: string,
   config: string,
   session: SessionSpec,
-): { launch: Launch; ear: Ear | undefined; judge: (end: End) => Judgement } | null {
+): { launch: Launch; prepare: () => void; ear: Ear | undefined; judge: (end: End) => Judgement } | null {
   const found = findBrain(type);
   const checked = found.config.parse(JSON.parse(config));
   const launch = found.launch(checked, session);
   if (launch === null) return null;
-  found.prepare?.(checked, session);
-  return { launch, ear: found.ear?.(), judge: found.judge ?? plainJudgement };
+  return {
+    launch,
+    prepare: () => found.prepare?.(checked, session),
+    ear: found.ear?.(),
+    judge: found.judge ?? plainJudgement,
+  };
 }

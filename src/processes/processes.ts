@@ -12,7 +12,7 @@ import { remover } from "./removal.ts";
 import { readsOf } from "./reads.ts";
 import type { Runner, Running, StartSpec } from "./runner.ts";
 import type { SandboxKeeper } from "./sandbox.ts";
-import { writeSettings } from "./settings.ts";
+import { settingsIn, writeSettings } from "./settings.ts";
 import { andHomeEmptied, memoryUsedUp, processesUsedUp } from "./texts.ts";
 import { writeTranscript } from "./transcript.ts";
 import type { Watchdog } from "./watchdog.ts";
@@ -106,7 +106,6 @@ async function startProcess(
   mkdirSync(session.workspace, { recursive: true, mode: 0o700 });
   const temporary = join(session.workspace, ".tmp");
   mkdirSync(temporary, { mode: 0o700 });
-  const files = writeSettings(session, options.url());
   const { brain_type: type, brain_config: config } = session.agent;
   const home = join(options.agentHomes, session.agent.id);
   // A brain keeps its conversations in the home. Without it there is none to resume.
@@ -122,7 +121,7 @@ async function startProcess(
     mayConsult: session.briefing.mayConsult,
     resume,
     url: options.url(),
-    ...files,
+    ...settingsIn(session.workspace),
     briefing: session.briefing.text,
     assignment: session.briefing.assignment,
   });
@@ -150,10 +149,21 @@ async function startProcess(
   const { child, open } = isBoxed
     ? behindSandboxGate(options, session, { command, env, before, home, reads })
     : behindShellGate(session.workspace, { command, env, before });
-  await new Promise<void>((resolve, reject) => {
+  const spawned = new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
     child.once("error", reject);
   });
+  // While the gate starts, the rest is made ready.
+  try {
+    writeSettings(session, options.url());
+    brain.prepare();
+  } catch (error) {
+    spawned.catch(() => undefined);
+    if (child.pid !== undefined) killGroup(child.pid);
+    void removeGroups(group?.folders ?? []);
+    throw error;
+  }
+  await spawned;
   const { pid } = child;
   if (pid === undefined) throw new Error("the process has no pid");
   const secrets = [session.token, ...secretsOf(type, config), ...session.secrets];

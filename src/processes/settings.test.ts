@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { scriptedAgent } from "../testing/scripted-runner.ts";
 import type { StartSpec } from "./runner.ts";
-import { writeSettings } from "./settings.ts";
+import { settingsIn, writeSettings } from "./settings.ts";
 
 const token = "a-token-that-must-not-be-written-anywhere";
 
@@ -17,7 +17,7 @@ function written(
 ): { folder: string; files: string[] } {
   const folder = mkdtempSync(join(tmpdir(), "agency-settings-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
-  const files = writeSettings(
+  writeSettings(
     {
       id: "s",
       token,
@@ -38,7 +38,7 @@ function written(
     },
     "http://127.0.0.1:4600",
   );
-  return { folder, files: Object.values(files) };
+  return { folder, files: Object.values(settingsIn(folder)) };
 }
 const read = (folder: string, name: string): string => readFileSync(join(folder, name), "utf8");
 const names = (folder: string): string[] =>

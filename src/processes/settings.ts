@@ -9,6 +9,13 @@ const consultants = ["Task", "Agent"];
 /** The skills that are shipped with Agency. The path is the same from src/ and from dist/. */
 const ownSkills = fileURLToPath(new URL("../../skills", import.meta.url));
 
+/** Where the files are that a brain reads first. */
+export const settingsIn = (workspace: string) => ({
+  mcpConfigFile: join(workspace, ".mcp.json"),
+  settingsFile: join(workspace, "settings.json"),
+  systemPromptFile: join(workspace, "system-prompt.md"),
+});
+
 /**
  * Writes the files that a session starts with:
  *   .mcp.json         Agency's door with all its tools, and the servers the agent was granted
@@ -18,10 +25,7 @@ const ownSkills = fileURLToPath(new URL("../../skills", import.meta.url));
  *   .claude/skills    the skills of Agency and of the company
  * No file contains the session's token. They refer to the environment variable AGENCY_TOKEN.
  */
-export function writeSettings(
-  session: StartSpec,
-  url: string,
-): { systemPromptFile: string; mcpConfigFile: string; settingsFile: string } {
+export function writeSettings(session: StartSpec, url: string): void {
   // The daemon starts and calls the servers. A session only knows the daemon's door to each.
   const door = (path: string) => ({
     type: "http",
@@ -41,34 +45,21 @@ export function writeSettings(
     },
   };
   const allow = Object.keys(servers).map((name) => `mcp__${name}`);
-  const put = (name: string, content: string): string => {
-    const path = join(session.workspace, name);
-    writeFileSync(path, content, { mode: 0o600 });
-    return path;
-  };
+  const put = (path: string, content: string): void => writeFileSync(path, content, { mode: 0o600 });
   const { mayConsult, situation } = session.briefing;
-  put("briefing.json", JSON.stringify(situation, null, 2));
+  const files = settingsIn(session.workspace);
+  put(join(session.workspace, "briefing.json"), JSON.stringify(situation, null, 2));
   const skills = join(session.workspace, ".claude", "skills");
   cpSync(ownSkills, skills, { recursive: true });
   for (const { path, content } of session.skills) {
     mkdirSync(dirname(join(skills, path)), { recursive: true });
     writeFileSync(join(skills, path), content, { mode: 0o600, flag: "wx" });
   }
-  return {
-    mcpConfigFile: put(".mcp.json", JSON.stringify({ mcpServers: servers }, null, 2)),
-    settingsFile: put(
-      "settings.json",
-      JSON.stringify(
-        {
-          permissions: {
-            allow: [...allow, "Read(./**)", "Edit(./**)", "Write(./**)", ...(mayConsult ? consultants : [])],
-            deny: mayConsult ? [] : consultants,
-          },
-        },
-        null,
-        2,
-      ),
-    ),
-    systemPromptFile: put("system-prompt.md", session.briefing.systemPrompt),
+  put(files.mcpConfigFile, JSON.stringify({ mcpServers: servers }, null, 2));
+  const permissions = {
+    allow: [...allow, "Read(./**)", "Edit(./**)", "Write(./**)", ...(mayConsult ? consultants : [])],
+    deny: mayConsult ? [] : consultants,
   };
+  put(files.settingsFile, JSON.stringify({ permissions }, null, 2));
+  put(files.systemPromptFile, session.briefing.systemPrompt);
 }

@@ -89,6 +89,7 @@ export async function withToken(adapter: Adapter, url: string, token: string) {
       settingsFile: put("settings.json", "{}"),
     });
     if (brain === null) throw new Error("the brain is never started");
+    brain.prepare();
     const child = spawn(brain.launch.command, brain.launch.args, {
       cwd: workspace,
       env: {

@@ -115,6 +115,8 @@ function settingsFor(provider: string, session: SessionSpec) {
     check_for_update_on_startup: false,
     project_doc_max_bytes: 0,
     web_search: "disabled",
+    // Its own skills are for people at a terminal, and putting them into the home takes time at each start.
+    skills: { bundled: { enabled: false } },
     features: { multi_agent: session.mayConsult, goals: false, plugins: false, apps: false },
     shell_environment_policy: { inherit: "core" },
     model_providers: {
