@@ -12,6 +12,7 @@ import { createOutcome, submitOutcome, updateOutcome } from "../contract/outcome
 import { delegateOutcome } from "../contract/delegation.ts";
 import { agentById } from "../agents/table.ts";
 import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import { tokensIn } from "../testing/tokens.ts";
 import { brief } from "./briefing.ts";
 
 for (const kind of storeKinds)
@@ -175,6 +176,27 @@ for (const kind of storeKinds)
       ])
         assert.ok(text.includes(part), part);
       assert.ok(text.includes("> "), "nothing of the state document is left");
+    });
+
+    test("costs at most 1,000 tokens, for a new agent and for a manager of 200", async (t) => {
+      const chief = await org.agent("Chief of many");
+      const small = tokensIn((await briefingOf(chief.id)).text);
+      for (let index = 0; index < 200; index++) await org.agent(`Worker ${index}`, chief.id);
+      for (let index = 0; index < 20; index++) {
+        const title = `A part of the plan that has the number ${index}`;
+        const { id } = await chief.call(createOutcome, {
+          title,
+          parents: [chief.id],
+          urgent: index % 2 === 0,
+        });
+        if (index % 3 === 0) await chief.call(delegateOutcome, { id, to: `worker-${index}` });
+      }
+      await saveState(chief.call, chief.id, "We decided to do one thing after the other.\n".repeat(300));
+      const { text } = await briefingOf(chief.id);
+      const large = tokensIn(text);
+      t.diagnostic(`${small} tokens for a new agent, ${large} for a manager of 200`);
+      fits(text);
+      assert.ok(small <= 400 && large <= 1000, `${small} and ${large} tokens`);
     });
 
     test("text from others is quoted and can't be mistaken for the briefing's own text", async () => {

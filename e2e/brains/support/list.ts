@@ -19,6 +19,7 @@ import { temporaryFolder } from "../../support/daemon.ts";
 import { gone, sessionProcesses } from "../../support/processes.ts";
 import { type Adapter, fileOfProgram, pathWithPrograms } from "./adapters.ts";
 import { testKeySearch } from "./key-search.ts";
+import { testPrefix } from "./prefix.ts";
 import { linesOf, recordingOf, shapeOf, withToken } from "./recording.ts";
 import {
   type BrainStage,
@@ -123,6 +124,7 @@ export function testBrain(adapter: Adapter): void {
       ));
 
     testKeySearch(adapter);
+    testPrefix(adapter);
 
     if (program !== undefined)
       for (const name of ["work", "refused"] as const)
