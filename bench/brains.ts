@@ -117,10 +117,14 @@ async function startedByHand(
   const args =
     adapter === claude
       ? [
-          ...["-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config"],
-          ...(door === undefined ? [] : ["--mcp-config", servers]),
-          ...["--model", adapter.model],
-        ]
+          "-p",
+          "--output-format",
+          "stream-json",
+          "--verbose",
+          "--strict-mcp-config",
+          "--model",
+          adapter.model,
+        ].concat(door === undefined ? [] : ["--mcp-config", servers])
       : ["exec", "--json", "--skip-git-repo-check", "-"];
   const before = model.calls.length;
   const start = Date.now();
