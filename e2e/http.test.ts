@@ -254,7 +254,10 @@ describe("the HTTP door", () => {
     const listed = Object.values(paths).flatMap((methods) =>
       Object.values(methods).map((one) => one.operationId),
     );
-    assert.deepEqual(listed.toSorted(), ["health", ...operations.map(({ name }) => name)].toSorted());
+    assert.deepEqual(
+      listed.toSorted(),
+      ["batch", "health", ...operations.map(({ name }) => name)].toSorted(),
+    );
     for (const { name, http } of operations) {
       const path = paths[http.path.replace(/:(\w+)/g, "{$1}")];
       assert.equal(path?.[http.method.toLowerCase()]?.operationId, name);

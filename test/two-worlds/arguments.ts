@@ -76,6 +76,7 @@ const values: Readonly<Record<string, (pool: Pool) => unknown>> = {
   with: (pool) => pool.chance.pick([idIn(pool), "vera", "rex", "sam", "boss", "board"]),
   of: (pool) => pool.chance.pick([idIn(pool), "vera", "rex", "sam", "board"]),
   archived: ({ chance }) => chance.flip(0.5),
+  health: ({ chance }) => chance.flip(0.5),
   departed: ({ chance }) => chance.flip(0.5),
   all: ({ chance }) => chance.flip(0.5),
   live: ({ chance }) => chance.flip(0.5),
