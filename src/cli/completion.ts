@@ -24,7 +24,15 @@ _agency() {
   [[ -n "$found" ]] && _describe 'agency' found || _files
 }
 compdef _agency agency`,
-  fish: `complete -c agency -f -a '(agency complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'`,
+  fish: `function __agency_complete
+  set -l found (agency complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)
+  if test (count $found) -gt 0
+    printf '%s\\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c agency -f -a '(__agency_complete)'`,
 };
 
 const where: Readonly<Record<string, string>> = {
@@ -86,7 +94,7 @@ async function candidates(context: Context, program: Command, words: readonly st
           .createHelp()
           .visibleCommands(command)
           .map((one) => ({ name: one.name(), says: one.summary() || one.description() }))
-          .filter(({ name }) => fits(name))
+          .filter(({ name }) => fits(name) && (name !== "help" || command === program))
           .map(({ name, says }) => line(name, says));
   const list = command.commands.length > 0 ? undefined : command;
   const argument =

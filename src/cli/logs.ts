@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { Client } from "../client/client.ts";
 import { listEvents, type ToldEvent } from "../contract/ledger.ts";
+import { daemonLog, newestLines } from "./daemon-log.ts";
 import { cut, styled, when } from "./look.ts";
 import { clientOf, companyOf, type Context } from "./terminal.ts";
 import { companyFlag, example, noDaemonLog } from "./texts.ts";
@@ -74,11 +74,8 @@ export const eventLine = (time: string, says: string, columns = Infinity): strin
   `${styled("dim", time)}  ${cut(says, columns - time.length - 2)}`;
 
 function printDaemonLog({ env, terminal }: Context, limit: number): void {
-  const file = join(homeOf(env), daemonLog);
-  if (!existsSync(file)) throw noDaemonLog(file);
-  const lines = readFileSync(file, "utf8").trimEnd().split("\n");
-  terminal.out(lines.slice(-limit).join("\n"));
+  const home = homeOf(env);
+  const lines = newestLines(home, limit);
+  if (lines === undefined) throw noDaemonLog(join(home, daemonLog));
+  terminal.out(lines);
 }
-
-/** In the home folder: what a detached daemon prints. */
-export const daemonLog = "daemon.log";

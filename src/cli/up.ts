@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { type Command, Option } from "commander";
@@ -13,7 +13,8 @@ import { firstCompany } from "./first-company.ts";
 import { returnMemoryWhenIdle } from "./idle-memory.ts";
 import { isolationOf, sandboxNotice } from "./isolation.ts";
 import { type Context, daemonOptions, portOf, print } from "./terminal.ts";
-import { clockTime, daemonLog, eventLine } from "./logs.ts";
+import { daemonLog, keepLogShort, openLog } from "./daemon-log.ts";
+import { clockTime, eventLine } from "./logs.ts";
 import { notifier } from "./notify.ts";
 import { didNotStart, example, jsonFlag, notStopped, ownerHasLeft } from "./texts.ts";
 import { announcedIn, askDaemon, entryPoint, homeOf } from "./where.ts";
@@ -93,6 +94,7 @@ export function addUp(program: Command, context: Context): void {
           },
         });
         url = daemon.url;
+        keepLogShort(home);
         const client = createClient({ url: daemon.url, token: daemon.token });
         const stopped = untilStopped(context, daemon, client, flags.json === true);
         const found = await firstCompany(client, {
@@ -204,7 +206,7 @@ async function detach(context: Context, flags: { home?: string; json?: true }): 
   const home = flags.home ?? homeOf(context.env);
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const log = join(home, daemonLog);
-  const output = openSync(log, "a", 0o600);
+  const output = openLog(home);
   const args = process.argv.slice(2).filter((arg) => arg !== "--detach");
   const child = spawn(process.execPath, [entryPoint(), ...args], {
     detached: true,
