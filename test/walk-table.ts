@@ -7,7 +7,7 @@ import * as budgets from "../src/contract/budgets.ts";
 import * as capabilities from "../src/contract/capabilities.ts";
 import { requestAgent, waitForApproval } from "../src/contract/create-agent.ts";
 import * as doctor from "../src/contract/doctor.ts";
-import { measureInstallation, viewInstallation } from "../src/contract/installation.ts";
+import { listNodes, measureInstallation, viewInstallation } from "../src/contract/installation.ts";
 import * as finding from "../src/contract/finding.ts";
 import * as goals from "../src/contract/goals.ts";
 import * as hiring from "../src/contract/hiring.ts";
@@ -423,6 +423,7 @@ export const table: readonly Row[] = [
   row(people.signOut, "board", aSignIn, boardOnly, noCompany),
   row(viewInstallation, "board", () => ({}), boardOnly, noCompany),
   row(measureInstallation, "board", () => ({}), boardOnly, noCompany),
+  row(listNodes, "board", () => ({}), boardOnly, noCompany),
   row(doctor.examineDeeply, "board", () => ({}), boardOnly, noCompany),
   row(
     doctor.fixFinding,

@@ -27,6 +27,8 @@ export interface Brain<C extends z.ZodObject = z.ZodObject> {
   readonly examples: readonly Readonly<Record<string, unknown>>[];
   /** With a configuration: is the program there that it names? Nothing is run then, because an agent may have written it. */
   readonly probe: (config?: z.infer<C>) => Promise<Probe>;
+  /** The program that a session with this configuration runs and that may be missing on a machine. Without it, none can be. */
+  readonly program?: (config: z.infer<C>) => NeededProgram | undefined;
   /** The provider of models that sessions with this configuration ask (gateway/). Without it, they ask none. */
   readonly provider?: (config: z.infer<C>) => string;
   /** The API of that provider that sessions with this configuration ask. */
@@ -47,6 +49,13 @@ export interface Brain<C extends z.ZodObject = z.ZodObject> {
 }
 
 export type ModelApi = "messages" | "responses" | "chat";
+
+export interface NeededProgram {
+  /** A name on PATH, or an absolute path. */
+  readonly command: string;
+  /** What to say, and to do, where it is missing. */
+  readonly missing: string;
+}
 
 export interface Probe {
   readonly available: boolean;

@@ -4,7 +4,14 @@ import { delimiter, isAbsolute, join } from "node:path";
 import { promisify } from "node:util";
 import { ProviderName } from "../contract/providers.ts";
 import { text } from "../contract/words.ts";
-import { type End, filesNamed, type Judgement, type Probe, type SessionSpec } from "./brain.ts";
+import {
+  type End,
+  filesNamed,
+  type Judgement,
+  type NeededProgram,
+  type Probe,
+  type SessionSpec,
+} from "./brain.ts";
 import * as texts from "./texts.ts";
 
 /** What the brains that run a coding agent's own command line have in common. */
@@ -39,6 +46,11 @@ export async function probeCli(program: CliProgram, command: string | undefined)
     return { available: false, version: null, says: texts.cliFails(program, says) };
   }
 }
+
+export const neededCli = (program: CliProgram, command = program.command): NeededProgram => ({
+  command,
+  missing: texts.cliMissing(program, command),
+});
 
 /** The program that a command names, as the daemon finds it. */
 export function programFile(command: string, path = process.env["PATH"] ?? ""): string | undefined {

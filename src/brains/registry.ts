@@ -7,11 +7,13 @@ import {
   type End,
   type Judgement,
   type Launch,
+  type NeededProgram,
   plainJudgement,
   type Probe,
   type SessionSpec,
 } from "./brain.ts";
 import type { ModelApi } from "./brain.ts";
+import { programFile } from "./cli-program.ts";
 import { acpBrain } from "./acp/brain.ts";
 import { anthropicBrain, openAiBrain } from "./api/brain.ts";
 import { claudeBrain } from "./claude/brain.ts";
@@ -102,6 +104,18 @@ let probed: { readonly until: number; readonly found: Promise<readonly Probed[]>
 export function probeBrain(type: string, config: string): Promise<Probe> {
   const found = findBrain(type);
   return found.probe(found.config.parse(JSON.parse(config)));
+}
+
+/** The program that sessions with this configuration need. */
+export function programUsed(type: string, config: string): NeededProgram | undefined {
+  const found = brains.find((candidate) => candidate.type === type);
+  return found?.program?.(found.config.parse(JSON.parse(config)));
+}
+
+/** The same, if it is not on this machine. Nothing is run, so this is cheap. */
+export function absentProgram(type: string, config: string): NeededProgram | undefined {
+  const program = programUsed(type, config);
+  return program === undefined || programFile(program.command) !== undefined ? undefined : program;
 }
 
 /** May a session of this brain be without tools? */

@@ -9,6 +9,9 @@ interface Named {
 export const cliMissing = ({ name, install }: Named, command: string): string =>
   `${name} is not installed: there is no program called "${command}" on the daemon's PATH. Install it with: ${install}`;
 
+export const commandMissing = (command: string): string =>
+  `There is no program called "${command}" ${command.startsWith("/") ? "on the daemon's machine" : "on the daemon's PATH"}. Install it there, or give the agent another brain: agency agents update <agent> --adapter-type <type>`;
+
 export const cliFails = ({ name, install }: Named, says: string): string =>
   `${name} does not run: ${says}. Install it again with: ${install}`;
 

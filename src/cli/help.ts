@@ -5,7 +5,7 @@ import { example, noSuchTopic } from "./texts.ts";
 
 /** The groups of the first screen, and which command is in which. */
 const groups: Readonly<Record<string, readonly string[]>> = {
-  "Start:": ["up", "stop", "status", "open", "doctor", "logs", "service"],
+  "Start:": ["up", "stop", "status", "open", "doctor", "logs", "nodes", "service"],
   "Give work:": ["run", "follow", "cancel", "goals", "send", "inbox", "done"],
   "Decide:": [
     "attention",

@@ -1,6 +1,7 @@
 import { type BudgetLine, type Cost, listBudgets, listCosts } from "../contract/budgets.ts";
 import { viewAgent } from "../contract/agents.ts";
 import { createCompany } from "../contract/companies.ts";
+import { listNodes } from "../contract/installation.ts";
 import { listBrains, listConfigurations, testBrain, viewConfiguration } from "../contract/hiring.ts";
 import type { Output } from "../contract/operation.ts";
 import { dollars, plural, thousands } from "../contract/phrases.ts";
@@ -54,7 +55,24 @@ export const screens: Screens = {
   org: (output) => drawOrg(viewOrg.output.parse(output)),
   search: (output, look) => drawSearch(output, look),
   counts: (output) => drawCounts(output),
+  nodes: (output, look) => drawNodes(listNodes.output.parse(output), look),
 };
+
+function drawNodes({ nodes }: Output<typeof listNodes>, look: Drawing): string {
+  const rows = nodes.map((node) => ({
+    Node: `${node.name}${node.answering ? " (this one)" : ""}`,
+    Address: node.address,
+    State: node.state === "running" ? "running" : `silent since ${when(node.heartbeatAt, look.now)}`,
+    Sessions:
+      node.maxSessions === 0
+        ? "starts none"
+        : `${node.sessions} of ${node.maxSessions === null ? "any number" : node.maxSessions}`,
+    Lacks: node.lacks.join(", ") || "-",
+    Version: node.version,
+    Started: when(node.startedAt, look.now),
+  }));
+  return table("nodes", rows, look);
+}
 
 function drawBrains({ brains }: Output<typeof listBrains>, look: Drawing): string {
   const rows = brains.map(({ type, available, version, says }) => ({

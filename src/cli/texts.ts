@@ -87,6 +87,12 @@ export const lookAgain = (message: string, id: string) =>
 export const notAPort = (value: string, variable = "AGENCY_PORT") =>
   invalid(`${variable} is "${value}", which is not a port.`, "Use a number from 0 to 65535.");
 
+export const notNodeSessions = (value: string) =>
+  invalid(
+    `A node can't run at most "${value}" sessions.`,
+    "Give --node-sessions a whole number from 1, or leave it out for no limit. With --no-agents, the node starts none.",
+  );
+
 export const badLimits = (why: string) =>
   invalid(
     `AGENCY_LIMITS is not valid. ${why}`,

@@ -16,7 +16,7 @@ import { type Context, daemonOptions, portOf, print } from "./terminal.ts";
 import { daemonLog, keepLogShort, openLog } from "./daemon-log.ts";
 import { clockTime, eventLine } from "./logs.ts";
 import { notifier } from "./notify.ts";
-import { didNotStart, example, jsonFlag, notStopped, ownerHasLeft } from "./texts.ts";
+import { didNotStart, example, jsonFlag, notNodeSessions, notStopped, ownerHasLeft } from "./texts.ts";
 import { announcedIn, askDaemon, entryPoint, homeOf } from "./where.ts";
 
 /** `agency up` runs the daemon in the foreground until a signal stops it, and creates the first company. */
@@ -31,6 +31,12 @@ export function addUp(program: Command, context: Context): void {
     )
     .option("--home <folder>", "Folder for all data. Defaults to AGENCY_HOME, then ~/.agency.")
     .option("--no-agents", "Answer calls but start no sessions. Same as AGENCY_AGENTS=off.")
+    .addOption(
+      new Option(
+        "--node-sessions <number>",
+        "The most sessions to run here at the same time, for all companies. Default: AGENCY_NODE_SESSIONS, then no limit.",
+      ),
+    )
     .option("--company <name>", "Name of the first company.", "My company")
     .option(
       "--brain <type>",
@@ -59,6 +65,7 @@ export function addUp(program: Command, context: Context): void {
         port?: number;
         home?: string;
         agents: boolean;
+        nodeSessions?: string;
         company: string;
         brain?: string;
         allowCommands?: true;
@@ -83,6 +90,7 @@ export function addUp(program: Command, context: Context): void {
           port: flags.port ?? portOf(env),
           ...isolationOf(context, flags),
           schedule: flags.agents && env["AGENCY_AGENTS"] !== "off",
+          maxSessions: nodeSessionsIn(flags.nodeSessions ?? env["AGENCY_NODE_SESSIONS"]),
           failAt: env["AGENCY_FAIL_AT"],
           reports: {
             tell: ({ at, says }) => {
@@ -144,6 +152,13 @@ export function addUp(program: Command, context: Context): void {
         await stopped;
       },
     );
+}
+
+function nodeSessionsIn(given: string | undefined): number | undefined {
+  if (given === undefined || given === "") return undefined;
+  const most = Number(given);
+  if (!Number.isInteger(most) || most < 1) throw notNodeSessions(given);
+  return most;
 }
 
 /**

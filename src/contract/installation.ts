@@ -48,3 +48,32 @@ export const measureInstallation = operation("installation.measure", "GET /metri
   within: "installation",
   as: "text",
 });
+
+const ListedNode = z.object({
+  id: z.string(),
+  name: z.string().describe("The name of its machine."),
+  address: z.string().describe("Where it answers."),
+  answering: z.boolean().describe("Whether this is the node that answers this call."),
+  state: z
+    .enum(["running", "silent"])
+    .describe("silent: it stopped renewing its leases, so other nodes take over its sessions."),
+  version: z.string(),
+  sessions: z.number().describe("Sessions that run on it."),
+  maxSessions: z
+    .number()
+    .nullable()
+    .describe("The most sessions it runs at the same time. null: no limit. 0: it starts none."),
+  brains: z.array(z.string()).describe("The types of brains that it can start."),
+  lacks: z.array(z.string()).describe("Programs that agents need and that it does not have."),
+  startedAt: z.string(),
+  heartbeatAt: z.string().describe("When it last said that it runs."),
+});
+export type ListedNode = z.infer<typeof ListedNode>;
+
+export const listNodes = operation("node.list", "GET /api/nodes", {
+  summary: "List the nodes of this installation: their room for sessions, their brains and their state.",
+  input: z.strictObject({}),
+  output: z.object({ nodes: z.array(ListedNode) }),
+  within: "installation",
+  cli: { command: "nodes" },
+});

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe } from "node:test";
 import { keepCodexLogins } from "../brains/codex/login.ts";
 import { updateAgent } from "../contract/agents.ts";
@@ -19,7 +22,7 @@ for (const kind of storeKinds)
 
     staged(
       "stop for all agents, are told to the board once, and are not the agent's fault",
-      async (stage) => {
+      async (stage, t) => {
         const { org } = stage;
         const { board, companyId } = org;
         const key: { value?: string } = {};
@@ -33,8 +36,10 @@ for (const kind of storeKinds)
         const { runner } = stage.node("node-2", { brains });
         const ann = await org.agent("Ann");
         const ben = await org.agent("Ben");
-        // A name that exists nowhere, and later one that does.
-        const brain = { adapterType: "claude_local", adapterConfig: { command: "no-such-program-here" } };
+        const folder = mkdtempSync(join(tmpdir(), "agency-brain-"));
+        t.after(() => rmSync(folder, { recursive: true, force: true }));
+        const program = join(folder, "claude");
+        const brain = { adapterType: "claude_local", adapterConfig: { command: program } };
         for (const { id } of [ann, ben]) await board(updateAgent, { id, ...brain });
         const work = await ann.call(createOutcome, { title: "think", parents: [ann.id] });
         await ben.call(createOutcome, { title: "think as well", parents: [ben.id] });
@@ -49,7 +54,17 @@ for (const kind of storeKinds)
 
         key.value = "a key";
         stage.advance(31_000);
-        runner.otherwise(ends("missing"));
+        await stage.rest();
+        assert.equal(starts(), 0, "nothing starts without the program");
+        assert.equal(await told(/is not installed: .*npm install/), 1);
+
+        writeFileSync(program, "", { mode: 0o700 });
+        stage.advance(31_000);
+        // It is there, can't be started, and is then gone.
+        runner.otherwise(async (session) => {
+          rmSync(program, { force: true });
+          return ends("missing")(session);
+        });
         await stage.rest();
         // Both may start at the same time, before one has found out.
         const tried = starts();

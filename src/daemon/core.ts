@@ -23,6 +23,7 @@ import type { ProbeServer } from "../servers/checking.ts";
 import { keepSignIns } from "../servers/signing-in.ts";
 import type { SigningIn } from "../servers/sign-in-operation.ts";
 import type { Store } from "../store/store.ts";
+import { dropNodesBefore } from "../runtime/heart.ts";
 import type { Transcripts } from "../runtime/operations.ts";
 import type { TroubleOf } from "../runtime/work.ts";
 import type { AnchorReader } from "../readers/activity.ts";
@@ -66,6 +67,8 @@ export interface CoreParts
   readonly origin?: () => string;
   /** Writes the figures of this process. Tests leave it out: there are none. */
   readonly measured?: Metrics["text"];
+  /** Which node this is. Tests may leave it out. */
+  readonly nodeId?: string;
 }
 
 export function createCore(parts: CoreParts): Core {
@@ -89,6 +92,7 @@ export function createCore(parts: CoreParts): Core {
     signIns: parts.signIns ?? keepSignIns({ ...parts, secrets, origin }),
     origin,
     measured: parts.measured ?? (() => ""),
+    nodeId: parts.nodeId,
   });
   const handled = new Set(handlers.map(({ operation }) => operation));
   const missing = operations.filter((operation) => !handled.has(operation));
@@ -128,10 +132,14 @@ export async function admitBoard(
 
 const credentialByHash = selection("credentials", ["hash"]);
 
-/** Deletes what is kept for a limited time: idempotency keys after a week, texts of acknowledged messages by setting. */
-export async function tidy(store: Store): Promise<void> {
+/**
+ * Deletes what is kept for a limited time: idempotency keys after a week, texts of acknowledged messages by setting, and the rows
+ * of nodes other than this one after a day of silence.
+ */
+export async function tidy(store: Store, own = ""): Promise<void> {
   await store.write(async (tx) => {
     await tx.run(dropOldKeys, { before: tx.now - 7 * day });
+    await tx.run(dropNodesBefore, { before: tx.now - day, own });
     await forgetUnused(tx, tx.now - day);
   });
   for (const { id, settings } of await store.read((tx) => tx.all(allCompanies, {}))) {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { Server, Socket } from "node:net";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sandbox } from "../contract/installation.ts";
@@ -44,10 +45,11 @@ import { useServer } from "../servers/use.ts";
 import { readTranscript } from "../processes/transcript.ts";
 import { keepSandbox, type SandboxKeeper } from "../processes/sandbox.ts";
 import { keepWatchdog } from "../processes/watchdog.ts";
+import { keepHeart } from "../runtime/heart.ts";
 import { createScheduler } from "../runtime/scheduler.ts";
 import { keepAnchor } from "./anchor.ts";
 import { admitBoard, createCore, tidy } from "./core.ts";
-import { runScheduler } from "./drive.ts";
+import { keepBeating, runScheduler } from "./drive.ts";
 import {
   announceDaemon,
   boardToken,
@@ -80,6 +82,8 @@ export interface DaemonOptions {
   readonly databaseUrlFile?: string | undefined;
   /** Start sessions of agents. Default true. */
   readonly schedule?: boolean;
+  /** The most sessions that run here at the same time. Default: no limit. */
+  readonly maxSessions?: number | undefined;
   /** Run programs in a sandbox. Default true. */
   readonly sandbox?: boolean;
   /** Run programs even without a sandbox. Default false. */
@@ -211,9 +215,11 @@ async function startLocked(opened: {
     return row.name;
   };
   const metrics = keepMetrics(store);
+  const node = nodeId(home, newId);
   const core = createCore({
     store,
     measured: metrics.text,
+    nodeId: node,
     anchor,
     newId,
     newSecret,
@@ -235,12 +241,11 @@ async function startLocked(opened: {
   await store.read((tx) => secrets.load(tx));
   const token = boardToken(home, newSecret);
   await admitBoard(store, token, newId, systemUserName());
-  const node = nodeId(home, newId);
   const files = callFiles(home.calls);
   const courier = { ...keepCourier(files.folder), files };
   const lostCalls = keepLostCalls({ store, newId, files, nodeId: node, reportBug });
   const sweepOnce = (endCalls: () => Promise<void>) =>
-    tidy(store)
+    tidy(store, node)
       .then(endCalls)
       .catch((error: unknown) => reportBug(error, "sweep"));
   await sweepOnce(lostCalls.ofEarlierRun);
@@ -378,15 +383,27 @@ async function startLocked(opened: {
       return processes.start(session);
     },
   };
+  const heart = keepHeart({
+    store,
+    id: node,
+    name: hostname(),
+    version,
+    capacity: options.schedule === false ? 0 : (options.maxSessions ?? null),
+    address: () => url,
+    canStart: (type) => runner.canStart(type),
+    lacks: brains.lacks,
+  });
   const scheduling =
     options.schedule === false
-      ? undefined
+      ? await keepBeating({ store, heart, sleep: pause, reportBug })
       : await runScheduler({
           store,
           scheduler: createScheduler({
             store,
             nodeId: node,
             runner,
+            heart,
+            ...(options.maxSessions === undefined ? {} : { capacity: options.maxSessions }),
             mirrorOf: async (tx, companyId, name) => {
               const row = await repoNamed(tx, companyId, name);
               const mirror = row && mirrorOf(row);
@@ -406,7 +423,9 @@ async function startLocked(opened: {
 
   let stopping: Promise<void> | undefined;
   const stop = async (drainMilliseconds: number): Promise<void> => {
-    await scheduling?.stop(drainMilliseconds);
+    await scheduling.stop(drainMilliseconds);
+    // A row that stays is silent soon, and goes later.
+    await heart.stop().catch(() => undefined);
     await reports?.stop();
     await watchdog.stop();
     await broker.stop();
@@ -433,7 +452,7 @@ async function startLocked(opened: {
     store,
     sandbox: sandbox.report,
     stop: (drainMilliseconds = 0) => {
-      if (stopping !== undefined) void scheduling?.stop(drainMilliseconds);
+      if (stopping !== undefined) void scheduling.stop(drainMilliseconds);
       return (stopping ??= stop(drainMilliseconds));
     },
   };

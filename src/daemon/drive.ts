@@ -1,3 +1,4 @@
+import type { Heart } from "../runtime/heart.ts";
 import { renewEvery, type Scheduler } from "../runtime/scheduler.ts";
 import { isUnavailable } from "../store/disk.ts";
 import type { Store } from "../store/store.ts";
@@ -101,6 +102,39 @@ export async function runScheduler(parts: {
         await leases;
       })();
       return stopped;
+    },
+  };
+}
+
+/** A node that starts no sessions tells the others of itself all the same. */
+export async function keepBeating(parts: {
+  store: Store;
+  heart: Heart;
+  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  reportBug: (error: unknown, about: string) => string;
+}): Promise<{ stop: () => Promise<void> }> {
+  const { store, heart, sleep, reportBug } = parts;
+  const stopping = new AbortController();
+  const beat = async (): Promise<void> => {
+    const next = heart.beat();
+    if (next === undefined) return;
+    await store
+      .write((tx) => next.write(tx), "leases")
+      .then(next.written, (error: unknown) => {
+        if (!isUnavailable(error)) reportBug(error, "heartbeat");
+      });
+  };
+  await beat();
+  const beating = (async () => {
+    while (!stopping.signal.aborted) {
+      await sleep(renewEvery, stopping.signal);
+      if (!stopping.signal.aborted) await beat();
+    }
+  })();
+  return {
+    stop: () => {
+      stopping.abort();
+      return beating;
     },
   };
 }

@@ -37,6 +37,7 @@ import { companyListHandlers } from "../readers/company-list.ts";
 import { countHandlers } from "../readers/counts.ts";
 import { searchHandlers } from "../readers/search.ts";
 import { shortIdHandlers } from "../readers/short-ids.ts";
+import { nodeHandlers } from "../readers/nodes.ts";
 import { timelineHandlers } from "../readers/timeline.ts";
 import { orgHandlers } from "../readers/org.ts";
 import { whyHandlers } from "../readers/why.ts";
@@ -85,6 +86,7 @@ interface HandlerParts extends BrainTesting {
   readonly signIns: SigningIn;
   readonly origin: () => string;
   readonly measured: Metrics["text"];
+  readonly nodeId: string | undefined;
 }
 
 /** The handlers of all operations. A missing one makes the start fail (core.ts). */
@@ -126,6 +128,7 @@ export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   ...shortIdHandlers,
   onViewInstallation(parts),
   onMeasure(parts.measured),
+  ...nodeHandlers(parts.nodeId),
   brainTestHandler(parts),
   ...secretHandlers(parts.secrets),
   ...repoHandlers(parts),
@@ -141,8 +144,13 @@ export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   ...doctorHandlers,
 ];
 
-const resolverOf = ({ secrets, troubleOf }: HandlerParts): Resolver & { readonly lacking: Lacking } => ({
+const resolverOf = ({
+  secrets,
+  troubleOf,
+  nodeId,
+}: HandlerParts): Resolver & { readonly lacking: Lacking } => ({
   resolve: (tx, agent) => secrets.resolve(tx, agent),
   lacking: (tx, companyId, names) => secrets.lacking(tx, companyId, names),
   troubleOf,
+  nodeId,
 });

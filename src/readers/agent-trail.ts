@@ -59,7 +59,10 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
     });
   if (agent.brain_type === "human") return answer("moving", text.isPerson);
   if (await sight.isAtWork(agentId)) return answer("moving", text.isAtWork, { busy: true });
-  if (sandbox.status !== "works" && !sandbox.unsandboxedAllowed && runsPrograms(agent.brain_type))
+  const nodes = await sight.nodes();
+  const isElsewhere = nodes.canStartElsewhere(agent);
+  const needsSandbox = sandbox.status !== "works" && !sandbox.unsandboxedAllowed;
+  if (needsSandbox && runsPrograms(agent.brain_type) && !isElsewhere)
     return answer("stuck", text.needsSandbox(agent.brain_type), {
       hint: text.howToSandbox(sandbox),
       cause: brain("sandbox", "sandbox"),
@@ -71,8 +74,10 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
       cause: brain("secret", missing[0] ?? ""),
     });
   const trouble = isKnown ? await sight.trouble(agent) : undefined;
-  if (trouble !== undefined) {
-    const { until, says: hint, secret } = trouble;
+  if (trouble !== undefined && !(trouble.cause === "missing" && isElsewhere)) {
+    const { until, secret } = trouble;
+    const isOnNone = trouble.cause === "missing" && nodes.count > 1;
+    const hint = isOnNone ? `${trouble.says} ${text.onNoNode}` : trouble.says;
     if (until !== null) return answer("scheduled", text.thinksLater(agent.brain_type, until), { hint });
     const lacksKey = trouble.cause === "no_key" && secret !== undefined;
     const cause = lacksKey ? brain("secret", secret) : brain("brain", agent.brain_type);
@@ -80,6 +85,10 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
   }
   if (isKnown && agent.not_before > sight.now) return answer("scheduled", text.startsLater(agent.not_before));
   if (short !== undefined) return answer(short.state, text.cannotStart(short.says), short);
+  const room = isKnown ? nodes.roomFor(agent) : "free";
+  // It was asked for, so it is no fault that needs a person.
+  if (room === "none") return answer("moving", text.noNodeStarts, { hint: text.startANode });
+  if (room === "full") return answer("moving", text.noNodeHasRoom, { hint: text.howToMakeRoom });
   return answer("moving", text.isIdle, { hint: text.whenItStarts });
 }
 

@@ -18,6 +18,7 @@ import { checksIn } from "../store/checks.ts";
 import { selection, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
+import { type NodesSeen, seeNodes } from "./nodes.ts";
 
 /**
  * What `why` and the attention list look at. There are two ways to look:
@@ -53,6 +54,8 @@ export interface Sight {
   missingSecrets(agent: LookedAgent): Promise<readonly string[]>;
   /** Why the agent's brain can't work now. */
   trouble(agent: LookedAgent): Promise<Trouble | undefined>;
+  /** The nodes of the installation. */
+  nodes(): Promise<NodesSeen>;
   /** The MCP servers that the agent may use and that don't work now. */
   brokenServers(agent: LookedAgent): Promise<readonly BrokenServer[]>;
 }
@@ -96,6 +99,8 @@ export interface Want {
 
 /** The part of the secret store that this file needs. */
 export interface Resolver {
+  /** The node that answers. */
+  readonly nodeId?: string | undefined;
   /** Which of these secrets have no value. */
   readonly lacking?: Lacking;
   resolve(
@@ -137,6 +142,7 @@ export function askingSight(tx: ReadTx, viewer: Viewer, secrets: Resolver, isPer
     want: async (agent) => wantOf(tx, lacking(await placeOf(tx, agent))),
     missingSecrets: async (agent) => (await secrets.resolve(tx, agent)).missing,
     trouble: async (agent) => secrets.troubleOf?.(tx, agent),
+    nodes: once(() => seeNodes(tx, secrets.nodeId)),
     brokenServers: async ({ id, company_id }) =>
       (await brokenServersIn(tx, company_id, secrets.lacking)).filter(({ agents }) => agents.includes(id)),
   };
@@ -300,8 +306,14 @@ export async function companySight(
       troubles.set(key, trouble);
       return trouble;
     },
+    nodes: once(() => seeNodes(tx, secrets.nodeId)),
     brokenServers: async ({ id }) => broken.filter(({ agents }) => agents.includes(id)),
   };
+}
+
+function once<T>(look: () => Promise<T>): () => Promise<T> {
+  let seen: Promise<T> | undefined;
+  return () => (seen ??= look());
 }
 
 function add(lists: Map<string, string[]>, key: string, id: string): void {

@@ -19,6 +19,13 @@ export const nothingToDo = "It has nothing to do.";
 export const isIdle = "is idle";
 export const whenItStarts = "A session starts when it has work and a place is free.";
 
+export const noNodeHasRoom = "can't start yet: every node that can run it has as many sessions as it may run";
+export const howToMakeRoom =
+  "It starts when a session ends. For more room, start another node, or start one with a higher --node-sessions. `agency nodes` shows them.";
+export const noNodeStarts = "can't start: no node starts sessions";
+export const startANode = "Start one without --no-agents: agency up";
+export const onNoNode = "No node has it.";
+
 export const outcomeStep = (title: string, status: string): string => `"${title}" is ${status}`;
 
 export const inACircle = (title: string): string =>

@@ -10,6 +10,8 @@ import { brief, hasOtherRights, promptVersion, readableRepos, takeSkills } from 
 import { applyFinalOutput } from "./final-output/closing.ts";
 import type { Exit, Runner, Running } from "../processes/runner.ts";
 import type { InCompany } from "./lanes.ts";
+import type { Heart } from "./heart.ts";
+import { leaseMilliseconds } from "../readers/nodes.ts";
 import { holdOwnWork } from "./progress.ts";
 import {
   endOverdue,
@@ -71,6 +73,10 @@ export interface NodeParts {
   readonly brains?: BrainHealth;
   /** Where the mirror of a repository is. Without it, sessions see none. */
   readonly mirrorOf?: (tx: ReadTx, companyId: string, name: string) => Promise<string | undefined>;
+  /** The most sessions that run here at the same time. Without it, there is no limit. */
+  readonly capacity?: number;
+  /** Tells the other nodes of this one. Without it, they don't know of it. */
+  readonly heart?: Heart;
   /** Milliseconds from one sweep to the next. */
   readonly sweepEvery?: number;
   /** How long the scheduler waits for work in one company before it turns to the others. Without it, always to the end. */
@@ -80,20 +86,22 @@ export interface NodeParts {
   readonly reportBug: (error: unknown, about: string) => void;
 }
 
-/** Agents that wait for one of the company's maxSessions places. The scheduler remembers them. */
+/** Agents that wait for one of the company's maxSessions places, or for room on this node. The scheduler remembers them. */
 interface Places {
   /** A session ended, so there may be a free place. */
   readonly freed: (companyId: string) => void;
   /** There was no place for this agent. */
   readonly full: (companyId: string, agentId: string) => void;
+  /** A process ended, or a start led to none, so this node may have room for another one. */
+  readonly roomFreed: () => void;
   readonly run: InCompany;
 }
 
 type SessionKey = Pick<SessionRow, "id" | "company_id">;
 
 interface NodeSessions {
-  /** Does nothing if the agent has no work any more or there is no place for it. */
-  start(agentId: string, companyId: string): Promise<void>;
+  /** Does nothing if the agent has no work any more or there is no place for it. False: this node has no room. */
+  start(agentId: string, companyId: string): Promise<boolean>;
   /** The session submitted its summary. It is killed if it does not exit by itself within 10 seconds. */
   summarySubmitted(sessionId: string, now: number): void;
   /** Records all usage that was reported so far. */
@@ -114,12 +122,12 @@ interface NodeSessions {
   /** When the sessions that submitted a summary are killed. */
   readonly deadlines: () => Iterable<number>;
   readonly running: () => number;
+  readonly hasRoom: () => boolean;
   /** Ends the sessions and processes that an earlier run of this node left. */
   reconcile(): Promise<void>;
   endAll(): Promise<void>;
 }
 
-const leaseMilliseconds = 20_000;
 /**
  * A node whose leases are older than this ends its sessions, before another node may take over. On SQLite no other node can, and
  * a disk that is full for a while should not end them.
@@ -158,7 +166,34 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     removals.add(done);
   }
 
-  async function start(agentId: string, companyId: string): Promise<void> {
+  /** Starts that are under way and have no process yet. */
+  let starting = 0;
+  const hasRoom = (): boolean => {
+    const alive = [...processes.keys()].filter((id) => !exits.has(id)).length;
+    return alive + starting < (parts.capacity ?? Infinity);
+  };
+
+  async function start(agentId: string, companyId: string): Promise<boolean> {
+    if (!hasRoom()) return false;
+    starting++;
+    let isOver = false;
+    /** From now on its process counts, or there is none. */
+    const over = (): void => {
+      if (!isOver) starting--;
+      isOver = true;
+    };
+    try {
+      await startOne(agentId, companyId, over);
+    } finally {
+      if (!isOver) {
+        over();
+        places.roomFreed();
+      }
+    }
+    return true;
+  }
+
+  async function startOne(agentId: string, companyId: string, over: () => void): Promise<void> {
     const id = newId();
     const token = parts.newSecret();
     const confirm = runner.leaseRenewal();
@@ -255,6 +290,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       return;
     }
     processes.set(id, process);
+    over();
     meter.begin(id, intent.share);
     // If recording the end fails, the next tick tries again (endUnwanted).
     void process.exited
@@ -277,6 +313,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   async function finished(session: SessionKey, given: Exit): Promise<void> {
     const exit = storable(given);
     exits.set(session.id, { session, exit });
+    // The commits below let the scheduler look.
+    places.roomFreed();
     await at("exited");
     const { usage, cause = exit.code === 0 ? "done" : "failed" } = exit;
     const isBrains = cause === "missing" || cause === "signed_out" || cause === "overloaded";
@@ -381,13 +419,17 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
 
   async function keepLeases(): Promise<number> {
     // On PostgreSQL it also shows whether the database answers, and replaces connections that died without a word.
-    if (processes.size === 0 && store.dialect === "sqlite") return store.read(async (tx) => tx.now);
+    const beat = parts.heart?.beat();
+    if (processes.size === 0 && store.dialect === "sqlite" && beat === undefined)
+      return store.read(async (tx) => tx.now);
     const confirm = runner.leaseRenewal();
     const now = await store.write(async (tx) => {
       if (processes.size > 0)
         await tx.run(renewLeases, { node_id: nodeId, lease_until: tx.now + leaseMilliseconds });
+      await beat?.write(tx);
       return tx.now;
     }, "leases");
+    beat?.written();
     confirm(good[store.dialect]);
     return now;
   }
@@ -445,6 +487,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     renewSettings,
     deadlines: () => finishing.values(),
     running: () => processes.size,
+    hasRoom,
     reconcile,
     endAll: async () => {
       ending = true;

@@ -9,6 +9,7 @@ import type { ReadTx } from "../store/store.ts";
 import { tellOnce } from "../mail/notices.ts";
 import { deliver } from "../mail/post.ts";
 import { dueMessages, messageById, nextDue } from "../mail/table.ts";
+import { seeNodes } from "../readers/nodes.ts";
 import { concerned } from "./concerned.ts";
 import { suggestGrowth } from "./growth.ts";
 import { createLanes } from "./lanes.ts";
@@ -46,6 +47,8 @@ const pauseWhileBusy = 1000;
 const usualSweep = 30_000;
 const sweepSize = 50;
 const deliveriesAtOnce = 100;
+/** On a node that may fill up meanwhile. The rest is then not read at all. */
+const looksAtOnce = 100;
 /** Events after which an agent that waited may find a place: a session ended, or a limit or a budget was raised. */
 const freesAPlace = new Set([
   "session.end",
@@ -83,6 +86,8 @@ export function createScheduler(parts: NodeParts): Scheduler {
   const later = new Map<string, number>();
   /** By company, the agents that have work but found no free place or budget. */
   const waiting = new Map<string, Set<string>>();
+  /** Agents that may have work while this node runs as many sessions as it may, in the order in which they came. */
+  const waitingForRoom = new Set<string>();
   /** The last event of each company that was followed, and the time up to which ended blocks were noticed. */
   let seen: Seen = new Map();
   let alarmsSeen = 0;
@@ -99,7 +104,15 @@ export function createScheduler(parts: NodeParts): Scheduler {
   let stopping = false;
   let draining = false;
   const lanes = createLanes(parts.patience, parts.reportBug);
-  const sessions = createNodeSessions(parts, { freed: lookAgain, full: wait, run: lanes.run });
+  const sessions = createNodeSessions(parts, {
+    freed: lookAgain,
+    full: wait,
+    run: lanes.run,
+    roomFreed: () => {
+      for (const id of waitingForRoom) toLookAt.add(id);
+      waitingForRoom.clear();
+    },
+  });
 
   async function tick(): Promise<number | null> {
     const { now, messages, approvals, lapsed, isNews } = await store.read(lookAround);
@@ -234,8 +247,9 @@ export function createScheduler(parts: NodeParts): Scheduler {
 
   async function lookAtAgents(now: number): Promise<void> {
     while (toLookAt.size > 0 && !stopping && !draining) {
-      const ids = [...toLookAt];
-      toLookAt.clear();
+      if (!sessions.hasRoom()) return leaveToOthers();
+      const ids = [...toLookAt].slice(0, parts.capacity === undefined ? undefined : looksAtOnce);
+      for (const id of ids) toLookAt.delete(id);
       const verdicts = await store.read(async (tx) => {
         const all = [];
         for (const id of ids) all.push({ id, verdict: await readinessOf(tx, id, canStart, troubleOf) });
@@ -250,16 +264,28 @@ export function createScheduler(parts: NodeParts): Scheduler {
       for (const agent of ready.toSorted(
         (a, b) => a.last_session_at - b.last_session_at || (a.id < b.id ? -1 : 1),
       ))
-        if (!(await lanes.run(agent.company_id, () => sessions.start(agent.id, agent.company_id))))
+        if (!(await lanes.run(agent.company_id, () => startHere(agent))))
           later.set(agent.id, now + pauseWhileBusy);
     }
   }
 
+  async function startHere({ id, company_id }: { id: string; company_id: string }): Promise<void> {
+    if (!(await sessions.start(id, company_id))) waitingForRoom.add(id);
+  }
+
+  /** Without room, nothing is read: the other nodes look at these agents themselves, and this one does once a process ended. */
+  function leaveToOthers(): void {
+    for (const id of toLookAt) waitingForRoom.add(id);
+    toLookAt.clear();
+  }
+
   async function putOff(id: string, verdict: Readiness & { start: false }): Promise<void> {
-    const { at: notBefore, why, companyId, lacks, trouble } = verdict;
+    const { at: notBefore, why, companyId, lacks, trouble, agent } = verdict;
     if (notBefore !== null) later.set(id, notBefore);
     if (why !== "full" || companyId === null) return;
     wait(companyId, id);
+    const isMissing = trouble?.cause === "missing" && agent !== undefined;
+    if (isMissing && (await store.read((tx) => seeNodes(tx, parts.nodeId))).canStartElsewhere(agent)) return;
     // The gateway itself tells the board of a key that is refused.
     if (trouble !== undefined && trouble.cause !== "refused" && trouble.cause !== "waiting")
       await lanes.run(companyId, () =>

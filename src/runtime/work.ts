@@ -28,8 +28,9 @@ export type Readiness =
       readonly companyId: string | null;
       /** The budget that is used up. A budget that other sessions have reserved counts as "full" and is not named. */
       readonly lacks?: Pool;
-      /** Why the brain can't work now. */
+      /** Why the brain can't work now, and whose it is. */
       readonly trouble?: Trouble;
+      readonly agent?: AgentRow;
     };
 
 /** What keeps the brain of an agent from working now, if anything does. */
@@ -60,7 +61,7 @@ export async function readinessOf(
   // Thawing counts as a free place (scheduler.ts), so the agents that wait here are looked at again.
   if ((await companyState(tx, agent.company_id)).state !== "active") return no("full");
   const trouble = await troubleOf(tx, agent);
-  if (trouble !== undefined) return { ...no("full", trouble.until), trouble };
+  if (trouble !== undefined) return { ...no("full", trouble.until), trouble, agent };
   const settings = await settingsOf(tx, agent.company_id);
   const running = (await tx.first(countLive, { company_id: agent.company_id }))?.count ?? 0;
   if (running >= settings.maxSessions) return no("full");

@@ -22,6 +22,7 @@ export const keys: Readonly<Record<TableName, readonly string[]>> = {
   storage: ["company_id", "agent_id"],
   events: ["company_id", "seq"],
   ledger_heads: ["company_id"],
+  nodes: ["id"],
 };
 /** Tables with large rows, which SQLite should not keep in the index of the primary key. */
 const large: readonly TableName[] = [

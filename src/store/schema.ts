@@ -31,6 +31,7 @@ import {
 import { budgetTables } from "./budget-tables.ts";
 import { repoTables } from "./repo-tables.ts";
 import { modelTables } from "./model-tables.ts";
+import { nodeTables } from "./node-tables.ts";
 
 /**
  * The tables and their columns, written once: the database's tables, row types, inserts, saves and the check of stored values
@@ -518,6 +519,7 @@ export const tables = {
     rows: string,
     seal: string,
   },
+  ...nodeTables,
   idempotency: {
     actor: string,
     key: string,

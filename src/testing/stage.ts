@@ -1,4 +1,4 @@
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newId, newSecret } from "../daemon/ids.ts";
 import { seenSoFar } from "../events/ledger.ts";
@@ -105,8 +105,8 @@ export async function onStage(kind: StoreKind, play: (stage: Stage) => Promise<v
 /** Declares tests. Each of them gets a new stage. */
 export const stagedOn =
   (kind: StoreKind) =>
-  (name: string, play: (stage: Stage) => Promise<void>): void =>
-    void test(name, () => onStage(kind, play));
+  (name: string, play: (stage: Stage, t: TestContext) => Promise<void>): void =>
+    void test(name, (t) => onStage(kind, (stage) => play(stage, t)));
 
 /** The same store with this clock. */
 export function withClock(store: Store, clock: () => number): Store {

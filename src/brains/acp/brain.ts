@@ -2,7 +2,7 @@ import { z } from "zod";
 import { brain, filesNamed, withValues } from "../brain.ts";
 import { programFile } from "../cli-program.ts";
 import { hearOwn, judgeOwn, ownProgram } from "../own-program.ts";
-import { commandSettings } from "../process/brain.ts";
+import { commandSettings, neededCommand } from "../process/brain.ts";
 import type { AcpSession } from "./acp-session.ts";
 import { programMissing } from "./texts.ts";
 
@@ -30,6 +30,7 @@ export const acpBrain = brain({
     { command: "opencode", args: ["acp"] },
   ],
   reads: ({ command, args = [] }) => filesNamed([command, ...args]),
+  program: neededCommand,
   probe: async (config) => {
     if (config === undefined)
       return { available: true, version: null, says: "any program that speaks the Agent Client Protocol" };

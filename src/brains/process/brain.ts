@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { text } from "../../contract/words.ts";
 import { SecretReference } from "../../contract/secrets.ts";
-import { brain, filesNamed, withValues } from "../brain.ts";
+import { brain, filesNamed, type NeededProgram, withValues } from "../brain.ts";
+import { commandMissing } from "../texts.ts";
 
 /** A command of the one who hires. */
 export const commandSettings = {
@@ -18,10 +19,18 @@ export const commandSettings = {
     .describe('Additional environment variables. A value is a text or a secret: {"secret": "NAME"}.'),
 };
 
+const Command = z.strictObject(commandSettings);
+
+/** Undefined if only the session can find it: its variables say where to look, or the command is a path in its workspace. */
+export function neededCommand({ command, env }: z.infer<typeof Command>): NeededProgram | undefined {
+  const isFound = command.startsWith("/") || !(command.includes("/") || Object.hasOwn(env ?? {}, "PATH"));
+  return isFound ? { command, missing: commandMissing(command) } : undefined;
+}
+
 export const processBrain = brain({
   type: "process",
   runsPrograms: true,
-  config: z.strictObject(commandSettings),
+  config: Command,
   documentation: [
     "Runs any command as the agent. The command gets the briefing on standard input, and `AGENCY_URL`, `AGENCY_TOKEN` and",
     "`AGENCY_WORKSPACE` in the environment. It can call MCP tools at `$AGENCY_URL/mcp` with the token, or only print:",
@@ -47,6 +56,7 @@ export const processBrain = brain({
   ],
   reads: ({ command, args = [] }) => filesNamed([command, ...args]),
   plain: () => true,
+  program: neededCommand,
   probe: async () => ({ available: true, version: null, says: "any command on this machine" }),
   launch: ({ command, args, env }, { briefing, assignment }) => ({
     command,

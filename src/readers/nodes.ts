@@ -1,0 +1,85 @@
+import { sql } from "kysely";
+import { isInstalled, programUsed } from "../brains/registry.ts";
+import { type ListedNode, listNodes } from "../contract/installation.ts";
+import { guarded, type Guarded } from "../dispatch/guarded.ts";
+import { selection, textQuery } from "../store/query.ts";
+import { type Row, tables } from "../store/schema.ts";
+import type { ReadTx } from "../store/store.ts";
+
+/**
+ * The nodes, as their rows tell. A node that renewed nothing for as long as a lease lasts is silent, and counts no more. The node
+ * that looks is never silent: on SQLite, where it is the only one, it renews its row only when something changed.
+ */
+export const leaseMilliseconds = 20_000;
+
+type NodeRow = Row<"nodes">;
+type Configured = Pick<Row<"agents">, "brain_type" | "brain_config">;
+
+/** What `why` and the scheduler ask about the nodes. */
+export interface NodesSeen {
+  /** Whether a node other than the one that looks can start sessions of this agent, or may find that it can. */
+  canStartElsewhere(agent: Configured): boolean;
+  /** none: no node starts sessions. full: every node that can start this agent runs as many sessions as it may. */
+  roomFor(agent: Configured): "none" | "full" | "free";
+  /** How many nodes start sessions. */
+  readonly count: number;
+}
+
+export async function seeNodes(tx: ReadTx, own: string | undefined): Promise<NodesSeen> {
+  const nodes = (await tx.all(allNodes, {})).filter((row) => isRunning(row, tx.now, own));
+  const busy = await sessionsByNode(tx);
+  const starting = nodes.filter(({ capacity }) => capacity !== 0);
+  return {
+    count: starting.length,
+    canStartElsewhere: (agent) => starting.some((row) => row.id !== own && canStart(row, agent)),
+    roomFor: (agent) => {
+      if (nodes.length > 0 && starting.length === 0) return "none";
+      const able = starting.filter((row) => canStart(row, agent));
+      const isFull = ({ id, capacity }: NodeRow): boolean =>
+        capacity !== null && (busy.get(id) ?? 0) >= capacity;
+      return able.length > 0 && able.every(isFull) ? "full" : "free";
+    },
+  };
+}
+
+function canStart({ brains, lacks }: NodeRow, { brain_type, brain_config }: Configured): boolean {
+  if (!isInstalled(brain_type) || !tables.nodes.brains.parse(brains).includes(brain_type)) return false;
+  const program = programUsed(brain_type, brain_config);
+  return program === undefined || !tables.nodes.lacks.parse(lacks).includes(program.command);
+}
+
+const isRunning = ({ id, heartbeat }: NodeRow, now: number, own: string | undefined): boolean =>
+  id === own || heartbeat > now - leaseMilliseconds;
+
+async function sessionsByNode(tx: ReadTx): Promise<ReadonlyMap<string, number>> {
+  return new Map((await tx.all(liveByNode, {})).map(({ node_id, count }) => [node_id, count]));
+}
+
+export const nodeHandlers = (own: string | undefined): Guarded[] => [
+  guarded(listNodes, async ({ tx }) => {
+    const busy = await sessionsByNode(tx);
+    const iso = (time: number): string => new Date(time).toISOString();
+    return {
+      nodes: (await tx.all(allNodes, {})).map((row): ListedNode => ({
+        id: row.id,
+        name: row.name,
+        address: row.address,
+        answering: row.id === own,
+        state: isRunning(row, tx.now, own) ? "running" : "silent",
+        version: row.version,
+        sessions: busy.get(row.id) ?? 0,
+        maxSessions: row.capacity,
+        brains: tables.nodes.brains.parse(row.brains),
+        lacks: tables.nodes.lacks.parse(row.lacks),
+        startedAt: iso(row.started_at),
+        heartbeatAt: iso(row.id === own ? tx.now : row.heartbeat),
+      })),
+    };
+  }),
+];
+
+const allNodes = selection("nodes", [], sql`order by name, address, id`);
+const liveByNode = textQuery(
+  (_: Record<never, never>) => sql<{ node_id: string; count: number }>`
+    select node_id, count(*) as count from sessions where ended_at is null and node_id is not null group by node_id`,
+);

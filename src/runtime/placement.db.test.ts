@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe } from "node:test";
+import { keepCodexLogins } from "../brains/codex/login.ts";
+import { createKey, updateAgent } from "../contract/agents.ts";
+import { listNodes } from "../contract/installation.ts";
+import { boardInbox, sendMessage } from "../contract/mail.ts";
+import type { Operation } from "../contract/operation.ts";
+import { createPerson, signIn } from "../contract/people.ts";
+import { why } from "../contract/why.ts";
+import { keepBrainHealth } from "../daemon/brain-health.ts";
+import { createCore, tidy } from "../daemon/core.ts";
+import { newId, newSecret } from "../daemon/ids.ts";
+import { keepProviderStates } from "../gateway/states.ts";
+import { bothStores, refusal } from "../testing/organization.ts";
+import { clearInbox, hang } from "../testing/scripts.ts";
+import { type Stage, stagedOn } from "../testing/stage.ts";
+import { keepHeart } from "./heart.ts";
+
+for (const kind of bothStores)
+  describe(`where sessions start, on ${kind}`, () => {
+    const staged = stagedOn(kind);
+
+    /** A node that tells of itself. `ask` calls an operation there as the board, or with another token. */
+    function nodeOn(stage: Stage, id: string, capacity?: number, canStart = true) {
+      const { store, org } = stage;
+      const brains = keepBrainHealth({
+        secrets: { valueFor: async () => "a key" },
+        states: keepProviderStates(),
+        logins: keepCodexLogins(),
+      });
+      const heart = keepHeart({
+        store,
+        id,
+        name: `machine of ${id}`,
+        version: "1.2.3",
+        capacity: capacity ?? null,
+        address: () => `http://${id}.example`,
+        canStart: () => canStart,
+        lacks: brains.lacks,
+      });
+      const { scheduler, runner } = stage.node(id, {
+        brains,
+        heart,
+        ...(capacity === undefined ? {} : { capacity }),
+      });
+      const core = createCore({ store, newId, newSecret, troubleOf: brains.troubleOf, nodeId: id });
+      const ask = async <Op extends Operation>(operation: Op, input: object, token = org.boardToken) =>
+        operation.output.parse(await core.dispatch({ operation, token, input }));
+      const explain = async (about: string, token?: string) =>
+        why.output.parse(await ask(why, { id: about }, token));
+      const list = async (token?: string) => listNodes.output.parse(await ask(listNodes, {}, token)).nodes;
+      return { scheduler, runner, heart, explain, list };
+    }
+
+    staged(
+      "a full node leaves agents to the others, and takes them up when one of its sessions ends",
+      async (stage) => {
+        const { org } = stage;
+        stage.crash(stage);
+        const [one, two] = [nodeOn(stage, "one", 1), nodeOn(stage, "two", 2)];
+        const gate = Promise.withResolvers<void>();
+        for (const { runner } of [one, two])
+          runner.otherwise(async (session) => {
+            await session.hold(gate.promise);
+            await clearInbox(session);
+          });
+        // More companies than one, because the limit is of the node.
+        const other = await org.another();
+        const agents = [];
+        for (const each of [org, other])
+          for (const name of ["Ann", "Ben", "Cem"]) {
+            const agent = await each.agent(name);
+            await each.root(sendMessage, { to: agent.id, body: "x" });
+            agents.push(agent.id);
+          }
+        for (const { scheduler } of [one, two]) await scheduler.start();
+        await stage.rest();
+        assert.deepEqual([one.runner.alive(), two.runner.alive()], [1, 2]);
+        assert.deepEqual(
+          (await one.list()).map(({ name, sessions, maxSessions, answering, state, address, version }) => ({
+            name,
+            sessions,
+            maxSessions,
+            answering,
+            state,
+            address,
+            version,
+          })),
+          [
+            { name: "machine of one", sessions: 1, maxSessions: 1, answering: true },
+            { name: "machine of two", sessions: 2, maxSessions: 2, answering: false },
+          ].map((node, index) => ({
+            ...node,
+            state: "running",
+            address: `http://${index === 0 ? "one" : "two"}.example`,
+            version: "1.2.3",
+          })),
+        );
+        const started = [...one.runner.started, ...two.runner.started].map(({ agent }) => agent.id);
+        const waits = agents.find((id) => !started.includes(id)) ?? assert.fail();
+        const { says, state } = await two.explain(waits);
+        assert.equal(state, "moving");
+        assert.match(says, /every node that can run it has as many sessions as it may run.*--node-sessions/);
+        gate.resolve();
+        await stage.rest();
+        const all = [...one.runner.started, ...two.runner.started].map(({ agent }) => agent.id);
+        assert.deepEqual(all.toSorted(), agents.toSorted());
+        assert.match((await two.explain(waits)).says, /is idle/);
+      },
+    );
+
+    staged("a session starts only where its program is, and waits if it is on no node", async (stage) => {
+      const { org } = stage;
+      const { board, companyId } = org;
+      stage.crash(stage);
+      const folder = mkdtempSync(join(tmpdir(), "agency-program-"));
+      try {
+        const program = join(folder, "thinker");
+        const ann = await org.agent("Ann");
+        await board(updateAgent, { id: ann.id, adapterType: "process", adapterConfig: { command: program } });
+        await org.root(sendMessage, { to: ann.id, body: "x" });
+        const [one, two] = [nodeOn(stage, "one"), nodeOn(stage, "two")];
+        const told = async () =>
+          (await board(boardInbox, { companyId })).messages.filter(({ body }) => body?.includes(program))
+            .length;
+        // The second node does not look yet, so it may have the program.
+        await two.scheduler.renewLeases();
+        await one.scheduler.start();
+        await one.scheduler.renewLeases();
+        assert.deepEqual(
+          (await two.list()).map(({ lacks }) => lacks),
+          [[program], []],
+        );
+        assert.equal(await told(), 0);
+        assert.match((await one.explain(ann.id)).says, /is idle/);
+        await two.scheduler.start();
+        await two.scheduler.renewLeases();
+        for (let round = 0; round < 2; round++) {
+          stage.advance(31_000);
+          for (const node of [one, two]) await node.scheduler.tick();
+        }
+        assert.equal(one.runner.started.length + two.runner.started.length, 0);
+        for (const node of [one, two]) {
+          const { state, says } = await node.explain(ann.id);
+          assert.equal(state, "stuck");
+          assert.ok(says.includes(`There is no program called "${program}"`), says);
+          assert.match(says, /agency agents update/);
+          // On SQLite there is only one, and another is soon held to be silent.
+          if (kind === "postgres") assert.match(says, /No node has it\./);
+        }
+        assert.equal(await told(), 1);
+        // One machine for both: the first node is away when the program comes.
+        stage.crash(one);
+        writeFileSync(program, "#!/bin/sh\n");
+        chmodSync(program, 0o700);
+        two.runner.plan(ann.id, clearInbox);
+        stage.advance(31_000);
+        await stage.rest();
+        assert.equal(two.runner.started.length, 1);
+        await two.scheduler.renewLeases();
+        assert.deepEqual(
+          (await two.list()).map(({ state, lacks }) => [state, lacks.length]),
+          [
+            ["silent", 1],
+            ["running", 0],
+          ],
+        );
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+
+    staged("a node without a sandbox leaves programs to one that has one", async (stage) => {
+      const { org } = stage;
+      stage.crash(stage);
+      const bare = nodeOn(stage, "bare", undefined, false);
+      const safe = nodeOn(stage, "safe", 1);
+      await bare.scheduler.renewLeases();
+      await safe.scheduler.renewLeases();
+      const ann = await org.agent("Ann");
+      assert.deepEqual(
+        (await bare.list()).map(({ brains }) => brains.includes("process")),
+        [false, true],
+      );
+      safe.runner.plan(ann.id, hang);
+      await org.root(sendMessage, { to: ann.id, body: "x" });
+      await safe.scheduler.tick();
+      const ben = await org.agent("Ben");
+      // The one that could run Ben is full, and the other can't.
+      assert.match((await bare.explain(ben.id)).says, /every node that can run it/);
+    });
+
+    staged(
+      "nodes are known by the database's clock, and forgotten a day after they stopped",
+      async (stage) => {
+        stage.crash(stage);
+        const [one, two] = [nodeOn(stage, "one"), nodeOn(stage, "two")];
+        for (const { scheduler } of [one, two]) await scheduler.renewLeases();
+        const states = async () => (await one.list()).map(({ state }) => state);
+        stage.advance(19_000);
+        assert.deepEqual(await states(), ["running", "running"]);
+        stage.advance(2000);
+        assert.deepEqual(await states(), ["running", "silent"]);
+        await two.heart.stop();
+        assert.deepEqual(await states(), ["running"]);
+        const again = nodeOn(stage, "two");
+        await again.scheduler.renewLeases();
+        stage.advance(23 * 3_600_000);
+        await tidy(stage.store);
+        assert.deepEqual(await states(), ["running", "silent"]);
+        stage.advance(2 * 3_600_000);
+        await tidy(stage.store, "one");
+        assert.deepEqual(
+          (await one.list()).map(({ name }) => name),
+          ["machine of one"],
+        );
+      },
+    );
+
+    staged("only people who govern or watch the installation see its nodes", async (stage) => {
+      const { org } = stage;
+      const node = nodeOn(stage, "one", 1);
+      await node.scheduler.renewLeases();
+      const { key } = await org.board(createKey, { id: org.rootId });
+      await refusal(node.list(key), "forbidden");
+      const signedIn = async (role: "viewer" | "member") => {
+        const made = await org.board(createPerson, { name: `A ${role}`, role });
+        const { token } = await org.as("")(signIn, { code: made.signIn.code, kind: "program" });
+        return token ?? assert.fail();
+      };
+      assert.equal((await node.list(await signedIn("viewer"))).length, 1);
+      await refusal(node.list(await signedIn("member")), "forbidden");
+      // What an agent hears of a full node names neither nodes nor numbers.
+      const ann = await org.agent("Ann");
+      node.runner.otherwise(hang);
+      stage.crash(stage);
+      const busy = await org.agent("Busy");
+      await org.root(sendMessage, { to: busy.id, body: "x" });
+      await node.scheduler.start();
+      assert.equal(node.runner.alive(), 1);
+      const { says } = await node.explain(ann.id, key);
+      assert.match(says, /every node that can run it/);
+      assert.doesNotMatch(says, /machine of|example|\d/);
+    });
+  });

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { integer, json, orNull, string } from "./columns.ts";
+
+/** What the nodes tell each other, as a part of schema.ts. */
+export const nodeTables = {
+  /** The daemons that share this database. Each renews its row together with its leases (runtime/heart.ts). */
+  nodes: {
+    id: string,
+    name: string,
+    address: string,
+    version: string,
+    /** The most sessions it runs at the same time. Null: no limit. 0: it starts none. */
+    capacity: orNull(integer),
+    /** The types of brains that it can start. */
+    brains: json(z.array(z.string())),
+    /** Programs of brains that it looked for and does not have. */
+    lacks: json(z.array(z.string())),
+    started_at: integer,
+    heartbeat: integer,
+  },
+};
