@@ -1,7 +1,7 @@
 // The brain `acp` with the built daemon and a scripted agent that speaks the Agent Client Protocol.
 import { allowed } from "../src/testing/allowed.ts";
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { pauseAgent } from "../src/contract/agents.ts";
 import { always, answers } from "../src/testing/fake-model/script.ts";
 import { type ModelCompany, withModelCompany } from "./support/model-company.ts";
+import { temporaryFolder } from "./support/daemon.ts";
 import { gone, sessionProcesses } from "./support/processes.ts";
 import { sqliteTables } from "./support/tables.ts";
 
@@ -92,7 +93,7 @@ describe("the brain acp", () => {
       await gone(() => sessionProcesses(company.home), 12_000, "a paused agent");
     }));
 
-  test("every way to fail ends the session with its reason", async () => {
+  test("every way to fail ends the session with its reason", async (t) => {
     const ways: readonly (readonly [string, number, RegExp])[] = [
       ["signed-out", 71, /asks to sign in: .*It offers: Sign in with the vendor/],
       ["busy", 72, /529 overloaded_error/],
@@ -107,10 +108,15 @@ describe("the brain acp", () => {
         assert.match(session?.endReason ?? "", reason);
         assert.equal(session?.exitCode, code, part);
       });
+    const folder = temporaryFolder("acp");
+    t.after(() => folder.remove());
+    // It is there, but what should run it is not.
+    const command = join(folder.path, "agent");
+    writeFileSync(command, "#!/no/such/interpreter\n", { mode: 0o755 });
     await withModelCompany(
       {
         adapterType: "acp",
-        adapterConfig: () => ({ command: "no-such-agent" }),
+        adapterConfig: () => ({ command }),
         dialect: "anthropic",
         script: always(answers("")),
       },

@@ -86,7 +86,7 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
   if (isKnown && agent.not_before > sight.now) return answer("scheduled", text.startsLater(agent.not_before));
   if (short !== undefined) return answer(short.state, text.cannotStart(short.says), short);
   const room = isKnown ? nodes.roomFor(agent) : "free";
-  // It was asked for, so it is no fault that needs a person.
+  // The person who started the nodes wanted it so. No one has to mend it.
   if (room === "none") return answer("moving", text.noNodeStarts, { hint: text.startANode });
   if (room === "full") return answer("moving", text.noNodeHasRoom, { hint: text.howToMakeRoom });
   return answer("moving", text.isIdle, { hint: text.whenItStarts });
