@@ -23,6 +23,7 @@ import type { ProbeServer } from "../servers/checking.ts";
 import { keepSignIns } from "../servers/signing-in.ts";
 import type { SigningIn } from "../servers/sign-in-operation.ts";
 import type { Store } from "../store/store.ts";
+import { readTranscript } from "../processes/transcript.ts";
 import { dropNodesBefore } from "../runtime/heart.ts";
 import type { Transcripts } from "../runtime/operations.ts";
 import type { TroubleOf } from "../runtime/work.ts";
@@ -75,7 +76,7 @@ export function createCore(parts: CoreParts): Core {
   const secrets = parts.secrets ?? keepSecrets();
   const origin = parts.origin ?? (() => "http://127.0.0.1:4600");
   const handlers = handlersFor({
-    transcripts: parts.transcripts ?? { read: () => ({ entries: [], next: 0, truncated: false }) },
+    transcripts: parts.transcripts ?? { read: () => readTranscript(undefined) },
     sandbox: parts.sandbox ?? (() => ({ status: "works", unsandboxedAllowed: false, says: "", remedy: "" })),
     anchor: parts.anchor ?? { read: () => new Map() },
     secrets,

@@ -42,7 +42,8 @@ import type { ServerRow } from "../companies/mcp-servers.ts";
 import { createBroker } from "../servers/broker.ts";
 import { callbackPath, keepSignIns } from "../servers/signing-in.ts";
 import { useServer } from "../servers/use.ts";
-import { readTranscript } from "../processes/transcript.ts";
+import { shareTranscripts, storedTranscript } from "../processes/shared-transcripts.ts";
+import { localTranscript, readTranscript } from "../processes/transcript.ts";
 import { keepSandbox, type SandboxKeeper } from "../processes/sandbox.ts";
 import { keepWatchdog } from "../processes/watchdog.ts";
 import { keepHeart } from "../runtime/heart.ts";
@@ -223,7 +224,10 @@ async function startLocked(opened: {
     anchor,
     newId,
     newSecret,
-    transcripts: { read: (id, after) => readTranscript(home.transcripts, id, after) },
+    transcripts: {
+      read: async (tx, id, after) =>
+        readTranscript(localTranscript(home.transcripts, id) ?? (await storedTranscript(tx, id)), after),
+    },
     sandbox: sandbox.report,
     refusesWrites: () => (store.dialect === "sqlite" && space.isLow() ? diskFull() : undefined),
     secrets,
@@ -368,10 +372,12 @@ async function startLocked(opened: {
   if (found.status !== "works" && !found.unsandboxedAllowed)
     if ((await options.mayRunUnsandboxed?.(found)) === true) sandbox.allowUnsandboxed();
   const watchdog = keepWatchdog();
+  const transcripts = shareTranscripts({ store, folder: home.transcripts, sleep: pause, reportBug });
   const processes = processRunner({
     ...running,
     workspaces: home.workspaces,
     transcripts: home.transcripts,
+    onTranscript: transcripts.written,
     agentHomes: home.agentHomes,
     watchdog,
     beforeRemoval: (id, workspace) => salvageSession({ store, mirrors, newId }, id, workspace),
@@ -424,6 +430,7 @@ async function startLocked(opened: {
   let stopping: Promise<void> | undefined;
   const stop = async (drainMilliseconds: number): Promise<void> => {
     await scheduling.stop(drainMilliseconds);
+    await transcripts.stop();
     // A row that stays is silent soon, and goes later.
     await heart.stop().catch(() => undefined);
     await reports?.stop();

@@ -5,10 +5,12 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scriptedAgent } from "../testing/scripted-runner.ts";
 import { place } from "../testing/process-place.ts";
-import { asText, readTranscript } from "./transcript.ts";
+import { asText, localTranscript, readTranscript } from "./transcript.ts";
 import { usageIn } from "./usage-line.ts";
 
-const textIn = (folder: string): string => asText(readTranscript(join(folder, "transcripts"), "one").entries);
+const transcriptIn = (folder: string, id = "one") =>
+  readTranscript(localTranscript(join(folder, "transcripts"), id));
+const textIn = async (folder: string): Promise<string> => asText((await transcriptIn(folder)).entries);
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -53,10 +55,11 @@ test("its workspace is its own and goes away with it; its transcript stays", asy
   assert.deepEqual(readdirSync(join(folder, "workspaces")), []);
   const transcript = () => textIn(folder);
   // It is written behind the session.
-  for (let tries = 0; !transcript().includes("on stderr") && tries < 6000; tries++) await sleep(10);
-  assert.ok(transcript().includes("on stderr") && transcript().includes("settings.json"));
-  assert.equal(readTranscript(join(folder, "transcripts"), "one").truncated, false);
-  assert.deepEqual(readTranscript(join(folder, "transcripts"), "unknown"), {
+  for (let tries = 0; !(await transcript()).includes("on stderr") && tries < 6000; tries++) await sleep(10);
+  assert.match(await transcript(), /on stderr/);
+  assert.match(await transcript(), /settings.json/);
+  assert.equal((await transcriptIn(folder)).truncated, false);
+  assert.deepEqual(await transcriptIn(folder, "unknown"), {
     entries: [],
     next: 0,
     truncated: false,
@@ -89,15 +92,18 @@ test("no secret that it prints is kept, neither in parts nor of those it was giv
   const { output } = await running.exited;
   assert.equal(output, "it has [redacted] and [redacted], ghp_Tok3nInTwoParts02\n");
   const transcript = () => textIn(folder);
-  for (let tries = 0; !transcript().includes("it has") && tries < 6000; tries++) await sleep(10);
-  assert.equal(transcript(), "Tok3nInTwoParts01 and more\nit has [redacted] and [redacted], [redacted]\n");
+  for (let tries = 0; !(await transcript()).includes("it has") && tries < 6000; tries++) await sleep(10);
+  assert.equal(
+    await transcript(),
+    "Tok3nInTwoParts01 and more\nit has [redacted] and [redacted], [redacted]\n",
+  );
 });
 
 test("killing it kills all it started", async (context) => {
   const { start, folder } = await place(context);
   const running = await start("sleep 100 & echo $!; wait");
   running.release();
-  while (textIn(folder) === "") await sleep(10);
+  while ((await textIn(folder)) === "") await sleep(10);
   running.kill();
   const exit = await running.exited;
   assert.deepEqual([exit.code, exit.reason], [null, "ended by SIGKILL"]);

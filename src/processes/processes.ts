@@ -29,6 +29,8 @@ import type { Watchdog } from "./watchdog.ts";
 export interface ProcessOptions {
   readonly workspaces: string;
   readonly transcripts: string;
+  /** Called when there is something new in the transcript of a session. */
+  readonly onTranscript?: (sessionId: string, closed: Promise<void>) => void;
   /** A home for each agent, which outlives its sessions. */
   readonly agentHomes: string;
   readonly home: string;
@@ -167,7 +169,9 @@ async function startProcess(
   const { pid } = child;
   if (pid === undefined) throw new Error("the process has no pid");
   const secrets = [session.token, ...secretsOf(type, config), ...session.secrets];
-  const transcript = writeTranscript(options.transcripts, session.id, secrets);
+  const transcript = writeTranscript(options.transcripts, session.id, secrets, () =>
+    options.onTranscript?.(session.id, transcript.closed),
+  );
   const { onUsage, onThread = () => undefined } = session;
   const heard = hearing(child, transcript, { ear: brain.ear, secrets, onUsage, onThread });
   // A sandbox ends with everything in it. Without one, a process may have left the group.

@@ -3,27 +3,28 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { readTranscript } from "./transcript.ts";
+import { localTranscript, readTranscript } from "./transcript.ts";
 
 const lineOf = (text: string): string =>
   `${JSON.stringify({ at: "2026-01-01T00:00:00.000Z", kind: "text", text })}\n`;
 
-test("a long transcript is read from its end, or in parts from its beginning", (context) => {
+test("a long transcript is read from its end, or in parts from its beginning", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "agency-transcript-"));
   context.after(() => rmSync(folder, { recursive: true }));
   const many = Array.from({ length: 40_000 }, (_, at) => `line ${at}`);
   writeFileSync(join(folder, "many.jsonl"), many.map(lineOf).join(""));
-  const end = readTranscript(folder, "many");
+  const read = (id: string, after?: number) => readTranscript(localTranscript(folder, id), after);
+  const end = await read("many");
   assert.equal(end.truncated, true);
   assert.ok(end.entries.length > 1000 && end.entries.length < 10_000, `${end.entries.length} entries`);
   assert.deepEqual(
     end.entries.map(({ text }) => text),
     many.slice(-end.entries.length),
   );
-  assert.deepEqual(readTranscript(folder, "many", end.next).entries, []);
+  assert.deepEqual((await read("many", end.next)).entries, []);
   const all: string[] = [];
   for (let from = 0, isMore = true; isMore;) {
-    const part = readTranscript(folder, "many", from);
+    const part = await read("many", from);
     all.push(...part.entries.map(({ text }) => text));
     isMore = part.next > from;
     from = part.next;
@@ -32,5 +33,5 @@ test("a long transcript is read from its end, or in parts from its beginning", (
 
   // The last entry alone is longer than what is read of an end.
   writeFileSync(join(folder, "wide.jsonl"), lineOf("first") + lineOf("x".repeat(400_000)));
-  assert.equal(readTranscript(folder, "wide").entries.at(-1)?.text.length, 400_000);
+  assert.equal((await read("wide")).entries.at(-1)?.text.length, 400_000);
 });

@@ -1,4 +1,4 @@
-import { closeSync, createWriteStream, existsSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, createWriteStream, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { TranscriptEntry } from "../contract/sessions.ts";
 import { redactText } from "../redaction/redact.ts";
@@ -14,11 +14,15 @@ export interface TranscriptWriter {
   /** Takes the chunks of a stream that is kept as it comes. */
   stream(): (chunk: Buffer) => void;
   close(): void;
+  /** Resolves when everything is in the file. */
+  readonly closed: Promise<void>;
 }
 
 const mostBytes = 8 * 1024 * 1024;
 const mostOfEntry = 256 * 1024;
 const mostRead = 1024 * 1024;
+/** An entry of signs that JSON writes with six bytes each. */
+export const longestLine = 2 * 1024 * 1024;
 /** A person looks at the end first: some thousand lines, which a page shows at once. */
 const mostOfEnd = 256 * 1024;
 
@@ -28,9 +32,12 @@ export function writeTranscript(
   folder: string,
   sessionId: string,
   secrets: readonly string[],
+  /** Called when there is something new in the file. */
+  onWritten: () => void = () => undefined,
 ): TranscriptWriter {
   const file = createWriteStream(fileOf(folder, sessionId), { mode: 0o600 });
   file.on("error", () => undefined);
+  const closed = new Promise<void>((resolve) => file.once("close", resolve));
   const hide = hiderOf(secrets);
   const ends: (() => void)[] = [];
   let written = 0;
@@ -38,7 +45,7 @@ export function writeTranscript(
     if (entry.text === "" || written > mostBytes) return;
     const line = `${JSON.stringify({ at: new Date().toISOString(), ...entry })}\n`;
     written += Buffer.byteLength(line);
-    file.write(line);
+    file.write(line, onWritten);
   };
   return {
     add: ({ kind, tool, text }) =>
@@ -56,6 +63,7 @@ export function writeTranscript(
       for (const end of ends) end();
       file.end();
     },
+    closed,
   };
 }
 
@@ -67,27 +75,59 @@ export interface TranscriptPart {
   readonly truncated: boolean;
 }
 
-/** The complete entries from a place on, a megabyte at most. Without a place: the last ones. */
-export function readTranscript(folder: string, sessionId: string, after?: number): TranscriptPart {
-  const file = fileOf(folder, sessionId);
-  if (!existsSync(file)) return { entries: [], next: 0, truncated: false };
-  const descriptor = openSync(file, "r");
-  try {
-    const { size } = fstatSync(descriptor);
-    if (after !== undefined) return readPart(descriptor, size, Math.min(after, size), true);
-    const end = readPart(descriptor, size, Math.max(0, size - mostOfEnd), false);
-    // The last entry is longer than that.
-    return end.entries.length > 0 || !end.truncated
-      ? end
-      : readPart(descriptor, size, Math.max(0, size - mostRead), false);
-  } finally {
-    closeSync(descriptor);
-  }
+/** A transcript as bytes, wherever they are. Both copies of one have the same. */
+export interface TranscriptBytes {
+  readonly size: number;
+  /** Fewer bytes at its end. */
+  read(from: number, length: number): Buffer | Promise<Buffer>;
 }
 
-function readPart(descriptor: number, size: number, from: number, startsWithEntry: boolean): TranscriptPart {
-  const bytes = Buffer.alloc(Math.min(mostRead, size - from));
-  const read = bytes.subarray(0, readSync(descriptor, bytes, 0, bytes.length, from));
+/** Undefined if this machine has none of this session. */
+export function localTranscript(folder: string, sessionId: string): TranscriptBytes | undefined {
+  const file = fileOf(folder, sessionId);
+  if (!existsSync(file)) return undefined;
+  return {
+    size: statSync(file).size,
+    read: (from, length) => {
+      const bytes = Buffer.alloc(length);
+      const descriptor = openSync(file, "r");
+      try {
+        return bytes.subarray(0, readSync(descriptor, bytes, 0, length, from));
+      } finally {
+        closeSync(descriptor);
+      }
+    },
+  };
+}
+
+/** The sessions with a transcript on this machine. */
+export function localTranscripts(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((name) => (name.endsWith(".jsonl") ? [name.slice(0, -6)] : []));
+}
+
+/** The complete entries from a place on, a megabyte at most. Without a place: the last ones. */
+export async function readTranscript(
+  bytes: TranscriptBytes | undefined,
+  after?: number,
+): Promise<TranscriptPart> {
+  if (bytes === undefined) return { entries: [], next: 0, truncated: false };
+  const { size } = bytes;
+  if (after !== undefined) return readPart(bytes, Math.min(after, size), true);
+  const end = await readPart(bytes, Math.max(0, size - mostOfEnd), false);
+  // The last entry is longer than that.
+  return end.entries.length > 0 || !end.truncated
+    ? end
+    : readPart(bytes, Math.max(0, size - mostRead), false);
+}
+
+async function readPart(
+  bytes: TranscriptBytes,
+  from: number,
+  startsWithEntry: boolean,
+): Promise<TranscriptPart> {
+  const some = await bytes.read(from, Math.min(mostRead, bytes.size - from));
+  const read = some.includes("\n") ? some : await bytes.read(from, Math.min(longestLine, bytes.size - from));
   // A reader that starts in the middle of a line begins with the next one. A line that is being written comes next time.
   const begin = startsWithEntry || from === 0 ? 0 : read.indexOf("\n") + 1;
   const end = read.lastIndexOf("\n") + 1;

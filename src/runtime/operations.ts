@@ -30,7 +30,7 @@ import {
 import { onlySessionsSummarize } from "./texts.ts";
 
 export interface Transcripts {
-  readonly read: (sessionId: string, after?: number) => TranscriptPart;
+  readonly read: (tx: ReadTx, sessionId: string, after?: number) => Promise<TranscriptPart>;
 }
 
 /** The transcripts, and what was already read of them. */
@@ -45,7 +45,7 @@ export function sessionHandlers({ read }: Transcripts): Guarded[] {
     const session = await sessionFor(call.tx, actor, input.id);
     const part =
       actor.agentId === null
-        ? transcripts.read(input.id, input.after)
+        ? await transcripts.read(call.tx, input.id, input.after)
         : await overseen(call, transcripts, input.id, input.after);
     if (actor.agentId !== null) await call.record(session.agent_id, { session: input.id });
     return { ...part, id: input.id, transcript: asText(part.entries), entries: [...part.entries] };
@@ -104,7 +104,7 @@ async function overseen(
   sessionId: string,
   after: number | undefined,
 ): Promise<TranscriptPart> {
-  const all = everyEntry(transcripts, sessionId);
+  const all = await everyEntry(tx, transcripts, sessionId);
   const start = Math.min(after ?? Math.max(0, all.length - entriesShown), all.length);
   const shown = all.slice(start, start + entriesShown);
   const entries: TranscriptEntry[] = [];
@@ -170,7 +170,7 @@ async function present({ tx, actor }: CallContext, transcripts: Listening, row: 
       outcome === null ? null : { kind: "outcome", id: outcome, title: isSeen ? row.outcome_title : null },
     summarized: row.summarized === 1,
     summary: summary === null || summary.length <= 500 ? summary : `${summary.slice(0, 499).toWellFormed()}…`,
-    ...lastWords(transcripts, row),
+    ...(await lastWords(tx, transcripts, row)),
     promptVersion: row.prompt_version,
     usage: {
       inputTokens: row.input_tokens,
@@ -188,7 +188,7 @@ type Heard = { next: number; toolCalls: number; lastLine: string | null };
  * Of a session that runs, the transcript tells. What tools returned is not among its words. Each part is read once, because
  * people look at the list again and again.
  */
-function lastWords({ read, heard }: Listening, row: SessionRow) {
+async function lastWords(tx: ReadTx, { read, heard }: Listening, row: SessionRow) {
   if (row.ended_at !== null) {
     heard.delete(row.id);
     return { lastLine: row.last_line, toolCalls: row.tool_calls };
@@ -197,7 +197,9 @@ function lastWords({ read, heard }: Listening, row: SessionRow) {
   heard.set(row.id, words);
   for (let from = -1; words.next > from;) {
     from = words.next;
-    const { entries, next } = read(row.id, from);
+    const { entries, next } = await read(tx, row.id, from);
+    // Another call was faster.
+    if (words.next !== from) continue;
     for (const { kind, tool, text } of entries) {
       if (kind === "tool") words.toolCalls++;
       if (kind === "result") continue;
@@ -208,10 +210,14 @@ function lastWords({ read, heard }: Listening, row: SessionRow) {
   return { lastLine: words.lastLine, toolCalls: words.toolCalls };
 }
 
-function everyEntry(transcripts: Transcripts, sessionId: string): TranscriptEntry[] {
+async function everyEntry(
+  tx: ReadTx,
+  transcripts: Transcripts,
+  sessionId: string,
+): Promise<TranscriptEntry[]> {
   const all: TranscriptEntry[] = [];
   for (let from = 0; ;) {
-    const { entries, next } = transcripts.read(sessionId, from);
+    const { entries, next } = await transcripts.read(tx, sessionId, from);
     all.push(...entries);
     if (next <= from) return all;
     from = next;

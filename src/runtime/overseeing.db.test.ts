@@ -18,7 +18,7 @@ for (const kind of storeKinds)
   describe(`looking at reports on ${kind}`, () => {
     const entries = new Map<string, TranscriptEntry[]>();
     const transcripts = {
-      read: (id: string, after = 0) => {
+      read: async (_: unknown, id: string, after = 0) => {
         const all = entries.get(id) ?? [];
         return { entries: all.slice(after), next: all.length, truncated: after > 0 };
       },

@@ -23,6 +23,7 @@ export const keys: Readonly<Record<TableName, readonly string[]>> = {
   events: ["company_id", "seq"],
   ledger_heads: ["company_id"],
   nodes: ["id"],
+  transcript_chunks: ["session_id", "start_byte"],
 };
 /** Tables with large rows, which SQLite should not keep in the index of the primary key. */
 const large: readonly TableName[] = [
@@ -32,6 +33,7 @@ const large: readonly TableName[] = [
   "approval_revisions",
   "providers",
   "repo_branches",
+  "transcript_chunks",
 ];
 
 const search: readonly Readonly<Record<Dialect, string>>[] = [

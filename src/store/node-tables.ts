@@ -18,4 +18,12 @@ export const nodeTables = {
     started_at: integer,
     heartbeat: integer,
   },
+  /** What the transcripts of sessions contain, for nodes that do not have the file (processes/shared-transcripts.ts). */
+  transcript_chunks: {
+    session_id: string,
+    /** The place of its first byte, and their number. */
+    start_byte: integer,
+    bytes: integer,
+    text: string,
+  },
 };
