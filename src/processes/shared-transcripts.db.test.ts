@@ -68,8 +68,12 @@ for (const kind of bothStores)
         const id = await session();
         const wide = lineOf("\u0001".repeat(256 * 1024));
         const many = Array.from({ length: 40_000 }, (_, at) => lineOf(`line ${at}`)).join("");
-        // The last line is not complete.
-        writeFileSync(join(folder, `${id}.jsonl`), `${many}${wide}${many}${lineOf("torn").slice(0, -5)}`);
+        // The last line ends in the middle of a letter.
+        const torn = Buffer.from(lineOf("é")).subarray(0, -4);
+        writeFileSync(
+          join(folder, `${id}.jsonl`),
+          Buffer.concat([Buffer.from(`${many}${wide}${many}`), torn]),
+        );
         await share().stop();
         const chunks = counted("transcript_chunks", { session_id: id });
         assert.ok(((await store.read((tx) => tx.first(chunks, {})))?.count ?? 0) > 3);
