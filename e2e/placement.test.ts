@@ -64,13 +64,15 @@ test("nodes share sessions by their room, and show each other's transcripts", as
     }, "two sessions");
     const waiting = agents.find((id) => !both.some(({ agent }) => agent.id === id)) ?? assert.fail();
     const rooms = async (node: BuiltDaemon) =>
-      (await node.board.call(listNodes, {})).nodes.map(({ sessions, maxSessions, state }) => ({
-        sessions,
-        maxSessions,
-        state,
-      }));
+      (await node.board.call(listNodes, {})).nodes.map(
+        ({ sessions, maxSessions, state }) => `${sessions} of ${maxSessions ?? "any"}, ${state}`,
+      );
     for (const node of [one, two]) {
-      assert.deepEqual(await rooms(node), Array(2).fill({ sessions: 1, maxSessions: 1, state: "running" }));
+      const full = "1 of 1, running 1 of 1, running";
+      await until(
+        async () => ((await rooms(node)).join(" ") === full ? true : undefined),
+        "both nodes are full",
+      );
       assert.match((await node.board.call(why, { id: waiting })).says, /every node that can run it/);
     }
 

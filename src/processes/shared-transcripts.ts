@@ -29,7 +29,7 @@ export async function storedTranscript(tx: ReadTx, sessionId: string): Promise<T
 
 export interface SharedTranscripts {
   /** There is something new in the transcript of this session. `closed`: it is complete. */
-  written(sessionId: string, closed: Promise<void>): void;
+  readonly written: (sessionId: string, closed: Promise<void>) => void;
   /** Stores what is not stored yet, once the sessions have ended. */
   stop(): Promise<void>;
 }
@@ -79,7 +79,9 @@ export function shareTranscripts(parts: {
     });
 
   async function copyAll(): Promise<void> {
-    for (const id of [...changed]) {
+    // One that fails is tried again later, not now.
+    const now = [...changed];
+    for (const id of now) {
       changed.delete(id);
       try {
         await copy(id);
