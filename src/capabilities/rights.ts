@@ -1,5 +1,12 @@
 import { sql } from "kysely";
-import { type Level, noRight, ranks, type Resource, resourceId } from "../contract/resources.ts";
+import {
+  type Level,
+  noRight,
+  ranks,
+  type Resource,
+  resourceId,
+  resourceKind,
+} from "../contract/resources.ts";
 import { query, selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { widerThan } from "./hosts.ts";
@@ -20,13 +27,19 @@ export async function effectiveRank(tx: ReadTx, agentId: string, resource: Resou
   );
 }
 
-/** Does the agent have at least this level? The usual case, a plain grant, costs one look-up in one index. */
+/**
+ * Does the agent have at least this level? The usual case costs one look-up: for outcomes and mail a right by position, for
+ * other things a plain grant.
+ */
 export async function holds(tx: ReadTx, agentId: string, resource: Resource, level: Level): Promise<boolean> {
   if (level === "drive") return (await outcomeRights(tx, agentId, resourceId(resource))).drive;
   const wanted = ranks[level];
+  const byPosition = async (): Promise<boolean> => (await structuralRank(tx, agentId, resource)) >= wanted;
+  const isUsuallyByPosition = ["outcome", "mail"].includes(resourceKind(resource));
+  if (isUsuallyByPosition && (await byPosition())) return true;
   const granted = await tx.first(grantedRanks, { agent: agentId, resource });
   if ((granted?.plain ?? noRight) >= wanted) return true;
-  if ((await structuralRank(tx, agentId, resource)) >= wanted) return true;
+  if (!isUsuallyByPosition && (await byPosition())) return true;
   if ((granted?.most ?? noRight) >= wanted && (await handedOnRank(tx, agentId, resource)) >= wanted)
     return true;
   const wider = widerThan(resource);

@@ -9,9 +9,9 @@ import { addVersion, fileById, insertFile } from "../knowledge/table.ts";
 import { recordChange, outcomeFields } from "../outcomes/history.ts";
 import { excerpt } from "../outcomes/results.ts";
 import { type Enclosed, enclose, keepEnclosures } from "./enclosures.ts";
-import { endPause, insertOutcome, outcomeById, saveOutcome } from "../outcomes/table.ts";
+import { endPause, insertOutcome, saveOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
-import type { NewRow } from "../store/schema.ts";
+import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import {
   countWaiting,
@@ -303,7 +303,7 @@ async function openInbox(
   const agent = await memberById(tx, agentId);
   if (agent === undefined) return;
   const open = await tx.first(openInboxOf, { agentId });
-  if (open !== undefined) return isOwn ? undefined : unblock(tx, companyId, open.id);
+  if (open !== undefined) return isOwn ? undefined : unblock(tx, companyId, open);
   const id = newId();
   await insertOutcome(
     tx,
@@ -333,15 +333,14 @@ async function openInbox(
  * The stall guard (runtime/progress.ts) may have blocked the inbox after failed sessions. Its agent is not started while it is
  * blocked, and no other agent may change it. So the next message of another unblocks it: to try again, write to the agent.
  */
-async function unblock(tx: Tx, companyId: string, id: string): Promise<void> {
-  const inbox = await outcomeById(tx, id);
+async function unblock(tx: Tx, companyId: string, inbox: Row<"outcomes">): Promise<void> {
   if (inbox.blocked_reason === null) return;
   const before = await outcomeFields(tx, inbox);
   const free = { blocked_reason: null, blocked_until: null, blocked_on: null, stalls: 0 };
   await saveOutcome(tx, { ...inbox, ...free }, system);
   const record: Writing["record"] = async (subject, data, operation = "") =>
     append(tx, { companyId, actor: system, operation, subject, data });
-  await recordChange({ tx, record }, id, before, { note: "new mail" });
+  await recordChange({ tx, record }, inbox.id, before, { note: "new mail" });
 }
 
 function eventOf(message: NewRow<"messages">) {
@@ -374,7 +373,7 @@ const readdress = query((db, p: { from: string; to: string; companyId: string })
 const openInboxOf = query((db, p: { agentId: string }) =>
   db
     .selectFrom("outcomes")
-    .select("id")
+    .selectAll()
     .where("responsible_id", "=", p.agentId)
     .where("status", "in", ["open", "submitted"])
     .where("kind", "=", "inbox"),
