@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { setPermissions } from "../src/contract/agents.ts";
 import { createCompany, listCompanies } from "../src/contract/companies.ts";
+import { listGoals } from "../src/contract/goals.ts";
 import { hireAgent } from "../src/contract/hiring.ts";
 import { launchBrowser, newVisit, type Profile, signedIn } from "./support/browser.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
@@ -74,6 +75,23 @@ describe("the requests of the dashboard", () => {
     assert.equal(await page.locator(".company-cards [role=img]").count(), companies.length);
     await page.getByText("Live", { exact: true }).waitFor();
     assert.ok(asked.length <= 2, asked.join(", "));
+
+    // A company that has only its purpose says what to do first.
+    await page
+      .locator(".company-cards li", { hasText: "Mill" })
+      .getByRole("button", { name: "Open" })
+      .click();
+    const goal = page.locator(".first-goals button").first();
+    const title = await goal.innerText();
+    await goal.click();
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator(".first-goals").waitFor({ state: "detached" });
+    const mill = companies.find(({ name }) => name === "Mill")?.id ?? "";
+    const { outcomes } = await daemon.board.call(listGoals, { companyId: mill });
+    assert.deepEqual(
+      outcomes.map((outcome) => outcome.title),
+      [title],
+    );
     await context.close();
   });
 });

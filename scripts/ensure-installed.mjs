@@ -19,7 +19,7 @@ if (!isReady()) {
   await takeLock();
   process.once("exit", () => rmSync(lock, { force: true }));
   if (!isInstalled()) install();
-  if (wantsBuild && !isBuilt()) npm("run", "build");
+  if (wantsBuild && !isBuilt()) npm("run", "--silent", "build");
 }
 
 function isReady() {
@@ -49,7 +49,8 @@ function isBuilt() {
 
 function install() {
   // With production settings in the environment, npm would leave out the compiler and the bundled Node.
-  npm("ci", "--include=dev");
+  console.error("Installing packages. This takes about half a minute.");
+  npm("ci", "--include=dev", "--no-audit", "--no-fund");
   writeFileSync(stamp, lockfileHash());
 }
 
@@ -57,7 +58,8 @@ function install() {
 function npm(...args) {
   const path = (process.env.PATH ?? "").split(delimiter);
   const outside = path.filter((folder) => !folder.endsWith(join("node_modules", ".bin")));
-  const { status, signal, error } = spawnSync("npm", args, {
+  // npm warns that packages want another Node. They run on the bundled one.
+  const { status, signal, error } = spawnSync("npm", ["--loglevel=error", ...args], {
     cwd: root,
     stdio: "inherit",
     env: { ...process.env, PATH: outside.join(delimiter) },

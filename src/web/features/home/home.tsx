@@ -16,7 +16,8 @@ import "./home.css";
 
 /** What needs me? Then: does the rest move? */
 export function Home(): ReactNode {
-  const { company } = useHere();
+  const { company, me } = useHere();
+  const counts = useRead(ops.viewCounts, me?.role === "member" ? null : { companyId: company.id }).data;
   const attention = useRead(ops.viewAttention, homeReads.attention(company.id));
   return (
     <Page
@@ -50,7 +51,7 @@ export function Home(): ReactNode {
               )}
             </Loaded>
           </div>
-          <Compose isFirst={attention.data !== undefined && sum(attention.data.health) === 0} />
+          <Compose isFirst={counts?.outcomes.all === 1} />
         </div>
         <Rail />
       </div>
@@ -61,9 +62,6 @@ export function Home(): ReactNode {
 const heldUp = (
   items: readonly { holdsUp: { count: number; outcomes: readonly { id: string | null }[] } }[],
 ): number => items.reduce((most, { holdsUp }) => most + holdsUp.count, 0);
-
-const sum = (health: Readonly<Record<string, number>>): number =>
-  Object.values(health).reduce((all, one) => all + one, 0);
 
 function HealthBar(health: Readonly<Record<keyof typeof texts.health, number>>): ReactNode {
   const parts = [
