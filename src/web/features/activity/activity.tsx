@@ -13,7 +13,7 @@ import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
-import { Line, Name } from "../../ui/words.tsx";
+import { Line, Name, withoutLinks } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 import { TimeStrip } from "./time-strip.tsx";
 import { Verify } from "./verify.tsx";
@@ -247,7 +247,7 @@ function EventRun({
           <Tile id={who.id} name={who.name} size="xs" kind={first.by.person ? "person" : "agent"} />
         )}
         <span className="cut">
-          {isRefused && <span className="tag stop">refused</span>} <Line text={first.says} />
+          {isRefused && <span className="tag stop">refused</span>} <Line text={withoutLinks(first.says)} />
         </span>
         {run.length > 1 && <span className="tag">{run.length} times</span>}
         <span className="quiet num">

@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
@@ -7,6 +7,7 @@ import { AgentSummary } from "../../ui/agent-now.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Page } from "../../ui/page.tsx";
 import { Loaded } from "../../ui/states.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
@@ -106,17 +107,15 @@ export function AgentPage(): ReactNode {
                   </span>
                 </div>
               )}
-              <nav className="tabs" aria-label="Parts of this page">
-                {Object.entries(tabs).map(([name, [text]]) => (
-                  <Link
-                    key={name}
-                    to={`/agents/${id}/${name}`}
-                    aria-current={name === open ? "page" : undefined}
-                  >
-                    {text}
-                  </Link>
-                ))}
-              </nav>
+              <Tabs
+                label="Parts of this page"
+                className="tabs"
+                tabs={Object.entries(tabs).map(([name, [text]]) => ({
+                  to: `/agents/${id}/${name}`,
+                  text,
+                  isOpen: name === open,
+                }))}
+              />
               <div className="body">
                 <Content id={id} />
               </div>

@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
 import type { Answer } from "../../data/operations.ts";
@@ -10,6 +10,7 @@ import { useKeys } from "../../ui/keys.ts";
 import { Markdown } from "../../ui/markdown.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Loaded } from "../../ui/states.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line } from "../../ui/words.tsx";
 import { AccessPart, HistoryPart, LinksPart } from "./about-file.tsx";
@@ -63,18 +64,14 @@ export function FilePage(): ReactNode {
         ) : undefined
       }
     >
-      <nav className="tab-row" aria-label="About this file">
-        {parts.map((each) => (
-          <Link
-            key={each}
-            to={each === "" ? `/knowledge/${id}` : `/knowledge/${id}/${each}`}
-            activeOptions={{ exact: true, includeSearch: false }}
-            aria-current={each === part ? "page" : undefined}
-          >
-            {texts.pageWords[each]}
-          </Link>
-        ))}
-      </nav>
+      <Tabs
+        label="About this file"
+        tabs={parts.map((each) => ({
+          to: each === "" ? `/knowledge/${id}` : `/knowledge/${id}/${each}`,
+          text: texts.pageWords[each],
+          isOpen: each === part,
+        }))}
+      />
       <div className="work" tabIndex={-1}>
         <div className="work-inner">
           <Loaded of={file}>

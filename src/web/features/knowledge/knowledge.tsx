@@ -13,7 +13,7 @@ import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Age } from "../../ui/time.tsx";
-import { Line } from "../../ui/words.tsx";
+import { Line, withoutLinks } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 import "../../ui/work.css";
 import "./knowledge.css";
@@ -149,7 +149,7 @@ function Files({
                   </span>
                   {excerpt !== "" && (
                     <span className="excerpt">
-                      <Line text={excerpt} />
+                      <Line text={withoutLinks(excerpt)} />
                     </span>
                   )}
                 </span>

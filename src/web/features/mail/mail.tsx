@@ -11,7 +11,7 @@ import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
-import { Line } from "../../ui/words.tsx";
+import { Line, withoutLinks } from "../../ui/words.tsx";
 import { Conversation, OneMessage } from "./conversation.tsx";
 import { MailBox } from "./mail-box.tsx";
 import { nameOf, type Party, type ShownMessage } from "./message.ts";
@@ -140,7 +140,7 @@ function MessageList({
                           <When at={one.sentAt} />
                         </div>
                         <div className="cut second">
-                          <Line text={(one.body ?? "A long message").slice(0, 200)} />
+                          <Line text={withoutLinks(one.body ?? "A long message").slice(0, 200)} />
                         </div>
                       </div>
                       <StatusMark mark={mark} label={label} />

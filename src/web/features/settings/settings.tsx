@@ -1,7 +1,8 @@
-import { Link, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useHere } from "../../data/company.ts";
 import { Page } from "../../ui/page.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
 import { Brains } from "./brains.tsx";
 import { Browsers, People } from "./people.tsx";
 import { CompanySettings, Limits } from "./company-settings.tsx";
@@ -30,13 +31,14 @@ export function SettingsPage(): ReactNode {
   const tab = names.find((each) => each === asked) ?? "company";
   return (
     <Page title="Settings" heading>
-      <nav className="tab-row" aria-label="Settings">
-        {names.map((name) => (
-          <Link key={name} to={`/settings/${name}`} aria-current={name === tab ? "page" : undefined}>
-            {texts.tabs[name]}
-          </Link>
-        ))}
-      </nav>
+      <Tabs
+        label="Settings"
+        tabs={names.map((name) => ({
+          to: `/settings/${name}`,
+          text: texts.tabs[name],
+          isOpen: name === tab,
+        }))}
+      />
       <div className="work">
         <div className="work-inner" key={`${company.id} ${tab}`}>
           {pages[tab]()}
