@@ -29,6 +29,16 @@ export function addUp(program: Command, context: Context): void {
         Number,
       ),
     )
+    .option(
+      "--address <ip>",
+      "IP address to listen on. Defaults to AGENCY_ADDRESS, then 127.0.0.1. Any other but loopback needs --origin.",
+    )
+    .addOption(
+      new Option(
+        "--origin <address>",
+        "Address under which a proxy with TLS makes Agency known: https://agency.example.com. May be repeated; links have the first. Default: AGENCY_ORIGIN.",
+      ).argParser((one: string, before: string[] = []) => [...before, one]),
+    )
     .option("--home <folder>", "Folder for all data. Defaults to AGENCY_HOME, then ~/.agency.")
     .option("--no-agents", "Answer calls but start no sessions. Same as AGENCY_AGENTS=off.")
     .addOption(
@@ -63,6 +73,8 @@ export function addUp(program: Command, context: Context): void {
     .action(
       async (flags: {
         port?: number;
+        address?: string;
+        origin?: string[];
         home?: string;
         agents: boolean;
         nodeSessions?: string;
@@ -88,6 +100,8 @@ export function addUp(program: Command, context: Context): void {
           ...daemonOptions(context, flags.brain),
           home,
           port: flags.port ?? portOf(env),
+          address: flags.address ?? (env["AGENCY_ADDRESS"] || undefined),
+          origins: flags.origin ?? wordsIn(env["AGENCY_ORIGIN"]),
           ...isolationOf(context, flags),
           schedule: flags.agents && env["AGENCY_AGENTS"] !== "off",
           maxSessions: nodeSessionsIn(flags.nodeSessions ?? env["AGENCY_NODE_SESSIONS"]),
@@ -101,7 +115,7 @@ export function addUp(program: Command, context: Context): void {
               command === "" ? undefined : notifier(command, { env, url: () => url, say: terminal.err }),
           },
         });
-        url = daemon.url;
+        url = daemon.origin;
         keepLogShort(home);
         const client = createClient({ url: daemon.url, token: daemon.token });
         const stopped = untilStopped(context, daemon, client, flags.json === true);
@@ -129,6 +143,7 @@ export function addUp(program: Command, context: Context): void {
           flags,
           {
             url: daemon.url,
+            origin: daemon.origin,
             home,
             companyId: found?.company.id ?? null,
             brain: found?.brain ?? null,
@@ -136,6 +151,7 @@ export function addUp(program: Command, context: Context): void {
             signInLink: link,
           },
           `Agency is running at ${daemon.url} (data in ${home}).`,
+          ...(daemon.origin === daemon.url ? [] : [`People reach it at ${daemon.origin}.`]),
           ...(found === null
             ? [ownerHasLeft]
             : [`Company: ${found.company.name}. You are its board. Its root agent reports to you.`]),
@@ -153,6 +169,8 @@ export function addUp(program: Command, context: Context): void {
       },
     );
 }
+
+const wordsIn = (text = ""): string[] => text.split(/[\s,]+/).filter((word) => word !== "");
 
 function nodeSessionsIn(given: string | undefined): number | undefined {
   if (given === undefined || given === "") return undefined;

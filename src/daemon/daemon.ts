@@ -11,7 +11,7 @@ import { patient } from "../doors/waiting.ts";
 import { batchDoor } from "../doors/batch.ts";
 import { Callers } from "../doors/callers.ts";
 import { createHttpDoor } from "../doors/http.ts";
-import { hostsFor } from "../doors/host.ts";
+import { localUrl, originsFor } from "../doors/host.ts";
 import { signInDoor } from "../doors/sign-in-page.ts";
 import { eventStream } from "../doors/stream.ts";
 import { audiencesOf } from "../readers/audiences.ts";
@@ -48,6 +48,7 @@ import { keepSandbox, type SandboxKeeper } from "../processes/sandbox.ts";
 import { keepWatchdog } from "../processes/watchdog.ts";
 import { keepHeart } from "../runtime/heart.ts";
 import { createScheduler } from "../runtime/scheduler.ts";
+import { type Addresses, addressesOf } from "./addresses.ts";
 import { keepAnchor } from "./anchor.ts";
 import { admitBoard, createCore, tidy } from "./core.ts";
 import { keepBeating, runScheduler } from "./drive.ts";
@@ -77,7 +78,10 @@ import { closeDoor, lazily, listeningOn, somethingChanged } from "./serving.ts";
 export interface DaemonOptions {
   readonly home: string;
   readonly port: number;
-  readonly address?: string;
+  /** The IP address to listen on. Default: 127.0.0.1. */
+  readonly address?: string | undefined;
+  /** Further origins under which it is reached, such as `https://agency.example`. Links have the first. */
+  readonly origins?: readonly string[] | undefined;
   readonly databaseUrl?: string | undefined;
   /** A file with the address. Only its owner may read it. */
   readonly databaseUrlFile?: string | undefined;
@@ -109,7 +113,10 @@ export interface DaemonOptions {
 }
 
 export interface Daemon {
+  /** For programs of this machine. */
   readonly url: string;
+  /** For people. */
+  readonly origin: string;
   readonly token: string;
   readonly store: Store;
   readonly sandbox: () => Sandbox;
@@ -118,6 +125,7 @@ export interface Daemon {
 }
 
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const addresses = addressesOf(options);
   const home = openHome(options.home);
   const lock = lockHome(home);
   const space = watchSpace(home, (isLow) =>
@@ -135,7 +143,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     parts.push(sandbox);
     const store = await whenThereIsSpace(options, () => openSealed(options, home));
     space.keepReserve();
-    return await startLocked({ options, home, sandbox, space, store, release: lock.release });
+    return await startLocked({ options, addresses, home, sandbox, space, store, release: lock.release });
   } catch (error) {
     for (const part of parts) part.stop();
     lock.release();
@@ -149,13 +157,14 @@ interface Opened {
 
 async function startLocked(opened: {
   options: DaemonOptions;
+  addresses: Addresses;
   home: Home;
   sandbox: SandboxKeeper;
   space: Space;
   store: Store;
   release: () => void;
 }): Promise<Daemon> {
-  const { options, home, sandbox, space, release } = opened;
+  const { options, addresses, home, sandbox, space, release } = opened;
   const failing = failPoint(options.failAt, () => process.kill(process.pid, "SIGKILL"));
   const store = failing?.watch(opened.store) ?? opened.store;
   const sources = secretsFrom(options.secrets ?? {}, home);
@@ -192,12 +201,13 @@ async function startLocked(opened: {
   const logins = keepCodexLogins({ home: home.path });
   const brains = keepBrainHealth({ secrets, states: providers, logins });
   let url = "";
+  const origin = (): string => addresses.origins[0] ?? url;
   const path = process.env["PATH"] ?? "/usr/bin:/bin";
   const onDoor = (door: Server): void =>
     void door.on("connection", (socket) => server.emit("connection", socket));
   const running = { home: home.path, url: () => url, sandbox, onDoor, path };
   const serverWatchdog = keepWatchdog();
-  const signIns = keepSignIns({ store, newId, newSecret, secrets, origin: () => url });
+  const signIns = keepSignIns({ store, newId, newSecret, secrets, origin });
   const broker = createBroker({
     store,
     newId,
@@ -240,7 +250,7 @@ async function startLocked(opened: {
     signIns: { ...signIns, finish: signedIn },
     tryModel: async (trial) => (await import("../gateway/trial.ts")).tryModel(gateway, trial),
     reportBug,
-    origin: () => url,
+    origin,
   });
   await store.read((tx) => secrets.load(tx));
   const token = boardToken(home, newSecret);
@@ -256,7 +266,7 @@ async function startLocked(opened: {
   const sweep = setInterval(() => void sweepOnce(lostCalls.tooOld), 3_600_000);
   sweep.unref();
   const closing = new AbortController();
-  let hosts: readonly string[] = [];
+  let origins: readonly string[] = [];
   const check = (given: string | undefined) => store.read((tx) => authenticate(tx, given));
   const notices = (given: string | undefined, wasRefused: boolean) =>
     noticesFor(store, newId, given, wasRefused);
@@ -323,7 +333,7 @@ async function startLocked(opened: {
     admit,
     admitStranger: (socket, asks) => callers.admitStranger(socket, asks),
     site: openSite(join(import.meta.dirname, "../web")),
-    hosts: () => hosts,
+    origins: () => origins,
     isReady: () => store.read(anyCompany),
     others: [
       lazily("/mcp", async () => (await import("../doors/mcp.ts")).mcpDoor(doorParts)),
@@ -335,7 +345,7 @@ async function startLocked(opened: {
   });
 
   try {
-    server.listen(options.port, options.address ?? "127.0.0.1");
+    server.listen(options.port, addresses.address);
     await once(server, "listening");
   } catch (error) {
     clearInterval(sweep);
@@ -344,7 +354,7 @@ async function startLocked(opened: {
     throw error;
   }
   const { address, port } = listeningOn(server.address());
-  hosts = hostsFor(address, port);
+  origins = originsFor(address, port, addresses.origins);
   const rosterFiles = keepRosterFiles({
     store,
     folder: home.agents,
@@ -362,7 +372,7 @@ async function startLocked(opened: {
       reportBug,
       to: options.reports,
     }));
-  url = `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
+  url = localUrl(address, port);
   try {
     announceDaemon(home, url);
   } catch (error) {
@@ -455,6 +465,7 @@ async function startLocked(opened: {
   };
   return {
     url,
+    origin: origin(),
     token,
     store,
     sandbox: sandbox.report,

@@ -108,3 +108,31 @@ export const noSecretsKey =
 
 export const secretsNeedKey =
   "This home has no secrets key. Put the file secrets-key of the old home there, or set the secrets again: agency secrets set <name>";
+
+export const notAnAddress = (given: string) =>
+  new Refusal(
+    "invalid",
+    `"${given}" is not an IP address to listen on.`,
+    "Use one of this machine's addresses, such as 127.0.0.1, or 0.0.0.0 for all of them.",
+  );
+
+export const needsOrigin = (address: string) =>
+  new Refusal(
+    "invalid",
+    `Agency does not listen on ${address} without knowing its name there.`,
+    "Add the address that people use, which a proxy with TLS serves: --origin https://agency.example.com",
+  );
+
+export const notAnOrigin = (given: string) =>
+  new Refusal(
+    "invalid",
+    `"${given}" is not an origin.`,
+    "Use the scheme and the name, and the port if it is not the usual one: --origin https://agency.example.com",
+  );
+
+export const plainOrigin = (given: string) =>
+  new Refusal(
+    "invalid",
+    `The origin ${given} has no TLS, so anyone on the way could read its cookies and tokens.`,
+    "Put a proxy with a certificate in front of Agency, and use its https:// address. The guide deployment.md shows how.",
+  );

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { browserToken } from "../dispatch/identity.ts";
-import { checkPage } from "./host.ts";
+import { checkPage, originOf } from "./host.ts";
 
 /**
  * The credential of a request. A program sends `Authorization: Bearer`. A browser sends a cookie and, in a header, the key of
@@ -45,14 +45,21 @@ export function setCookie(request: IncomingMessage, response: ServerResponse, va
   const age = value === "" ? 0 : 400 * 24 * 3600;
   response.setHeader(
     "set-cookie",
-    `${cookieName(request)}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${age}`,
+    `${cookieName(request)}=${value}; HttpOnly;${isSecure(request) ? " Secure;" : ""} SameSite=Strict; Path=/; Max-Age=${age}`,
   );
 }
 
-/** It has the port, because daemons on several ports of a host share the cookies. */
+/**
+ * It has the port, because daemons on several ports of a host share the cookies. Over TLS, the prefix lets no other host of the
+ * same domain set it.
+ */
 function cookieName(request: IncomingMessage): string {
-  return `agency_session_${/:(\d+)$/.exec(request.headers.host ?? "")?.[1] ?? "80"}`;
+  const secure = isSecure(request);
+  const port = /:(\d+)$/.exec(originOf(request))?.[1] ?? (secure ? "443" : "80");
+  return `${secure ? "__Host-" : ""}agency_session_${port}`;
 }
+
+const isSecure = (request: IncomingMessage): boolean => originOf(request).startsWith("https:");
 
 function cookiesOf(request: IncomingMessage, name: string): string[] {
   return (request.headers.cookie ?? "")

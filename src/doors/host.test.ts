@@ -3,16 +3,17 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, test } from "node:test";
 import { Refusal } from "../contract/refusal.ts";
-import { checkHostAndOrigin, hostsFor } from "./host.ts";
+import { checkHostAndOrigin, checkPage, localUrl, originsFor } from "./host.ts";
 
 describe("the names of a daemon", () => {
-  const hosts = hostsFor("127.0.0.1", 4600);
+  const own = originsFor("127.0.0.1", 4600);
 
-  const answers = (headers: { host?: string; origin?: string }): boolean => {
+  const answers = (headers: { host?: string; origin?: string }, origins = own, isPage = false): boolean => {
     const request = new IncomingMessage(new Socket());
     Object.assign(request.headers, headers);
     try {
-      checkHostAndOrigin(request, hosts);
+      checkHostAndOrigin(request, origins);
+      if (isPage) checkPage(request);
       return true;
     } catch (error) {
       if (error instanceof Refusal && error.code === "forbidden" && error.hint !== "") return false;
@@ -21,16 +22,23 @@ describe("the names of a daemon", () => {
   };
 
   test("are its address and the names of loopback, with its port", () => {
-    assert.deepEqual(hosts, ["127.0.0.1:4600", "localhost:4600", "[::1]:4600", "agency.localhost:4600"]);
+    const hosts = (address: string, port: number) =>
+      originsFor(address, port).map((origin) => origin.replace("http://", ""));
+    const loopback = ["127.0.0.1:4600", "localhost:4600", "[::1]:4600", "agency.localhost:4600"];
+    assert.deepEqual(hosts("127.0.0.1", 4600), loopback);
     assert.deepEqual(
-      new Set(hostsFor("::1", 1)),
+      new Set(hosts("::1", 1)),
       new Set(["[::1]:1", "127.0.0.1:1", "localhost:1", "agency.localhost:1"]),
     );
-    assert.ok(hostsFor("192.0.2.7", 80).includes("192.0.2.7:80"));
+    assert.ok(hosts("192.0.2.7", 80).includes("192.0.2.7:80"));
+    // All addresses are none that a page could have.
+    for (const all of ["0.0.0.0", "::"]) assert.deepEqual(hosts(all, 4600), loopback);
+    assert.equal(localUrl("0.0.0.0", 4600), "http://127.0.0.1:4600");
+    assert.equal(localUrl("fd00::1", 4600), "http://[fd00::1]:4600");
   });
 
   test("a request under another name, or under none, is refused", () => {
-    for (const host of [...hosts, "LOCALHOST:4600"]) assert.ok(answers({ host }), host);
+    for (const host of ["127.0.0.1:4600", "[::1]:4600", "LOCALHOST:4600"]) assert.ok(answers({ host }), host);
     for (const host of [
       "localhost",
       "localhost:46000",
@@ -54,5 +62,22 @@ describe("the names of a daemon", () => {
       "http://localhost:4600.evil.example",
     ])
       assert.ok(!answers({ host, origin }), origin);
+  });
+
+  test("further origins are answered under their own host and scheme only", () => {
+    const origins = originsFor("0.0.0.0", 4600, ["https://agency.example", "https://other.example:8443"]);
+    const [host, origin] = ["agency.example", "https://agency.example"];
+    assert.ok(answers({ host }, origins));
+    assert.ok(answers({ host, origin }, origins, true));
+    assert.ok(answers({ host: "other.example:8443", origin: "https://other.example:8443" }, origins, true));
+    assert.ok(answers({ host: "localhost:4600", origin: "http://localhost:4600" }, origins, true));
+    for (const other of ["agency.example:4600", "x.agency.example", "other.example", "0.0.0.0:4600"])
+      assert.ok(!answers({ host: other }, origins), other);
+    for (const other of ["http://agency.example", "https://agency.example:4600", "https://evil.example"])
+      assert.ok(!answers({ host, origin: other }, origins), other);
+    // A page of one name may not use the cookie of another.
+    assert.ok(!answers({ host, origin: "https://other.example:8443" }, origins, true));
+    assert.ok(!answers({ host: "localhost:4600", origin }, origins, true));
+    assert.ok(!answers({ host }));
   });
 });

@@ -1,32 +1,51 @@
+import { isIP } from "node:net";
 import type { IncomingMessage } from "node:http";
 import { foreignOrigin, unknownHost } from "./texts.ts";
 
 /**
  * A web page can make a browser send requests to loopback (DNS rebinding, cross-site requests). The Host header must
  * therefore be a name of the daemon. An Origin header, which browsers send and programs don't, must be the daemon's own.
+ * What a proxy says in other headers (X-Forwarded-Host) does not count: any caller can send them.
  */
-export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly string[]): void {
+export function checkHostAndOrigin(request: IncomingMessage, origins: readonly string[]): void {
   const host = request.headers.host?.toLowerCase();
   // Of several Host headers, Node keeps the first. Others on the way may have decided by another one.
   const isOnly =
     request.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host").length < 2;
-  if (host === undefined || !isOnly || !hosts.includes(host)) throw unknownHost(hosts);
+  const own = isOnly ? origins.find((known) => hostOf(known) === host) : undefined;
+  if (own === undefined) throw unknownHost(origins);
+  asked.set(request, own);
   const { origin } = request.headers;
-  if (origin !== undefined && !hosts.some((known) => origin.toLowerCase() === `http://${known}`))
-    throw foreignOrigin();
+  if (origin !== undefined && !origins.includes(origin.toLowerCase())) throw foreignOrigin();
 }
 
-/** What comes with a cookie must come from a page of this very host and port. Programs send neither header. */
-export function checkPage({ headers }: IncomingMessage): void {
-  const { origin, host, "sec-fetch-site": site } = headers;
-  if (origin !== undefined && origin.toLowerCase() !== `http://${host?.toLowerCase()}`) throw foreignOrigin();
+/** Under which of its origins the daemon was asked. Every request is checked first. */
+const asked = new WeakMap<IncomingMessage, string>();
+export const originOf = (request: IncomingMessage): string =>
+  asked.get(request) ?? `http://${request.headers.host?.toLowerCase() ?? ""}`;
+
+const hostOf = (origin: string): string => origin.replace(/^https?:\/\//, "");
+
+/** What comes with a cookie must come from a page of this very origin. Programs send neither header. */
+export function checkPage(request: IncomingMessage): void {
+  const { origin, "sec-fetch-site": site } = request.headers;
+  if (origin !== undefined && origin.toLowerCase() !== originOf(request)) throw foreignOrigin();
   if (site !== undefined && site !== "same-origin") throw foreignOrigin();
 }
 
-/** The Host values of a daemon that listens on this address and port. */
-export function hostsFor(address: string, port: number): string[] {
-  const names = new Set([address, "127.0.0.1", "localhost", "[::1]", "agency.localhost"]);
-  return [...names]
-    .map((name) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name))
-    .map((name) => `${name}:${port}`);
+/** The origins of a daemon that listens on this address and port: those of its machine, and those it was given. */
+export function originsFor(address: string, port: number, given: readonly string[] = []): string[] {
+  const names = new Set(["127.0.0.1", "localhost", "[::1]", "agency.localhost"]);
+  const own = isUnspecified(address) ? [] : [bracketed(address)];
+  return [...new Set([...own, ...names])].map((name) => `http://${name}:${port}`).concat(given);
 }
+
+/** Where programs of this machine reach it. */
+export const localUrl = (address: string, port: number): string =>
+  `http://${isUnspecified(address) ? "127.0.0.1" : bracketed(address)}:${port}`;
+
+export const isLoopback = (address: string): boolean =>
+  address === "::1" || (isIP(address) === 4 && address.startsWith("127."));
+
+const isUnspecified = (address: string): boolean => address === "0.0.0.0" || address === "::";
+const bracketed = (address: string): string => (address.includes(":") ? `[${address}]` : address);

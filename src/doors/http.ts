@@ -33,7 +33,7 @@ import type { PatientDispatch } from "./waiting.ts";
  * sends the result or the refusal. It makes no decision about rights.
  */
 export interface HttpParts extends DoorParts {
-  readonly hosts: () => readonly string[];
+  readonly origins: () => readonly string[];
   /** Whether a company exists. */
   readonly isReady: () => Promise<boolean>;
   /** Doors with another protocol, by path prefix. */
@@ -103,7 +103,7 @@ async function answer(
   const { socket } = request;
   let token;
   try {
-    checkHostAndOrigin(request, parts.hosts());
+    checkHostAndOrigin(request, parts.origins());
     token = credentialOf(request);
   } catch (error) {
     await parts.admitStranger(socket);

@@ -1,8 +1,11 @@
 import { forbidden, invalid, limited, Refusal } from "../contract/refusal.ts";
 
 /** What the doors themselves say. Every other refusal comes from behind them. */
-export const unknownHost = (hosts: readonly string[]) =>
-  forbidden("The request's Host header does not name this daemon.", `Use http://${hosts[0] ?? "127.0.0.1"}.`);
+export const unknownHost = (origins: readonly string[]) =>
+  forbidden(
+    "The request's Host header does not name this daemon.",
+    `Use ${origins.at(-1) ?? "http://127.0.0.1"}. For another name, start the daemon with --origin.`,
+  );
 
 export const foreignOrigin = () =>
   forbidden(

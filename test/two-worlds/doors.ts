@@ -39,7 +39,7 @@ export async function openDoors({ dispatch, authenticate }: Built): Promise<Door
     sleep: async () => undefined,
     closing: new AbortController().signal,
   });
-  let hosts: string[] = [];
+  let origins: string[] = [];
   const parts = {
     // No call waits for a person.
     dispatch: patient(
@@ -63,7 +63,7 @@ export async function openDoors({ dispatch, authenticate }: Built): Promise<Door
     ...parts,
     admit: (token, socket) => callers.admit(token, socket),
     admitStranger: (socket) => callers.admitStranger(socket),
-    hosts: () => hosts,
+    origins: () => origins,
     isReady: async () => true,
     relay: { connect: (_, socket) => socket.destroy(), forward: (_, response) => response.destroy() },
     others: [mcpDoor(parts)],
@@ -72,7 +72,7 @@ export async function openDoors({ dispatch, authenticate }: Built): Promise<Door
   await once(server, "listening");
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  hosts = [`127.0.0.1:${port}`];
+  origins = [`http://127.0.0.1:${port}`];
   const agent = new Agent({ keepAlive: true });
 
   const ask: Doors["ask"] = async (door, { token, as }, operation, { ...input }) => {

@@ -1,0 +1,97 @@
+// The files in deploy/ and the page that explains them name only flags, variables and files that exist.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { parse } from "yaml";
+import { z } from "zod";
+import { screenOn } from "../src/cli/terminal.ts";
+import { commandsOf } from "../src/cli/run.ts";
+import { ShortIds } from "../src/cli/short-ids.ts";
+
+const page = readFileSync("docs/guide/deployment.md", "utf8");
+const files = new Map(
+  readdirSync("deploy").map((name) => [name, readFileSync(join("deploy", name), "utf8")] as const),
+);
+const all = [page, ...files.values()].join("\n");
+
+function commands() {
+  const env = {};
+  const shorts = new ShortIds(env);
+  const nothing = { out: () => undefined, err: () => undefined, readStdin: async () => Buffer.alloc(0) };
+  return commandsOf({ env, terminal: screenOn(nothing, shorts, false), shorts, exitCode: 0 }, []).commands;
+}
+
+test("every command and flag exists", () => {
+  const known = new Map(commands().map((command) => [command.name(), command]));
+  const named = all.matchAll(/\bagency ([a-z]+)((?: --[a-z-]+(?: [^\s-]\S*)?)*)/g);
+  const used = [...named].filter(([, name = ""]) => known.has(name));
+  assert.ok(used.length >= 6, `${used.length} commands`);
+  for (const [whole, name = "", rest = ""] of used)
+    for (const [, flag = ""] of rest.matchAll(/ (--[a-z-]+)/g))
+      assert.ok(
+        known.get(name)?.options.some(({ long }) => long === flag),
+        `${whole} has a flag that does not exist`,
+      );
+});
+
+test("every variable is read somewhere in the program", () => {
+  const source = ["cli/up.ts", "cli/terminal.ts", "cli/where.ts"]
+    .map((name) => readFileSync(join("src", name), "utf8"))
+    .join("\n");
+  const variables = new Set(all.match(/\b(?:AGENCY_[A-Z_]+|DATABASE_URL[A-Z_]*)\b/g));
+  assert.ok(variables.size >= 4);
+  for (const name of variables) assert.ok(source.includes(`"${name}"`), name);
+});
+
+test("the compose file describes nodes that are built from the Dockerfile and known by the proxy", () => {
+  const Service = z.looseObject({
+    build: z.object({ context: z.string(), dockerfile: z.string() }).optional(),
+    hostname: z.string().optional(),
+    volumes: z.array(z.string()),
+    environment: z.record(z.string(), z.string()).optional(),
+  });
+  const Compose = z.looseObject({
+    services: z.record(z.string(), Service),
+    volumes: z.record(z.string(), z.null()),
+  });
+  const { services, volumes } = Compose.parse(parse(files.get("compose.yaml") ?? "", { merge: true }));
+  const nodes = Object.entries(services).filter(([, { build }]) => build !== undefined);
+  assert.equal(nodes.length, 2);
+  const proxy = files.get("Caddyfile") ?? "";
+  for (const [name, { build, environment, hostname }] of nodes) {
+    assert.ok(existsSync(join("deploy", build?.context ?? "", build?.dockerfile ?? "")));
+    assert.equal(hostname, name);
+    assert.ok(proxy.includes(`${name}:4600`), `the proxy does not know ${name}`);
+    assert.ok(proxy.startsWith(environment?.["AGENCY_ORIGIN"]?.replace("https://", "") ?? "?"));
+  }
+  for (const { volumes: used } of Object.values(services))
+    for (const volume of used) {
+      const [from = ""] = volume.split(":");
+      const isMade = from.startsWith("./") && (files.has(from.slice(2)) || page.includes(from.slice(2)));
+      assert.ok(isMade || from in volumes, `nothing makes ${from}`);
+    }
+});
+
+test("the page names every file, and the package has what the Dockerfile copies", () => {
+  for (const name of files.keys()) assert.ok(page.includes(name) || name === "Dockerfile", name);
+  for (const [, from = ""] of (files.get("Dockerfile") ?? "").matchAll(/^COPY ((?:[a-z][\w.-]*(?: |$))+)/gm))
+    for (const path of from.trim().split(" ").slice(0, -1)) assert.ok(existsSync(path), path);
+});
+
+test("systemd accepts the unit", (t) => {
+  if (!existsSync("/usr/bin/systemd-analyze")) return t.diagnostic("there is no systemd-analyze here");
+  // It also names faults of other units of the machine, so only lines about this one count.
+  const said = execFileSync(
+    "sh",
+    ["-c", "systemd-analyze verify --man=no deploy/agency.service 2>&1 || true"],
+    {
+      encoding: "utf8",
+    },
+  );
+  assert.deepEqual(
+    said.split("\n").filter((line) => line.includes("agency.service")),
+    [],
+  );
+});
