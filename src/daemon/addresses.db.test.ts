@@ -48,7 +48,15 @@ test("a daemon that would be reached without a name does not start, and leaves n
   t.after(() => rmSync(folder, { recursive: true }));
   const home = join(folder, "home");
   const log = (): void => undefined;
-  await refusal(startDaemon({ home, port: 0, address: "0.0.0.0", log }), "invalid");
+  const starting = startDaemon({ home, port: 0, address: "0.0.0.0", log });
+  // If it started after all, it must not outlive the test.
+  t.after(() =>
+    starting.then(
+      (daemon) => daemon.stop(),
+      () => undefined,
+    ),
+  );
+  await refusal(starting, "invalid");
   assert.ok(!existsSync(home));
 });
 
