@@ -37,7 +37,7 @@ export function addUp(program: Command, context: Context): void {
       new Option(
         "--origin <address>",
         "Address under which a proxy with TLS makes Agency known: https://agency.example.com. May be repeated; links have the first. Default: AGENCY_ORIGIN.",
-      ).argParser((one: string, before: string[] = []) => [...before, one]),
+      ).argParser((one: string, before: string[] | undefined) => [...(before ?? []), one]),
     )
     .option("--home <folder>", "Folder for all data. Defaults to AGENCY_HOME, then ~/.agency.")
     .option("--no-agents", "Answer calls but start no sessions. Same as AGENCY_AGENTS=off.")

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -79,22 +79,18 @@ test("through a proxy, links have its address, cookies are secure, and other nam
   assert.equal(daemon.origin, "https://agency.example");
 
   /** What a proxy passes on: the Host header is the name that the browser used. */
-  const ask = (path: string, headers: Record<string, string>, body?: object) =>
-    new Promise<{ status: number; cookie: string; body: unknown }>((resolve, reject) => {
-      const asking = request({ host: "127.0.0.1", port, path, headers, method: body ? "POST" : "GET" });
-      asking.on("error", reject).on("response", (response) =>
-        json(response).then(
-          (answer) =>
-            resolve({
-              status: response.statusCode ?? 0,
-              cookie: response.headers["set-cookie"]?.join("\n") ?? "",
-              body: answer,
-            }),
-          reject,
-        ),
-      );
-      asking.end(body === undefined ? undefined : JSON.stringify(body));
-    });
+  const ask = async (path: string, headers: Record<string, string>, body?: object) => {
+    const asking = request({ host: "127.0.0.1", port, path, headers, method: body ? "POST" : "GET" });
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    asking.once("response", resolve).once("error", reject);
+    asking.end(body === undefined ? undefined : JSON.stringify(body));
+    const response = await promise;
+    return {
+      status: response.statusCode ?? 0,
+      cookie: response.headers["set-cookie"]?.join("\n") ?? "",
+      body: await json(response),
+    };
+  };
   const board = createClient(daemon);
   const { signIn } = await board.call(createPerson, { name: "Ann", role: "board" });
   assert.ok(signIn.link.startsWith("https://agency.example/sign-in#"), signIn.link);
