@@ -11,7 +11,7 @@ import { patient } from "../doors/waiting.ts";
 import { batchDoor } from "../doors/batch.ts";
 import { Callers } from "../doors/callers.ts";
 import { createHttpDoor } from "../doors/http.ts";
-import { localUrl, originsFor } from "../doors/host.ts";
+import { ownUrl, originsFor } from "../doors/host.ts";
 import { signInDoor } from "../doors/sign-in-page.ts";
 import { eventStream } from "../doors/stream.ts";
 import { audiencesOf } from "../readers/audiences.ts";
@@ -372,7 +372,7 @@ async function startLocked(opened: {
       reportBug,
       to: options.reports,
     }));
-  url = localUrl(address, port);
+  url = ownUrl(address, port);
   try {
     announceDaemon(home, url);
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { browserToken } from "../dispatch/identity.ts";
-import { checkPage, originOf } from "./host.ts";
+import { checkPage, askedOrigin } from "./host.ts";
 
 /**
  * The credential of a request. A program sends `Authorization: Bearer`. A browser sends a cookie and, in a header, the key of
@@ -55,11 +55,11 @@ export function setCookie(request: IncomingMessage, response: ServerResponse, va
  */
 function cookieName(request: IncomingMessage): string {
   const secure = isSecure(request);
-  const port = /:(\d+)$/.exec(originOf(request))?.[1] ?? (secure ? "443" : "80");
+  const port = /:(\d+)$/.exec(askedOrigin(request))?.[1] ?? (secure ? "443" : "80");
   return `${secure ? "__Host-" : ""}agency_session_${port}`;
 }
 
-const isSecure = (request: IncomingMessage): boolean => originOf(request).startsWith("https:");
+const isSecure = (request: IncomingMessage): boolean => askedOrigin(request).startsWith("https:");
 
 function cookiesOf(request: IncomingMessage, name: string): string[] {
   return (request.headers.cookie ?? "")

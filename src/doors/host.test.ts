@@ -3,7 +3,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, test } from "node:test";
 import { Refusal } from "../contract/refusal.ts";
-import { checkHostAndOrigin, checkPage, localUrl, originsFor } from "./host.ts";
+import { checkHostAndOrigin, checkPage, ownUrl, originsFor } from "./host.ts";
 
 describe("the names of a daemon", () => {
   const own = originsFor("127.0.0.1", 4600);
@@ -33,8 +33,8 @@ describe("the names of a daemon", () => {
     assert.ok(hosts("192.0.2.7", 80).includes("192.0.2.7:80"));
     // All addresses are none that a page could have.
     for (const all of ["0.0.0.0", "::"]) assert.deepEqual(hosts(all, 4600), loopback);
-    assert.equal(localUrl("0.0.0.0", 4600), "http://127.0.0.1:4600");
-    assert.equal(localUrl("fd00::1", 4600), "http://[fd00::1]:4600");
+    assert.equal(ownUrl("0.0.0.0", 4600), "http://127.0.0.1:4600");
+    assert.equal(ownUrl("fd00::1", 4600), "http://[fd00::1]:4600");
   });
 
   test("a request under another name, or under none, is refused", () => {

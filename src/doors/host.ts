@@ -21,7 +21,7 @@ export function checkHostAndOrigin(request: IncomingMessage, origins: readonly s
 
 /** Under which of its origins the daemon was asked. Every request is checked first. */
 const asked = new WeakMap<IncomingMessage, string>();
-export const originOf = (request: IncomingMessage): string =>
+export const askedOrigin = (request: IncomingMessage): string =>
   asked.get(request) ?? `http://${request.headers.host?.toLowerCase() ?? ""}`;
 
 const hostOf = (origin: string): string => origin.replace(/^https?:\/\//, "");
@@ -29,7 +29,7 @@ const hostOf = (origin: string): string => origin.replace(/^https?:\/\//, "");
 /** What comes with a cookie must come from a page of this very origin. Programs send neither header. */
 export function checkPage(request: IncomingMessage): void {
   const { origin, "sec-fetch-site": site } = request.headers;
-  if (origin !== undefined && origin.toLowerCase() !== originOf(request)) throw foreignOrigin();
+  if (origin !== undefined && origin.toLowerCase() !== askedOrigin(request)) throw foreignOrigin();
   if (site !== undefined && site !== "same-origin") throw foreignOrigin();
 }
 
@@ -41,7 +41,7 @@ export function originsFor(address: string, port: number, given: readonly string
 }
 
 /** Where programs of this machine reach it. */
-export const localUrl = (address: string, port: number): string =>
+export const ownUrl = (address: string, port: number): string =>
   `http://${isUnspecified(address) ? "127.0.0.1" : bracketed(address)}:${port}`;
 
 export const isLoopback = (address: string): boolean =>
