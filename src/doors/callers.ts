@@ -3,7 +3,7 @@ import type { Dispatch } from "../dispatch/dispatch.ts";
 import { type Caller, hashToken } from "../dispatch/identity.ts";
 import { type Connection, LateAnswers } from "./late-answers.ts";
 import { Slots } from "./slots.ts";
-import { callerGone, tooManyAtOnce, tooManyBytes, tooManyCalls } from "./texts.ts";
+import { callerGone, tooManyAtOnce, tooManyBytes, tooManyCalls, tooManyStreams } from "./texts.ts";
 
 /**
  * What each caller may take, in order that none can slow the others down. A caller is a credential. Callers without a valid
@@ -164,6 +164,8 @@ const mostAccounts = 10_000;
 const burstSeconds = 25;
 /** As many as an agent may have open requests for agents. Each of them looks for an answer up to five times a second. */
 const mostWaits = 20;
+/** One for each server of an agent, and room for clients that connect again before their last stream has ended. */
+const mostStreams = 50;
 const turnMilliseconds = 3;
 
 export class Account {
@@ -173,6 +175,7 @@ export class Account {
   readonly perSecond: number;
   checkedAt = 0;
   waiting = 0;
+  #listening = 0;
   #turnBegan = 0;
   #lastInLine = Promise.resolve();
   readonly #heldPerCaller: number;
@@ -195,7 +198,13 @@ export class Account {
   }
 
   get isIdle(): boolean {
-    return this.calls.isIdle && this.heavy.isIdle && this.#held === 0 && this.waiting === 0;
+    return (
+      this.calls.isIdle &&
+      this.heavy.isIdle &&
+      this.#held === 0 &&
+      this.waiting === 0 &&
+      this.#listening === 0
+    );
   }
 
   /**
@@ -213,6 +222,13 @@ export class Account {
     }
     // The next tick comes when this call has run as far as it can without waiting for anything.
     process.nextTick(passed.resolve);
+  }
+
+  /** Counts a stream of notices until the function it returns is called. */
+  listen(): () => void {
+    if (this.#listening >= mostStreams) throw tooManyStreams(mostStreams);
+    this.#listening++;
+    return () => this.#listening--;
   }
 
   /** Whether the rate allows one more call. */

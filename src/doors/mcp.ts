@@ -2,6 +2,7 @@ import { JsonObject } from "../contract/words.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   createMcpHandler,
+  isJSONRPCRequest,
   type McpHttpHandler,
   ProtocolError,
   ProtocolErrorCode,
@@ -23,6 +24,7 @@ import {
   outsideHandler,
   plainOutsideServer,
   type RunningCalls,
+  subscribable,
 } from "./outside-servers.ts";
 import { instructionsOf, stillWaiting, toolsHere } from "./texts.ts";
 
@@ -62,20 +64,30 @@ export function mcpDoor(parts: McpParts): OtherDoor {
         if (answer !== undefined) send(response, 200, answer);
         return;
       }
-      if (served === undefined && request.method === "GET" && request.headers.accept?.includes(eventStream))
-        return listenOutside(parts, visit, request, response);
+      // A session that connects to each of its servers apart does not need their tools here as well.
+      const ownOnly = headerOf(request, "agency-tools") === "own";
+      const hasLists = served === undefined || (name === allTools && !ownOnly);
+      const isStream = request.method === "GET" && request.headers.accept?.includes(eventStream) === true;
+      const isListening = hasLists && (isStream || isSubscription(body));
+      if (isListening) response.once("close", account.listen());
+      if (isListening && isStream) return listenOutside(parts, visit, request, response);
       if (served === undefined) cancelIn(body, visit);
-      const outside = served === undefined ? await outsideHandler(parts, visit, room.bytes) : undefined;
-      if (outside !== undefined) response.once("close", outside.forget);
-      const handler = served?.handler ?? outside?.handler;
+      const following =
+        served === undefined
+          ? await outsideHandler(parts, visit, room.bytes)
+          : isListening
+            ? await subscribable(parts, visit, room.bytes, () =>
+                served.newServer(token, as, held.bytes, false),
+              )
+            : undefined;
+      if (following !== undefined) response.once("close", following.forget);
+      const handler = following?.handler ?? served?.handler;
       const webRequest = new Request(`http://localhost${url.pathname}`, {
         method: request.method ?? "GET",
         headers: headersOf(request),
         signal: gone,
         ...(body === undefined ? {} : { body: "{}" }),
       });
-      // A session that connects to each of its servers apart does not need their tools here as well.
-      const ownOnly = headerOf(request, "agency-tools") === "own";
       const extra = { bytes: held.bytes, as, ownOnly };
       const answer = await handler?.fetch(webRequest, {
         authInfo: { token: token ?? "", clientId: "agency", scopes: [], extra },
@@ -121,7 +133,12 @@ function serve(
   parts: McpParts,
   name: string,
 ): {
-  newServer: (token: string | undefined, as: string | undefined, bytes: number) => Server;
+  newServer: (
+    token: string | undefined,
+    as: string | undefined,
+    bytes: number,
+    isOwnOnly?: boolean,
+  ) => Server;
   handler: McpHttpHandler;
   room: Room;
 } {
@@ -146,7 +163,11 @@ function serve(
   ): Server => {
     const server = new Server(
       { name: name === allTools ? "agency" : `agency-${name}`, version: parts.version },
-      { capabilities: { tools: {} }, instructions: instructionsOf(name) },
+      {
+        // Only the tools of further servers change while a client is connected (0045).
+        capabilities: { tools: isOwnOnly || name !== allTools ? {} : { listChanged: true } },
+        instructions: instructionsOf(name),
+      },
     );
     server.setRequestHandler("tools/list", async () => ({ tools: await listFor(token, as, isOwnOnly) }));
     server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
@@ -209,6 +230,10 @@ function serve(
   );
   return { newServer, handler, room };
 }
+
+/** How a client of the newest revision asks to hear of changes. */
+const isSubscription = (body: unknown): boolean =>
+  isJSONRPCRequest(body) && body.method === "subscriptions/listen";
 
 /** An unknown tool is not a refusal: the protocol defines its own error for it. */
 function unknownTool(name: string, known: readonly string[]): ProtocolError {

@@ -12,7 +12,7 @@ import { z } from "zod";
 import { Refusal } from "../contract/refusal.ts";
 import { JsonObject } from "../contract/words.ts";
 import { goneWith } from "./http.ts";
-import { keyIn, type McpParts, refusedResult } from "./mcp-results.ts";
+import { allTools, keyIn, type McpParts, refusedResult } from "./mcp-results.ts";
 
 /**
  * The company's further MCP servers at the MCP doors: `/mcp/<server>`, and their tools as `<server>__<tool>` at `/mcp`. This file
@@ -192,22 +192,20 @@ export function cancelIn(body: unknown, { running, token, server }: Visit): bool
   return true;
 }
 
-/** `GET`: a stream of notices that a list has changed, for as long as the caller may use the server. */
+/** `GET`: a stream of notices that a list has changed, for as long as the caller may use the server, or at `/mcp` its credential. */
 export async function listenOutside(
   parts: McpParts,
-  { server, token, as }: Visit,
+  visit: Visit,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { outside } = parts;
-  const held = await outside.allowed(token, as, server);
-  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-  response.write(": open\n\n");
-  const forget = outside.follow(held, (method) =>
+  const { look, forget } = await following(parts, visit, (method) =>
     response.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", method })}\n\n`),
   );
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+  response.write(": open\n\n");
   const check = setInterval(() => {
-    outside.allowed(token, as, server).then(
+    look().then(
       () => response.write(": still open\n\n"),
       () => response.end(),
     );
@@ -225,20 +223,45 @@ export async function listenOutside(
 
 const listenCheck = 5000;
 
-/** The handler for everything that is not a plain call. Its bus carries the changes of lists to clients that subscribe. */
+/** Follows one server, or at `/mcp` all servers of the caller. `look` throws when the caller may not any more. */
+async function following(
+  { outside }: McpParts,
+  { server, token, as }: Visit,
+  say: (method: string) => void,
+): Promise<{ look: () => Promise<unknown>; forget: () => void }> {
+  if (server === allTools) return outside.followAll(token, as, () => say("notifications/tools/list_changed"));
+  const held = await outside.allowed(token, as, server);
+  return { look: () => outside.allowed(token, as, server), forget: outside.follow(held, say) };
+}
+
+/** The handler for everything that is not a plain call. */
 export async function outsideHandler(parts: McpParts, visit: Visit, most: number) {
-  const held = await parts.outside.allowed(visit.token, visit.as, visit.server);
   // A client that can't connect tells its user. A list without tools would look like a server that works.
-  await parts.outside.describe(held);
+  await parts.outside.describe(await parts.outside.allowed(visit.token, visit.as, visit.server));
+  return subscribable(parts, visit, most, () => outsideServer(parts, visit));
+}
+
+/** A handler whose bus carries the changes of lists to a client that subscribes. */
+export async function subscribable(
+  parts: McpParts,
+  visit: Visit,
+  most: number,
+  newServer: () => Server | Promise<Server>,
+) {
   const bus = new InMemoryServerEventBus();
-  const forget = parts.outside.follow(held, (method) => {
+  const { look, forget } = await following(parts, visit, (method) => {
     if (method === "notifications/tools/list_changed") bus.publish({ kind: "tools_list_changed" });
     if (method === "notifications/prompts/list_changed") bus.publish({ kind: "prompts_list_changed" });
     if (method === "notifications/resources/list_changed") bus.publish({ kind: "resources_list_changed" });
   });
+  const check = setInterval(() => void look().catch(() => clearInterval(check)), listenCheck);
+  check.unref();
   return {
-    handler: createMcpHandler(() => outsideServer(parts, visit), { maxRequestBodySize: most, bus }),
-    forget,
+    handler: createMcpHandler(newServer, { maxRequestBodySize: most, bus }),
+    forget: (): void => {
+      clearInterval(check);
+      forget();
+    },
   };
 }
 

@@ -28,6 +28,12 @@ export interface OutsideServers<H = unknown> {
     },
   ): Promise<Record<string, unknown>>;
   follow(held: H, listener: (method: string) => void): () => void;
+  /** Calls the listener when the list of `allTools` changes. `look` also notices servers that the caller gained or lost since. */
+  followAll(
+    token: string | undefined,
+    as: string | undefined,
+    listener: () => void,
+  ): Promise<{ look(): Promise<void>; forget(): void }>;
   /** The operation that checks and records a call. */
   readonly use: Operation;
 }

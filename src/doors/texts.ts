@@ -65,6 +65,13 @@ export const tooManyBytes = (most: number, who: string) =>
     soon,
   );
 
+export const tooManyStreams = (most: number) =>
+  limited(
+    `You have ${most} streams of notices open at the MCP doors, the maximum.`,
+    "Close one of them, then open this one again.",
+    soon,
+  );
+
 export const bodyNotUtf8 = () =>
   invalid("The body is not valid UTF-8.", "Encode text as UTF-8, and bytes as base64.");
 

@@ -242,6 +242,20 @@ export function createBroker(parts: BrokerParts) {
     return { token, as, caller, companyId, agentId, row };
   }
 
+  /** The servers that the caller may use now. */
+  function allHeld(token: string | undefined, as: string | undefined): Promise<ServerUser[]> {
+    return store.read(async (tx) => {
+      const { actor, companyId } = await authenticate(tx, token, as);
+      const { agentId } = actor;
+      if (agentId === null || companyId === null) return [];
+      const rows = [];
+      for (const row of await tx.all(serversOf, { company_id: companyId }))
+        if (await holds(tx, agentId, `mcp:${row.name}`, "use"))
+          rows.push(await allowedIn(tx, token, as, row.name));
+      return rows;
+    });
+  }
+
   return {
     /** The caller's right to use a server, read now. Throws the refusal. */
     allowed: (token: string | undefined, as: string | undefined, name: string): Promise<ServerUser> =>
@@ -249,18 +263,8 @@ export function createBroker(parts: BrokerParts) {
 
     /** The tools of all servers that the caller may use, as the servers listed them last. */
     allTools: async (token: string | undefined, as: string | undefined) => {
-      const held = await store.read(async (tx) => {
-        const { actor, companyId } = await authenticate(tx, token, as);
-        const { agentId } = actor;
-        if (agentId === null || companyId === null) return [];
-        const rows = [];
-        for (const row of await tx.all(serversOf, { company_id: companyId }))
-          if (await holds(tx, agentId, `mcp:${row.name}`, "use"))
-            rows.push(await allowedIn(tx, token, as, row.name));
-        return rows;
-      });
       const all = await Promise.all(
-        held.map(async (one) =>
+        (await allHeld(token, as)).map(async (one) =>
           (await toolsOf(one)).map((tool) => ({ ...tool, name: `${one.row.name}__${tool.name}` })),
         ),
       );
@@ -291,6 +295,42 @@ export function createBroker(parts: BrokerParts) {
     /** Calls the listener when a list of the server changes. */
     follow: (held: ServerUser, listener: (method: string) => void): (() => void) =>
       connectionFor(held).connection.onListChanged(listener),
+
+    followAll: async (token: string | undefined, as: string | undefined, listener: () => void) => {
+      const followed = new Map<string, { connection: ServerConnection; forget: () => void }>();
+      const hear = (method: string): void => {
+        if (method === "notifications/tools/list_changed") listener();
+      };
+      const look = async (): Promise<boolean> => {
+        const held = new Map((await allHeld(token, as)).map((one) => [one.row.name, one]));
+        let isOther = false;
+        for (const [name, { forget: leave }] of followed)
+          if (!held.has(name)) {
+            leave();
+            isOther = followed.delete(name);
+          }
+        for (const [name, one] of held) {
+          const known = followed.get(name);
+          // Listening alone does not start a server again that was ended because it was idle.
+          const { connection } =
+            known === undefined ? connectionFor(one) : (connections.get(keyOf(one)) ?? known);
+          if (known?.connection === connection) continue;
+          known?.forget();
+          followed.set(name, { connection, forget: connection.onListChanged(hear) });
+          isOther = true;
+        }
+        return isOther;
+      };
+      await look();
+      return {
+        look: async () => {
+          if (await look()) listener();
+        },
+        forget: () => {
+          for (const { forget: leave } of followed.values()) leave();
+        },
+      };
+    },
 
     /** Tries a server for the board, apart from every agent. The tools are then as the board saw them. */
     probe: async (

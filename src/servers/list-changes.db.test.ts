@@ -6,10 +6,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import {
+  Client,
+  type ListChangedHandlers,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { createClient } from "../client/client.ts";
-import { grantPermission } from "../contract/capabilities.ts";
+import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { putMcpServer } from "../contract/servers.ts";
 import { type Daemon, startDaemon } from "../daemon/daemon.ts";
 import { createOrganization, type Organization } from "../testing/organization.ts";
@@ -101,37 +105,99 @@ describe("a list that changes at an MCP server behind the broker", () => {
     assert.deepEqual(bugs, []);
   });
 
+  async function connect(
+    door: string,
+    mode: "auto" | "legacy",
+    changed: ListChangedHandlers,
+  ): Promise<Client> {
+    const client = new Client(
+      { name: "test", version: "1" },
+      { versionNegotiation: { mode }, listChanged: changed },
+    );
+    const requestInit = { headers: { authorization: `Bearer ${agent.token}` } };
+    const url = new URL(`${daemon.url}${door}`);
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
+    return client;
+  }
+
   for (const [era, mode] of [
     ["2026-07-28", "auto"],
     ["2025-11-25 and older", "legacy"],
   ] as const)
-    test(`reaches a client of revision ${era}`, async () => {
-      const [tools, prompts] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      const client = new Client(
-        { name: "test", version: "1" },
-        {
-          versionNegotiation: { mode },
-          listChanged: {
-            tools: { autoRefresh: false, onChanged: () => tools.resolve() },
-            prompts: { autoRefresh: false, onChanged: () => prompts.resolve() },
-          },
-        },
-      );
-      const requestInit = { headers: { authorization: `Bearer ${agent.token}` } };
-      const url = new URL(`${daemon.url}/mcp/growing`);
-      await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
+    for (const [door, prefix] of [
+      ["/mcp/growing", ""],
+      ["/mcp", "growing__"],
+    ] as const)
+      test(`reaches a client of revision ${era} at ${door}`, async () => {
+        const [tools, prompts] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        const client = await connect(door, mode, {
+          tools: { autoRefresh: false, onChanged: () => tools.resolve() },
+          ...(prefix === "" && { prompts: { autoRefresh: false, onChanged: () => prompts.resolve() } }),
+        });
+        try {
+          const names = async () => (await client.listTools()).tools.map(({ name }) => name);
+          assert.ok((await names()).includes(`${prefix}first`));
+          const added = `added-${mode}${prefix === "" ? "" : "-at-the-one-door"}`;
+          growing.names.push(added);
+          // A client hears only what is said after its stream is open, and that may take a moment.
+          await repeated(() => growing.notify.toolsChanged(), tools.promise);
+          while (!(await names()).includes(`${prefix}${added}`)) await sleep(100);
+          const answer = await client.callTool({ name: `${prefix}${added}`, arguments: {} });
+          assert.match(JSON.stringify(answer.content), new RegExp(added));
+          if (prefix === "") await repeated(() => growing.notify.promptsChanged(), prompts.promise);
+        } finally {
+          await client.close();
+        }
+      });
+
+  test("a server that an agent gains or loses changes the list at the one door", async () => {
+    await Promise.all((["auto", "legacy"] as const).map(gainAndLose));
+
+    async function gainAndLose(mode: "auto" | "legacy"): Promise<void> {
+      const board = createClient({ url: daemon.url, token: org.boardToken });
+      const { companyId } = org;
+      const name = `second-${mode}`;
+      await board.call(putMcpServer, { companyId, name, config: { type: "http", url: growing.url } });
+      let heard = Promise.withResolvers<void>();
+      const client = await connect("/mcp", mode, {
+        tools: { autoRefresh: false, onChanged: () => heard.resolve() },
+      });
+      const sees = async (): Promise<boolean> =>
+        (await client.listTools()).tools.some((tool) => tool.name === `${name}__first`);
       try {
-        const names = async () => (await client.listTools()).tools.map(({ name }) => name);
-        assert.ok((await names()).includes("first"));
-        growing.names.push(`added-${mode}`);
-        // A client hears only what is said after its stream is open, and that may take a moment.
-        await repeated(() => growing.notify.toolsChanged(), tools.promise);
-        while (!(await names()).includes(`added-${mode}`)) await sleep(100);
-        const answer = await client.callTool({ name: `added-${mode}`, arguments: {} });
-        assert.match(JSON.stringify(answer.content), new RegExp(`added-${mode}`));
-        await repeated(() => growing.notify.promptsChanged(), prompts.promise);
+        assert.equal(await sees(), false);
+        const grant = await board.call(grantPermission, { companyId, to: agent.id, resource: `mcp:${name}` });
+        await heard.promise;
+        assert.equal(await sees(), true);
+        heard = Promise.withResolvers<void>();
+        await board.call(revokePermission, { id: grant.id });
+        await heard.promise;
+        assert.equal(await sees(), false);
       } finally {
         await client.close();
       }
-    });
+    }
+  });
+
+  test("a caller has at most 50 streams open, and a client that wants only Agency's own tools has none", async () => {
+    const other = await org.agent("Many");
+    const open = async (headers: Record<string, string> = {}) => {
+      const gone = new AbortController();
+      const answer = await fetch(`${daemon.url}/mcp`, {
+        headers: { authorization: `Bearer ${other.token}`, accept: "text/event-stream", ...headers },
+        signal: gone.signal,
+      });
+      return { status: answer.status, gone, answer };
+    };
+    const streams = await Promise.all(Array.from({ length: 50 }, () => open()));
+    assert.deepEqual([...new Set(streams.map(({ status }) => status))], [200]);
+    const refused = await open();
+    assert.equal(refused.status, 429);
+    assert.match(await refused.answer.text(), /50 streams of notices/);
+    assert.equal((await open({ "agency-tools": "own" })).status, 405);
+    for (const { gone } of streams) gone.abort();
+    let again = await open();
+    for (; again.status !== 200; again = await open()) await sleep(100);
+    again.gone.abort();
+  });
 });

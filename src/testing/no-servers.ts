@@ -15,5 +15,6 @@ export const noServers: McpParts["outside"] = {
   call: none,
   request: none,
   follow: () => () => undefined,
+  followAll: async () => ({ look: async () => undefined, forget: () => undefined }),
   use: useServer,
 };
