@@ -1,5 +1,5 @@
 // Decides which test files a run includes, and in which processes they run.
-import { globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 export type Length = "quick" | "whole" | "long";
@@ -63,6 +63,18 @@ export function needsSandbox(file: string): boolean {
 /** Tests on a pseudo-terminal. */
 export function needsTerminal(file: string): boolean {
   return basename(file).includes("-pty.");
+}
+
+/** Tests of ssh against the server of OpenSSH. */
+export function needsSshd(file: string): boolean {
+  return basename(file).includes("-sshd.");
+}
+
+/** The server of OpenSSH. Undefined: it is not on this machine. */
+export function sshServer(): string | undefined {
+  return ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/opt/homebrew/sbin/sshd"].find((path) =>
+    existsSync(path),
+  );
 }
 
 /** Some files test the tests and the benchmark, not the product. Shorter runs leave them out. */

@@ -6,7 +6,8 @@
 //
 // Files with "sandbox" in their name need bubblewrap. Where it does not work they are left out, which the end of the output
 // says. With AGENCY_TEST_SANDBOX=required, as in .ci/run, they count as failed there. Files with "pty" in their name need the
-// program `script`, which makes pseudo-terminals, and are left out where it is missing.
+// program `script`, which makes pseudo-terminals, and files with "sshd" the server of OpenSSH. Where that is missing they are
+// left out, which the end of the output says as well.
 //
 // The last line is always `N passed, N failed`. These count as failed: a skipped test, a file that crashes, hangs or runs
 // no test, and anything that the run leaves in its folder for temporary files.
@@ -18,7 +19,15 @@ import { parseArgs } from "node:util";
 import { keepSandbox } from "../src/processes/sandbox.ts";
 import { createTemplate, startPostgres } from "../src/testing/postgres.ts";
 import { runFolder } from "./test-folder.ts";
-import { type Lane, needsSandbox, needsTerminal, plan, type Length } from "./test-plan.ts";
+import {
+  type Lane,
+  needsSandbox,
+  needsSshd,
+  needsTerminal,
+  plan,
+  sshServer,
+  type Length,
+} from "./test-plan.ts";
 import { type FileResult, serve } from "./test-process.ts";
 
 type Total = { passed: number; failed: number };
@@ -81,7 +90,20 @@ async function runWanted(): Promise<Total> {
   const folder = runFolder();
   process.env["TMPDIR"] = folder.path;
   const leftOut = await leaveOutSandbox(lanes, join(folder.path, "sandbox"));
-  const terminals = leaveOutTerminals(lanes);
+  const others = [
+    leaveOut(
+      lanes,
+      needsTerminal,
+      hasTerminals,
+      "the programs script (of util-linux) and bash are not both here",
+    ),
+    leaveOut(
+      lanes,
+      needsSshd,
+      () => sshServer() !== undefined,
+      "there is no sshd here (Debian: openssh-server)",
+    ),
+  ];
   const stores = length === "quick" ? "sqlite" : (process.env["AGENCY_TEST_STORES"] ?? "sqlite,postgres");
   try {
     const postgres = await postgresFor(files, stores);
@@ -101,7 +123,7 @@ async function runWanted(): Promise<Total> {
     }
     const left = interrupted.signal.aborted ? [] : folder.left();
     if (left.length > 0) console.log(`FAILED the tests left behind: ${left.join(", ")}`);
-    for (const notRun of [leftOut, terminals]) if (notRun !== "") console.log(notRun);
+    for (const notRun of [leftOut, ...others]) if (notRun !== "") console.log(notRun);
     const isRequired = process.env["AGENCY_TEST_SANDBOX"] === "required";
     const isIncomplete = leftOut !== "" && isRequired;
     return { ...sum, failed: sum.failed + (left.length > 0 ? 1 : 0) + (isIncomplete ? 1 : 0) };
@@ -119,21 +141,24 @@ async function leaveOutSandbox(lanes: Lane[], folder: string): Promise<string> {
   sandbox.stop();
   rmSync(folder, { recursive: true });
   if (status === "works") return "";
-  leaveOut(lanes, needsSandbox);
-  return `NOT RUN, because there is no sandbox here: ${wanted.join(", ")}. ${says} ${remedy}`;
+  return leaveOut(lanes, needsSandbox, () => false, `there is no sandbox here (${says} ${remedy})`);
 }
 
-/** Returns what could not run. Empty if there are pseudo-terminals. */
-function leaveOutTerminals(lanes: Lane[]): string {
-  const wanted = lanes.flatMap(({ files }) => files.filter(needsTerminal));
-  if (wanted.length === 0 || spawnSync("sh", ["-c", "command -v script && command -v bash"]).status === 0)
-    return "";
-  leaveOut(lanes, needsTerminal);
-  return `NOT RUN, because the programs script (of util-linux) and bash are not both here: ${wanted.join(", ")}.`;
+function hasTerminals(): boolean {
+  return spawnSync("sh", ["-c", "command -v script && command -v bash"]).status === 0;
 }
 
-function leaveOut(lanes: Lane[], which: (file: string) => boolean): void {
+/** Returns what could not run and why. Empty if these files can run or are not wanted. */
+function leaveOut(
+  lanes: Lane[],
+  which: (file: string) => boolean,
+  canRun: () => boolean,
+  why: string,
+): string {
+  const wanted = lanes.flatMap(({ files }) => files.filter(which));
+  if (wanted.length === 0 || canRun()) return "";
   for (const { files } of lanes) files.splice(0, files.length, ...files.filter((file) => !which(file)));
+  return `NOT RUN, because ${why}: ${wanted.join(", ")}.`;
 }
 
 /**
