@@ -14,7 +14,7 @@ import { listEvents } from "../src/contract/ledger.ts";
 import { listConversation } from "../src/contract/mail.ts";
 import { createOutcome, updateOutcome, viewOutcome } from "../src/contract/outcomes.ts";
 import { delegateOutcome } from "../src/contract/delegation.ts";
-import { putMcpServer, removeMcpServer } from "../src/contract/servers.ts";
+import { removeMcpServer } from "../src/contract/servers.ts";
 import { listAgentSessions } from "../src/contract/sessions.ts";
 import { allowed } from "../src/testing/allowed.ts";
 import { startGuardedServer } from "../src/testing/guarded-server.ts";
@@ -220,11 +220,7 @@ describe("pages that look things up and change them", () => {
       "true",
     );
     await guest.page.goto(`${daemon.url}/settings/secrets`);
-    await guest.page.getByRole("button", { name: "Add" }).waitFor();
-    assert.match(
-      (await guest.page.getByRole("button", { name: "Add" }).getAttribute("title")) ?? "",
-      /^You are a viewer\./,
-    );
+    await guest.page.locator('button[title^="You are a viewer."]', { hasText: "Add" }).waitFor();
     await guest.context.close();
   });
 
@@ -234,10 +230,15 @@ describe("pages that look things up and change them", () => {
     const guarded = await startGuardedServer();
     const name = "calendar";
     try {
-      await daemon.board.call(putMcpServer, { companyId, name, config: { type: "http", url: guarded.url } });
-      await daemon.board.call(grantPermission, { companyId, to: rootId, resource: `mcp:${name}` });
-      await open(page, "/settings/servers", name);
+      await open(page, "/settings/servers", "No MCP servers yet.");
+      await page.getByRole("button", { name: "Add" }).click();
+      await page.getByLabel("Name", { exact: true }).fill(name);
+      await page.getByLabel("URL").fill(guarded.url);
+      await page.getByRole("switch", { name: "Private network" }).check();
+      await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
       const server = page.getByRole("listitem").filter({ hasText: name });
+      await server.getByText('"privateNetwork":true').waitFor();
+      await daemon.board.call(grantPermission, { companyId, to: rootId, resource: `mcp:${name}` });
       await server.getByRole("button", { name: "Test" }).click();
       await server.getByText("waits for a sign-in").waitFor();
       // Home offers the same.
@@ -440,8 +441,9 @@ describe("pages that look things up and change them", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").getByRole("alert").waitFor();
     await page.getByLabel("URL").fill(origin);
-    await page.keyboard.press("Enter");
-    await page.getByText("Default branch main").waitFor();
+    await page.getByRole("switch", { name: "Private network" }).check();
+    await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
+    await page.getByText("Default branch main, may be in a private network").waitFor();
 
     await board.call(updateCompany, { companyId, maxSessions: 12 });
     const worker = await board.call(createAgent, {

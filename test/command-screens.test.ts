@@ -439,7 +439,10 @@ async function prepare({ daemon, folder }: CommandLine): Promise<Record<string, 
     join(folder, "baking", "SKILL.md"),
     "---\nname: baking\ndescription: How to bake bread.\n---\n\nBake it.\n",
   );
-  writeFileSync(join(folder, "mcp.json"), '{"mcpServers": {"files": {"command": "npx", "args": ["files"]}}}');
+  writeFileSync(
+    join(folder, "mcp.json"),
+    '{"mcpServers": {"files": {"type": "http", "url": "http://127.0.0.1:1/mcp"}}}',
+  );
   makeSite(folder);
   return { ada: key, root: root.key, company: companyId };
 }

@@ -9,16 +9,17 @@ import { examineDeeply, fixFinding } from "../contract/doctor.ts";
 import { type Sandbox, viewInstallation } from "../contract/installation.ts";
 import { listProviders } from "../contract/providers.ts";
 import { listBrains } from "../contract/hiring.ts";
-import { listMcpServers } from "../contract/servers.ts";
+import { listMcpServers, testMcpServer } from "../contract/servers.ts";
 import { fetchRepo, listRepos } from "../contract/repos.ts";
 import { refusalOf } from "../contract/refusal.ts";
 import type { Output } from "../contract/operation.ts";
 import { plural } from "../contract/phrases.ts";
+import { onOneLine } from "../contract/visible-text.ts";
 import { describeAudit, verifyAll } from "./audit.ts";
 import { sandboxNotice } from "./isolation.ts";
 import { databaseFinding, portFinding } from "./system-checks.ts";
 import { clientOf, companyOf, type Context, print } from "./terminal.ts";
-import { example, jsonFlag } from "./texts.ts";
+import { example, jsonFlag, toolsDiffer } from "./texts.ts";
 import { cliVersion } from "./version.ts";
 import { homeOf, tokenOf, urlOf } from "./where.ts";
 
@@ -114,7 +115,7 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
         sandbox,
       },
       secretsFinding(secrets),
-      ...(await serversFinding(env, companies)),
+      ...(await serverFindings(client, companies)),
       ...(await providerFindings(clientOf(env), companies)),
       ...(await repoFindings(client, companies)),
       ...(await brainFindings(client, companies)),
@@ -185,34 +186,43 @@ function diskFinding(home: string): Finding {
   };
 }
 
-/** A server that fails is not a fault of the installation. Agents work without it. */
-async function serversFinding(
-  env: NodeJS.ProcessEnv,
+/**
+ * Tests every server, without accepting tools that it describes differently. One that fails is not a fault of the installation:
+ * agents work without it.
+ */
+async function serverFindings(
+  client: Client,
   companies: readonly { readonly id: string; readonly name: string }[],
 ): Promise<Finding[]> {
-  const all = [];
-  for (const { id, name: company } of companies)
-    for (const server of (await clientOf(env).call(listMcpServers, { companyId: id })).servers)
-      all.push({ company, ...server });
-  if (all.length === 0) return [];
-  const broken = all.filter(
-    ({ status, changedTools }) => (status !== "works" && status !== "untried") || changedTools.length > 0,
-  );
-  const names = broken.map(
-    ({ company, name, status, says, missingSecrets, failsFor, changedTools }) =>
-      `${name} of ${company}: ${
-        status === "no_secret"
-          ? `the secret ${missingSecrets.join(", ")} has no value`
-          : status === "works"
-            ? `it describes ${changedTools.join(", ")} differently since the last test`
-            : `${says}${failsFor.length === 0 ? "" : ` (for ${failsFor.join(", ")})`}`
-      }`,
-  );
-  const says =
-    broken.length === 0
-      ? `${plural(all.length, "server")}, none known to fail`
-      : `${names.join("; ")} Check each: agency servers test <name>`;
-  return [{ check: "MCP servers", ok: true, warns: broken.length > 0, says }];
+  const findings: Finding[] = [];
+  for (const { id: companyId, name: company } of companies) {
+    const servers = async () => (await client.call(listMcpServers, { companyId })).servers;
+    const tests = new Map<string, { warns: boolean; says: string }>();
+    for (const { name } of await servers())
+      tests.set(
+        name,
+        await client.call(testMcpServer, { companyId, name, accept: false }).then(
+          ({ status, says, tools }) =>
+            status === "works"
+              ? { warns: false, says: `works, ${plural(tools.length, "tool")}` }
+              : { warns: true, says: status === "running" ? "no answer in 60 seconds" : says },
+          (error: unknown) => ({ warns: true, says: error instanceof Error ? error.message : String(error) }),
+        ),
+      );
+    for (const { name, changedTools } of await servers()) {
+      const { warns, says } =
+        changedTools.length > 0
+          ? { warns: true, says: toolsDiffer(name, changedTools) }
+          : (tests.get(name) ?? { warns: true, says: "was added just now" });
+      findings.push({
+        check: "MCP server",
+        ok: true,
+        warns,
+        says: onOneLine(`${name} of ${company}: ${says}`),
+      });
+    }
+  }
+  return findings;
 }
 
 /** Providers that can't be asked now, although they have a key or a login. */

@@ -8,7 +8,12 @@ test("agency secrets: the value comes from standard input and is never printed",
   const set = await line.agency("secrets", "set", "API_KEY");
   assert.equal(set.code, 0, set.err);
   assert.match(set.out, /^API_KEY is set until the daemon stops, because there is no secrets key\./);
-  assert.equal((await line.agency("secrets", "set", "API_KEY", "in an argument")).code, 2);
+  for (const given of [["API_KEY", "in-an-argument"], ["API_KEY=in-an-argument"]]) {
+    const refused = await line.agency("secrets", "set", ...given);
+    assert.equal(refused.code, 2);
+    assert.match(refused.err, /never an argument[^]*agency secrets set API_KEY` and type the value/);
+    assert.doesNotMatch(refused.err, /in-an-argument/);
+  }
   assert.equal((await line.agency("secrets", "set", "not a name")).code, 2);
   const config = JSON.stringify({
     command: "true",

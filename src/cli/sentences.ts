@@ -20,7 +20,8 @@ const sentences: Readonly<Record<string, string>> = {
   "mcp_server.put":
     "The server {name} is added. Agents use it once they hold a right: agency access grant <agent> mcp:{name}",
   "mcp_server.sign_in": "{says}",
-  "mcp_server.remove": "The server {name} is removed. Sessions that start later don't have it.",
+  "mcp_server.remove":
+    "The server {name} is removed. Running calls to it end, and agents can't call it any more.",
   "repo.add":
     "The repository {name} is added. Agents use it once they hold a right: agency access grant <agent> repo:{name}",
   "repo.fetch": "The repository {name} is fetched from {url}.",

@@ -51,12 +51,24 @@ export const nounHelp: Readonly<Record<string, string>> = {
   audit: "Read and verify the record of everything that happened.",
 };
 
-export const secretIsSet = ({ name, kept }: { readonly name: string; readonly kept: string }): string =>
+export const toolsDiffer = (server: string, tools: readonly string[]): string =>
+  `it describes ${tools.join(", ")} differently since the last test. If that is right, accept it: agency servers test ${server}`;
+
+export const secretAsArgument = (name: string) =>
+  invalid(
+    "A secret's value is never an argument: other users of this machine can see the arguments of commands.",
+    `Run \`agency secrets set ${name}\` and type the value, or pipe it: agency secrets set ${name} < file`,
+  );
+
+export const secretIsSet = (
+  { name, kept }: { readonly name: string; readonly kept: string },
+  home: string,
+): string =>
   kept === "encrypted"
     ? `${name} is set, and stored encrypted.`
     : kept === "given"
       ? `${name} is set. The value that was given to the daemon at start is used instead.`
-      : `${name} is set until the daemon stops, because there is no secrets key. To keep it: openssl rand -hex 32 > ~/.agency/secrets-key; chmod 600 ~/.agency/secrets-key; then restart the daemon.`;
+      : `${name} is set until the daemon stops, because there is no secrets key. To keep it: openssl rand -hex 32 > ${home}/secrets-key; chmod 600 ${home}/secrets-key; then restart the daemon.`;
 
 /** A heading and its lines, or nothing if there are none. */
 export const section = (heading: string, lines: readonly string[]): string[] =>

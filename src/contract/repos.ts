@@ -79,7 +79,7 @@ export const addRepo = operation("repo.add", `POST ${path}`, {
   input: One.extend({
     url: text(2000).min(1).describe("URL of the origin, without a password."),
     secret: SecretName.optional().describe(
-      "Name of the secret for the origin: a token or user:password for https, a private key for ssh. Only the daemon uses it.",
+      "Name of the secret for the origin: a token or user:password for https, a private key for ssh. Only the daemon uses it. Without one, ssh uses the keys and the configuration of the account that runs the daemon.",
     ),
     privateNetwork: z
       .boolean()

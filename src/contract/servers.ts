@@ -180,6 +180,12 @@ export const testMcpServer = operation(
       companyId: CompanyId,
       name: ServerName,
       test: Id.optional().describe("Id of a running test, to wait for it again."),
+      accept: z
+        .boolean()
+        .optional()
+        .describe(
+          "Whether agents are shown the tools as the server describes them now. Default true. With false, tools that it describes differently stay as they were.",
+        ),
     }),
     output: ServerTest,
     waits: {

@@ -222,7 +222,7 @@ async function startLocked(opened: {
   const signedIn = async (answer: URLSearchParams, of?: ServerRow): Promise<string> => {
     const { row, caller } = await signIns.finish(answer, of);
     broker.restart(row);
-    void broker.probe(row, caller).catch((error: unknown) => reportBug(error, "MCP server"));
+    void broker.probe(row, caller, false).catch((error: unknown) => reportBug(error, "MCP server"));
     return row.name;
   };
   const metrics = keepMetrics(store);

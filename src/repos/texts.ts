@@ -23,7 +23,7 @@ export const secretMissing = (name: string): Refusal =>
 
 export const gitFailed = (what: string, says: string): Refusal =>
   refused(
-    `Agency could not ${what}. Git says: ${says === "" ? "nothing" : says}.`,
+    `Agency could not ${what}. Git says: ${says === "" ? "nothing" : says.replaceAll(/\.(?=;|$)/g, "")}.`,
     "Check the URL and the login of the repository. `agency doctor` tries every repository.",
   );
 

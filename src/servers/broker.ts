@@ -31,7 +31,7 @@ import {
   type UsedConnection,
   whileOpen,
 } from "./server-calls.ts";
-import { type FoundHealth, keepHealth, seenTools } from "./server-health.ts";
+import { type FoundHealth, type HealthSource, keepHealth, seenTools } from "./server-health.ts";
 import type { SignIns } from "./signing-in.ts";
 import * as texts from "./texts.ts";
 
@@ -159,7 +159,7 @@ export function createBroker(parts: BrokerParts) {
     return kept;
   }
 
-  function keepFor(row: ServerRow, agentId: string) {
+  function keepFor(row: ServerRow, agentId: string, accepts = false) {
     const { company_id: companyId, name } = row;
     const config = configOf(row);
     // Its values are hidden in its answers even if they look like words.
@@ -194,7 +194,7 @@ export function createBroker(parts: BrokerParts) {
               diskMb: settings.maxSessionDiskMb,
             };
           }),
-        noteHealth: (found) => void note(row, found, agentId),
+        noteHealth: (found) => void note(row, found, { agentId, isSeen: accepts }),
       },
       { companyId, name, config },
     );
@@ -216,8 +216,8 @@ export function createBroker(parts: BrokerParts) {
     return { values, missing };
   }
 
-  async function note(row: ServerRow, found: FoundHealth, agentId: string): Promise<void> {
-    await keepHealth(parts, row, found, agentId).catch((error: unknown) => {
+  async function note(row: ServerRow, found: FoundHealth, by: HealthSource): Promise<void> {
+    await keepHealth(parts, row, found, by).catch((error: unknown) => {
       if (!isStopped) parts.reportBug(error, `MCP server ${row.name}`);
     });
   }
@@ -332,12 +332,13 @@ export function createBroker(parts: BrokerParts) {
       };
     },
 
-    /** Tries a server for the board, apart from every agent. The tools are then as the board saw them. */
+    /** Tries a server for the board, apart from every agent. If it accepts them, the tools are then as the board saw them. */
     probe: async (
       row: ServerRow,
       caller: Caller,
+      accept: boolean,
     ): Promise<{ tools: readonly ServerTool[]; says: string; works: boolean }> => {
-      const { connection, hider, hosts } = keepFor(row, "");
+      const { connection, hider, hosts } = keepFor(row, "", accept);
       probes.set(connection.token, { caller, hosts });
       try {
         await connection.ready();

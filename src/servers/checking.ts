@@ -15,6 +15,7 @@ import { testPassed, tooManyServerTests } from "./texts.ts";
 export type ProbeServer = (
   row: ServerRow,
   caller: Caller,
+  accept: boolean,
 ) => Promise<{
   readonly works: boolean;
   readonly says: string;
@@ -52,7 +53,7 @@ export function serverTestHandler(probe: ProbeServer): Guarded {
     keep(begun);
     await call.record(companyId, { server: row.name });
     const started = performance.now();
-    void probe(row, call.caller).then(({ works, says, tools }) => {
+    void probe(row, call.caller, input.accept ?? true).then(({ works, says, tools }) => {
       const milliseconds = Math.round(performance.now() - started);
       keep({
         ...begun,

@@ -144,7 +144,7 @@ export function keepConnection(
       await end(client);
       if (excess !== undefined) throw excess;
       // A program that ended says more than the silence it left.
-      throw ended === undefined ? error : new Error(`${messageOf(error)} ${await ended}`);
+      throw ended === undefined ? error : new Error(`${asSentence(messageOf(error))} ${await ended}`);
     }
     void process?.exited.then((says) => {
       if (state.is === "works" && state.client === client) wait(new Error(says));
@@ -293,20 +293,28 @@ async function toolsOf(client: Client): Promise<readonly ServerTool[]> {
 
 const mostLine = 400;
 
-/** How it ended, and the last lines it wrote. */
+/** How it ended, the first line it wrote that names an error, and the last lines. */
 function shortened(says: string): string {
   const [how = "", wrote] = says.split(itWrote, 2);
-  const lines = wrote
-    ?.split("\n")
-    .slice(-5)
-    .map((line) => line.slice(0, mostLine));
-  return how.slice(0, 2000) + (lines === undefined ? "" : itWrote + lines.join("\n"));
+  if (wrote === undefined) return how.slice(0, 2000);
+  const all = wrote.split("\n").filter((line) => line.trim() !== "");
+  const cause = all.findIndex((line) => /\berror\b|Error:/i.test(line));
+  const lines = all.filter((_, at) => at === cause || at >= all.length - (cause < 0 ? 5 : 4));
+  return how.slice(0, 2000) + itWrote + lines.map((line) => line.slice(0, mostLine)).join("\n");
 }
+
+const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";
-  return `${error.message === "" ? emptyCause : error.message}${cause}`;
+  const { status } = Object(Object(error).data);
+  // An answer without a body leaves only the beginning of a sentence.
+  const said = error.message
+    .replace(/^Version negotiation probe failed: /, "")
+    .replace(/:\s*$/, typeof status === "number" ? ` (HTTP ${status})` : "");
+  const cause =
+    error.cause instanceof Error && !said.includes(error.cause.message) ? error.cause.message : "";
+  return `${said === "" ? emptyCause : said}${cause === "" ? "" : ` (${cause})`}`;
 }
 
 /** The server understood the request and answered with an error. Any other failure is one of the connection. */

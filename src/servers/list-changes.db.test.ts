@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type Server as HttpServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -16,6 +14,7 @@ import { createClient } from "../client/client.ts";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { putMcpServer } from "../contract/servers.ts";
 import { type Daemon, startDaemon } from "../daemon/daemon.ts";
+import { mcpOverHttp } from "../testing/mcp-over-http.ts";
 import { createOrganization, type Organization } from "../testing/organization.ts";
 
 /** An MCP server of the SDK over HTTP, whose list of tools grows. It speaks the newest revision and the older ones. */
@@ -31,42 +30,7 @@ async function growingServer() {
     server.registerPrompt("ask", {}, () => ({ messages: [] }));
     return server;
   });
-  const http: HttpServer = createServer((request, response) => {
-    void (async () => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
-      const gone = new AbortController();
-      response.once("close", () => gone.abort());
-      const headers = new Headers();
-      for (const [name, value] of Object.entries(request.headers))
-        if (typeof value === "string") headers.set(name, value);
-      const answer = await handler.fetch(
-        new Request(`http://127.0.0.1${request.url}`, {
-          method: request.method ?? "GET",
-          headers,
-          signal: gone.signal,
-          ...(chunks.length > 0 && { body: Buffer.concat(chunks).toString() }),
-        }),
-      );
-      response.writeHead(answer.status, Object.fromEntries(answer.headers));
-      response.flushHeaders();
-      if (answer.body !== null) for await (const chunk of answer.body) response.write(chunk);
-      response.end();
-    })().catch(() => response.destroy());
-  });
-  http.listen(0, "127.0.0.1");
-  await once(http, "listening");
-  const address = http.address();
-  return {
-    url: `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/mcp`,
-    names,
-    notify: handler.notify,
-    stop: async (): Promise<void> => {
-      http.close();
-      http.closeAllConnections();
-      await handler.close();
-    },
-  };
+  return { ...(await mcpOverHttp(handler)), names, notify: handler.notify };
 }
 
 async function repeated(act: () => void, until: Promise<void>): Promise<void> {

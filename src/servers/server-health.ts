@@ -28,11 +28,17 @@ const stale = 3 * 60_000;
 const mostFailing = 50;
 const mostGone = 200;
 
-/** `agentId`: whose connection found it. The empty name: the board, in a test. */
+export interface HealthSource {
+  /** Whose connection found it. The empty name: the board, in a test. */
+  readonly agentId: string;
+  /** The board accepts the definitions of the tools. */
+  readonly isSeen: boolean;
+}
+
 export function mergedHealth(
   was: ServerHealth | undefined,
   found: FoundHealth,
-  agentId: string,
+  { agentId, isSeen }: HealthSource,
   at: number,
 ): ServerHealth {
   const isFine = found.status === "works";
@@ -44,7 +50,7 @@ export function mergedHealth(
   const failing = Object.fromEntries([...others.slice(-mostFailing), ...own]);
   const newest = Object.values(failing).toSorted((a, b) => b.at - a.at)[0];
   const { status, says } = newest ?? { status: "works" as const, says: "" };
-  return { status, says, at, failing, ...comparedTools(was, found, agentId === "") };
+  return { status, says, at, failing, ...comparedTools(was, found, isSeen) };
 }
 
 function comparedTools(was: ServerHealth | undefined, { status, tools }: FoundHealth, isSeen: boolean) {
@@ -82,7 +88,7 @@ export async function keepHealth(
   parts: { readonly store: Store; readonly newId: () => string },
   row: ServerRow,
   found: FoundHealth,
-  agentId: string,
+  by: HealthSource,
 ): Promise<void> {
   const { company_id: companyId, name: server } = row;
   await writeIn(parts.store, companyId, parts.newId, async (call) => {
@@ -90,7 +96,7 @@ export async function keepHealth(
     const before = await serverNamed(tx, companyId, server).catch(() => undefined);
     if (before === undefined || before.config !== row.config) return;
     const was = healthOf(before);
-    const now = mergedHealth(was, found, agentId, tx.now);
+    const now = mergedHealth(was, found, by, tx.now);
     await noteHealth(tx, row, now);
     const changed = now.changed.filter((name) => was?.changed.includes(name) !== true);
     if (changed.length > 0) await call.record(companyId, { server, tools: changed }, "mcp_server.change");

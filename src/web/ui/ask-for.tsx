@@ -13,7 +13,8 @@ export interface AskedField {
   readonly hint?: string;
   readonly optional?: boolean;
   readonly long?: boolean;
-  readonly type?: "text" | "password" | "datetime-local";
+  /** The value of a switch is `yes` or empty. */
+  readonly type?: "text" | "password" | "datetime-local" | "switch";
   /** What the field says first: how it is now. */
   readonly initial?: string;
   readonly options?: readonly { readonly value: string; readonly text: string }[];
@@ -121,6 +122,21 @@ function Asked({
     required: field.optional !== true,
     value,
   };
+  if (field.type === "switch")
+    return (
+      <label className="toggle">
+        <span>
+          <b>{field.label}</b>
+          {field.hint !== undefined && <small>{field.hint}</small>}
+        </span>
+        <input
+          type="checkbox"
+          role="switch"
+          checked={value !== ""}
+          onChange={({ target }) => onChange(target.checked ? "yes" : "")}
+        />
+      </label>
+    );
   return (
     <label className="field">
       <span>{field.label}</span>

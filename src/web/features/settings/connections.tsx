@@ -35,14 +35,18 @@ export function Servers(): ReactNode {
                 hint: "Or the program to start, with its arguments.",
                 optional: true,
               },
+              texts.privateNetwork,
             ]}
             operation={ops.putMcpServer}
-            input={({ name = "", url = "", command = "" }) => {
+            input={({ name = "", url = "", command = "", privateNetwork = "" }) => {
               const [program = "", ...args] = command.trim().split(/\s+/);
               return {
                 companyId,
                 name,
-                config: url === "" ? { command: program, args } : { type: "http" as const, url },
+                config:
+                  url === ""
+                    ? { command: program, args }
+                    : { type: "http" as const, url, ...(privateNetwork !== "" && { privateNetwork: true }) },
               };
             }}
             done="The server is there."

@@ -38,13 +38,15 @@ export function Repos(): ReactNode {
                 { name: "name", label: "Name" },
                 { name: "url", label: "URL", hint: texts.repoUrlHint },
                 { name: "secret", label: "Secret for the login", hint: texts.repoSecretHint, optional: true },
+                texts.privateNetwork,
               ]}
               operation={ops.addRepo}
-              input={({ name = "", url = "", secret = "" }) => ({
+              input={({ name = "", url = "", secret = "", privateNetwork = "" }) => ({
                 companyId,
                 name,
                 url,
                 ...(secret !== "" && { secret }),
+                ...(privateNetwork !== "" && { privateNetwork: true }),
               })}
               done="The repository is there."
             />
@@ -96,6 +98,7 @@ function RepoLine({ of }: { of: Repo }): ReactNode {
         <p className="quiet">
           {of.defaultBranch === null ? texts.emptyRepo : <Line text={`Default branch ${of.defaultBranch}`} />}
           {of.secret !== null && <Line text={`, login from the secret ${of.secret}`} />}
+          {of.privateNetwork && texts.mayBePrivate}
           {of.fetchedAt !== null && (
             <>
               , fetched <When at={of.fetchedAt} />

@@ -48,13 +48,23 @@ export const noSecretsHint =
   "A secret's value goes in and never comes out. Configurations refer to it by its name.";
 export const linkOnce = "The link works once. Send it to the person on a way you trust.";
 
+export const privateNetwork = {
+  name: "privateNetwork",
+  label: "Private network",
+  hint: "Allow a host name that leads to an address of a private network, such as 10.1.2.3.",
+  type: "switch",
+  optional: true,
+} as const;
+export const mayBePrivate = ", may be in a private network";
+
 export const noRepos = "No repositories yet.";
 export const noReposHint = "Agents clone a repository once they hold a right on it, such as repo:shop.";
 export const addRepoSays =
   "Agency fetches it once. Agents clone from that mirror, and publish branches to it.";
 export const repoUrlHint =
   "https://…, ssh://…, git@host:path, or a folder of this machine. Without a password.";
-export const repoSecretHint = "Name of a secret with a token, user:password or private key.";
+export const repoSecretHint =
+  "Name of a secret with a token, user:password or private key. Without one, ssh uses the keys of the account that runs Agency.";
 export const removeRepoSays = "The mirror is deleted, and all rights to it end. The origin stays as it is.";
 export const emptyRepo = "Empty";
 export const discardSays = "The bundle with these commits is deleted. They can't be restored.";
