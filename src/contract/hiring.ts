@@ -9,7 +9,6 @@ import {
   AdapterType,
   CompanyId,
   Data,
-  hiddenInTools,
   Id,
   idOf,
   Name,
@@ -25,8 +24,8 @@ import {
 export const hireShape = {
   name: Name.describe("Name, unique in the company."),
   role: Name.describe("What it does, such as `Release engineer`."),
-  title: Name.optional().describe("Job title.").register(hiddenInTools, {}),
-  capabilities: text(4000).optional().describe("What it can do, for colleagues."),
+  title: Name.optional().describe("Job title."),
+  capabilities: text(4000).optional().describe("What it can do."),
   prompt: text(50_000).optional().describe("How it should work."),
   adapterType: AdapterType.optional().describe("Type of brain. Default: the company's."),
   adapterConfig: Data.optional().describe("As view_configurations shows it."),
@@ -43,7 +42,7 @@ const Mandate = text(20_000)
 
 /** Rights a hire starts with, passed on by its manager. */
 export const hireGrants = ResourceGrants.optional().describe(
-  "Rights it starts with, as for delegate_outcome. Its manager must hold each.",
+  "Rights it starts with, which its manager holds. As for delegate_outcome.",
 );
 
 /** A new agent with its mandate and its rights. */
