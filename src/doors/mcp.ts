@@ -77,7 +77,7 @@ export function mcpDoor(parts: McpParts): OtherDoor {
           ? await outsideHandler(parts, visit, room.bytes)
           : isListening
             ? await subscribable(parts, visit, room.bytes, () =>
-                served.newServer(token, as, held.bytes, false),
+                served.newServer(token, as, held.bytes, false, true),
               )
             : undefined;
       if (following !== undefined) response.once("close", following.forget);
@@ -138,6 +138,7 @@ function serve(
     as: string | undefined,
     bytes: number,
     isOwnOnly?: boolean,
+    announces?: boolean,
   ) => Server;
   handler: McpHttpHandler;
   room: Room;
@@ -160,12 +161,12 @@ function serve(
     as: string | undefined,
     bytes: number,
     isOwnOnly = true,
+    announces = false,
   ): Server => {
     const server = new Server(
       { name: name === allTools ? "agency" : `agency-${name}`, version: parts.version },
       {
-        // Only the tools of further servers change while a client is connected (0045).
-        capabilities: { tools: isOwnOnly || name !== allTools ? {} : { listChanged: true } },
+        capabilities: { tools: announces ? { listChanged: true } : {} },
         instructions: instructionsOf(name),
       },
     );
@@ -219,10 +220,13 @@ function serve(
     return server;
   };
   const handler = createMcpHandler(
-    ({ authInfo }) => {
+    async ({ authInfo }) => {
       const { bytes, as, ownOnly } = authInfo?.extra ?? {};
       const position = typeof as === "string" ? as : undefined;
-      return newServer(authInfo?.token, position, Number(bytes ?? 0), ownOnly === true);
+      const isOwnOnly = ownOnly === true || name !== allTools;
+      // Only the tools of further servers change while a client is connected (0045), and only agents use those.
+      const announces = !isOwnOnly && (await parts.audiences(authInfo?.token, position)) !== undefined;
+      return newServer(authInfo?.token, position, Number(bytes ?? 0), isOwnOnly, announces);
     },
     {
       maxRequestBodySize: room.bytes,
