@@ -105,6 +105,7 @@ const checksThatDoNotApply: Readonly<Record<string, string>> = {
   "sep-2575-missing-capability-http-400": ownTool,
   "sep-2575-http-server-no-independent-requests-on-stream": ownTool,
   "sep-2575-server-no-log-without-loglevel": ownTool,
+  "sep-2575-server-sends-tools-list-changed-on-subscription": ownTool,
   "sep-2549-prompts-list-caching-hints": noPrompts,
   "sep-2549-resources-list-caching-hints": noResources,
   "sep-2549-resources-templates-list-caching-hints": noResources,
