@@ -1,6 +1,7 @@
 // The process of a run with a planted bug. Plays a suite seed after seed and prints the first failure.
 //   node play.ts SUITE COUNT
 import { z } from "zod";
+import { Refusal } from "../../src/contract/refusal.ts";
 import { simulate } from "../../src/simulator/simulate.ts";
 import { corpusOf } from "../../src/testing/seeds.ts";
 import { playSeeds } from "../model/run.ts";
@@ -24,7 +25,15 @@ const violationOf: Record<typeof suite, (seed: number) => Promise<string | undef
       return error instanceof Error ? error.message : String(error);
     }
   },
-  worlds: async (seed) => (await compareWorlds("sqlite", seed, 4)).difference,
+  worlds: async (seed) => {
+    try {
+      return (await compareWorlds("sqlite", seed, 4)).difference;
+    } catch (error) {
+      // A bug may break the operation itself. A refusal is one of the suite's own calls.
+      if (error instanceof Refusal) throw error;
+      return String(error);
+    }
+  },
   simulator: async (seed) => (await simulate(seed, 500)).failure?.rule,
   calm: async (seed) => (await simulate(seed, 500, { calm: true })).failure?.rule,
 };

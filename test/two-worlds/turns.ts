@@ -37,6 +37,11 @@ export function turnsOf(scene: {
   let { loan } = scene;
   const rename = () => board(updateOutcome, { id: rested.id, title: seen() });
   const pass = async (hours: number) => wait(hours);
+  /** A key that was revoked stays so. */
+  let revoke = (): Promise<unknown> => {
+    revoke = rename;
+    return board(revokeKey, { id: vera.id, keyId: spare.id });
+  };
   const turns: { concerns: Credential; make: (() => Promise<unknown>)[] }[] = [
     {
       concerns: vera,
@@ -57,11 +62,7 @@ export function turnsOf(scene: {
         () => board(updatePerson, { id: otto.id, role: "viewer" }),
       ],
     },
-    // A key that was revoked stays so.
-    {
-      concerns: { token: spare.key },
-      make: [() => board(revokeKey, { id: vera.id, keyId: spare.id }), rename],
-    },
+    { concerns: { token: spare.key }, make: [() => revoke(), rename] },
     { concerns: scene.governing, make: [() => pass(2), () => pass(30)] },
     { concerns: scene.governing, make: [rename, rename] },
   ];
