@@ -22,7 +22,7 @@ export interface Compared {
 /**
  * Builds two worlds that differ only in what the watchers can't read, has the watchers make the same calls in both, and
  * compares the answers byte for byte; at the doors, with their headers. In each round every operation that reads is called
- * once. Before the next round, more happens in both worlds, and time passes. Lists that are answered from memory are compared
+ * once, or several times if its answer depends on several arguments. Before the next round, more happens in both worlds, and time passes. Lists that are answered from memory are compared
  * with the answers of the same program without memory, for every kind of caller.
  */
 export async function compareWorlds(
@@ -50,7 +50,7 @@ export async function compareWorlds(
     for (let round = 0; round < rounds; round++) {
       sum.pairs++;
       if (round > 0) await Promise.all([left.goOn(), right.goOn()]);
-      for (const operation of reading) {
+      for (const operation of reading.flatMap((one) => Array.from({ length: timesOf(one) }, () => one))) {
         const watcher = chance.pick(Object.keys(left.watchers)) ?? "";
         const input = inputFor(operation, pool);
         const door = operation.mcp !== undefined && chance.flip(0.5) ? "mcp" : "http";
@@ -162,6 +162,9 @@ async function forget(world: Built): Promise<string | undefined> {
   }
   return undefined;
 }
+
+/** The more arguments there are, the more seldom all of them fit. */
+const timesOf = ({ input }: Operation): number => Math.min(4, Math.max(1, Object.keys(input.shape).length));
 
 const isEqual = (one: Seen, two: Seen): boolean => one.status === two.status && one.body === two.body;
 
