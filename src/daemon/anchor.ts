@@ -4,6 +4,7 @@ import { allHeads, append, system } from "../events/ledger.ts";
 import { type Anchors, sealOperation } from "../events/verify.ts";
 import type { Mac, Store } from "../store/store.ts";
 import { afterCommits, type Follower } from "./after-commits.ts";
+import { inMap } from "../contract/in-map.ts";
 
 /**
  * Notes the heads of all chains outside the database, at most once a second and when the daemon stops: a line of JSON with
@@ -115,7 +116,11 @@ export function readAnchors(mac: Mac, files: readonly string[]): Anchors {
       const line = Line.safeParse(parsed(text));
       if (!line.success || line.data.mac !== macOfLine(mac, line.data.at, line.data.heads)) continue;
       for (const [companyId, [seq, hash]] of Object.entries(line.data.heads))
-        found.getOrInsertComputed(companyId, () => new Map()).getOrInsert(seq, { hash, at: line.data.at });
+        inMap(
+          inMap(found, companyId, () => new Map()),
+          seq,
+          () => ({ hash, at: line.data.at }),
+        );
     }
   return found;
 }

@@ -6,6 +6,7 @@ import { guarded, type Guarded } from "../dispatch/guarded.ts";
 import { type Gauge, gaugesIn } from "../readers/gauges.ts";
 import type { Store } from "../store/store.ts";
 import { version } from "./version.ts";
+import { inMap } from "../contract/in-map.ts";
 
 /**
  * Figures of this daemon for Prometheus, at `/metrics`. Labels are names of operations, codes and states of this program. No
@@ -29,7 +30,7 @@ export function keepMetrics(store: Store): Metrics {
   let commits = 0;
   const forget = store.onCommit(() => commits++);
   const note = (key: string, seconds: number): void => {
-    const call = calls.getOrInsertComputed(key, () => ({
+    const call = inMap(calls, key, () => ({
       count: 0,
       seconds: 0,
       buckets: bounds.map(() => 0),

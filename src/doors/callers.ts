@@ -4,6 +4,7 @@ import { type Caller, hashToken } from "../dispatch/identity.ts";
 import { type Connection, LateAnswers } from "./late-answers.ts";
 import { Slots } from "./slots.ts";
 import { callerGone, tooManyAtOnce, tooManyBytes, tooManyCalls, tooManyStreams } from "./texts.ts";
+import { inMap } from "../contract/in-map.ts";
 
 /**
  * What each caller may take, in order that none can slow the others down. A caller is a credential. Callers without a valid
@@ -125,13 +126,13 @@ export class Callers {
     const { limits } = this.#parts;
     const rate = actor.kind === "agent" ? limits.agentCallsPerSecond : limits.boardCallsPerSecond;
     // Two first requests of a credential may arrive together. The first account stays.
-    return this.#known.getOrInsert(hashToken(token ?? ""), this.#newAccount(rate));
+    return inMap(this.#known, hashToken(token ?? ""), () => this.#newAccount(rate));
   }
 
   #accountAt({ remoteAddress = "" }: Connection, asks = ""): Account {
     const key = `${asks} ${remoteAddress}`;
     if (this.#known.size >= mostAccounts && !this.#known.has(key)) return this.#strangers;
-    const account = this.#known.getOrInsertComputed(key, () =>
+    const account = inMap(this.#known, key, () =>
       this.#newAccount(this.#parts.limits.strangerCallsPerSecond),
     );
     account.checkedAt = this.#parts.clock();

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { inMap } from "../contract/in-map.ts";
 
 /**
  * Answers to callers that send too much. A client that is refused at once sends its next request at once, and a thousand
@@ -26,7 +27,7 @@ export class LateAnswers {
     if (this.#count >= mostLate) return void socket.destroy();
     this.#count++;
     this.#pace ??= setInterval(() => this.#release(), paceMilliseconds);
-    await new Promise<void>((leave) => this.#lines.getOrInsert(caller, []).push({ leave, socket }));
+    await new Promise<void>((leave) => inMap(this.#lines, caller, () => []).push({ leave, socket }));
   }
 
   #release(): void {

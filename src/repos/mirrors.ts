@@ -17,6 +17,7 @@ import { resolveHost } from "../capabilities/hosts.ts";
 import { type Reached, originWay } from "./origin-way.ts";
 import { bundleCommits, type StorageLeft, takeCommits } from "./taking.ts";
 import { gitFailed, noteOf, reservedBranch } from "./texts.ts";
+import { inMap } from "../contract/in-map.ts";
 
 /**
  * The mirrors: one bare repository for each repository of a company. Its branches are those of the origin and, below
@@ -126,7 +127,7 @@ export function keepMirrors(parts: MirrorParts) {
   /** Shared by all who ask at the same time. `force`: also right after another fetch. */
   function fetch(mirror: Mirrored, reached: Reached, { force = false } = {}): Promise<Fetched> {
     const folder = folderOf(mirror);
-    const known = fetches.getOrInsertComputed(folder, () => ({
+    const known = inMap(fetches, folder, () => ({
       running: null,
       ended: 0,
       last: stateOf(folder),

@@ -5,6 +5,7 @@ import { insertAll, insertion, type PreparedQuery, type Query, selection } from 
 import { type Row, sealedColumns } from "./schema.ts";
 import { isSealed, rowKeys, type SealedTable } from "./row-keys.ts";
 import type { Mac, NewEventRow, Tx } from "./store.ts";
+import { inMap } from "../contract/in-map.ts";
 
 /**
  * The end of every write: the events that the transaction recorded join the chain of their company, together with a digest
@@ -181,8 +182,7 @@ interface Part {
 /** By company. A row without a company (a version, an edge) belongs to the company of the transaction. */
 function chainsOf(events: readonly NewEventRow[], rows: ReadonlyMap<string, Changed>): [string, Part][] {
   const chains = new Map<string, Part>();
-  const chain = (companyId: string): Part =>
-    chains.getOrInsertComputed(companyId, () => ({ events: [], rows: [] }));
+  const chain = (companyId: string): Part => inMap(chains, companyId, () => ({ events: [], rows: [] }));
   for (const event of events) chain(event.company_id).events.push(event);
   const loose: [string, Changed][] = [];
   for (const entry of rows)

@@ -10,6 +10,7 @@ import { copyMark } from "./migrations.ts";
 import { blobRow, fill, type Query } from "./query.ts";
 import { openSqlite } from "./sqlite.ts";
 import { privateFile } from "./blob-files.ts";
+import { inMap } from "../contract/in-map.ts";
 
 /** SQLite as the source or the target of a copy (copying.ts). */
 export interface SqlitePlace {
@@ -23,7 +24,7 @@ export function readSqlite({ path, blobFolder, key }: SqlitePlace): CopySource {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
   const statements = new Map<string, StatementSync>();
   const prepare = (text: string): StatementSync =>
-    statements.getOrInsertComputed(text, () => {
+    inMap(statements, text, () => {
       const statement = db.prepare(text);
       statement.setReturnArrays(true);
       return statement;

@@ -11,6 +11,7 @@ import { asRefusal, connectTimeout, isLost, isRetryable, keepPool, timeouts } fr
 import { type Link, linkOn } from "./link.ts";
 import { listen } from "./listening.ts";
 import { blobRow, fill, type Holds, type PreparedQuery, type Query } from "./query.ts";
+import { inMap } from "../contract/in-map.ts";
 
 /**
  * PostgreSQL, shared by several nodes.
@@ -294,7 +295,10 @@ function runOn(link: Link, prepared: PreparedQuery, params: Readonly<Record<stri
   const { holds } = prepared;
   if (holds === undefined) return link.send(changing(link, prepared, params));
   link.known.change([holds.table]);
-  link.hold(holding.getOrInsertComputed(holds, heldIn), fill(prepared.slots, params));
+  link.hold(
+    inMap(holding, holds, () => heldIn(holds)),
+    fill(prepared.slots, params),
+  );
 }
 
 const holding = new WeakMap<Holds, Parameters<Link["hold"]>[0]>();

@@ -23,6 +23,7 @@ import {
   tables,
 } from "./schema.ts";
 import { isSealed, type SealedTable } from "./row-keys.ts";
+import { inMap } from "../contract/in-map.ts";
 
 /**
  * Kysely builds and types the SQL, and the store runs it. A `query` is built once for each dialect and has named holes
@@ -172,7 +173,7 @@ export async function insertAll<T extends TableName>(
 ): Promise<void> {
   for (let from = 0; from < rows.length; from += mostAtOnce) {
     const some: readonly Params[] = rows.slice(from, from + mostAtOnce);
-    const statement = severalRows.getOrInsertComputed(`${table} ${some.length}`, () =>
+    const statement = inMap(severalRows, `${table} ${some.length}`, () =>
       textQuery((p: Params) => {
         const columns = columnsOf(table);
         const names = columns.map((column) => sql.ref(column));
