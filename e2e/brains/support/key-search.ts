@@ -10,7 +10,8 @@ import { diligent, key, onBrain } from "./stage.ts";
 
 /**
  * The variables, command lines, open files and memory of all processes, the whole file system, and what the daemon answers. The
- * decoys show that each search finds what is there. The patterns don't match themselves.
+ * decoys show that each search finds what is there. The patterns don't match themselves. The shell may be zsh,
+ * where `path` is $PATH.
  */
 const searches = [
   [
@@ -25,7 +26,7 @@ const searches = [
     "echo looked",
   ],
   [
-    'for path in api/installation model/fake model/fake/v1/models model/fake/v1/nothing model/openai/v1/models; do curl -si -H "Authorization: Bearer $AGENCY_TOKEN" "$AGENCY_URL/$path"; done',
+    'for door in api/installation model/fake model/fake/v1/models model/fake/v1/nothing model/openai/v1/models; do curl -si -H "Authorization: Bearer $AGENCY_TOKEN" "$AGENCY_URL/$door"; done',
     'ls -a "$HOME"; grep -rl \'key-that-no-sess[i]on\' "$HOME" . /tmp 2>/dev/null',
     "echo searched",
   ],
