@@ -13,8 +13,9 @@ import { insertion, query, type Query, selection } from "../store/query.ts";
 import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
 import { bySystem, callContext, type Writing } from "./context.ts";
 import { type Accepted, type Guarded, Outside } from "./guarded.ts";
-import { type Caller, hashToken, identify } from "./identity.ts";
+import { type Caller, identify } from "./identity.ts";
 import { demand } from "../capabilities/visible.ts";
+import { Homes, keyOfHome } from "./homes.ts";
 import { KeptAnswers } from "./kept-answers.ts";
 import { unarchiveCompany } from "../contract/companies.ts";
 import { companyState } from "./company-settings.ts";
@@ -83,7 +84,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
     handlers.set(handler.operation, handler);
   }
   const answers = new KeptAnswers(parts.store);
-  const homes: Homes = new Map();
+  const homes = new Homes();
 
   return async (request) => {
     const handler = handlers.get(request.operation);
@@ -122,7 +123,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
     } catch (thrown) {
       seen.undo?.();
       // A credential that is refused waits for no lock of a company any more.
-      if (seen.caller === undefined) homes.delete(homeKey(tokenIn(request), request.as, accepted.input));
+      if (seen.caller === undefined) homes.forget(keyOfHome(tokenIn(request), request.as, accepted.input));
       const error = thrown instanceof Refusal ? redactedRefusal(thrown) : thrown;
       if (error instanceof Refusal && seen.caller !== undefined && isOnRecord(error, seen.caller)) {
         const { caller, companyId } = seen;
@@ -154,23 +155,6 @@ function tokenIn({ operation, token, input }: DispatchRequest): string | undefin
   return typeof given === "string" ? given : undefined;
 }
 
-/**
- * The company in which the last call with a credential happened that named the same company, or none. The next such call takes
- * the lock of that company first. Whether the credential is still good, and the company still the right one, each call looks up.
- */
-type Homes = Map<string, string>;
-
-const homeKey = (
-  token: string | undefined,
-  as: string | undefined,
-  input: Readonly<Record<string, unknown>>,
-) => (token === undefined ? "" : JSON.stringify([hashToken(token), as, input["companyId"]]));
-
-/** An agent acts in its own company. A person acts in the one that the call names, unless it names a thing in it. */
-const isAtHome = ({ within }: Operation, { companyId }: Caller): boolean =>
-  companyId !== null || within === "company";
-const mostHomes = 10_000;
-
 interface Seen {
   caller?: Caller;
   companyId?: string;
@@ -194,8 +178,8 @@ async function run(
   const token = tokenIn(request);
   // SQLite has one writer, so nothing changes while a lock is awaited.
   const waits = writes && tx.dialect !== "sqlite";
-  const credential = waits && operation.within !== "installation" ? homeKey(token, request.as, input) : "";
-  const home = parts.homes.get(credential);
+  const homeKey = waits && operation.within !== "installation" ? keyOfHome(token, request.as, input) : "";
+  const home = parts.homes.of(homeKey);
   if (home !== undefined) await tx.lock(home);
   let caller = await identify(tx, operation, token, request.as);
   seen.caller = caller;
@@ -219,10 +203,8 @@ async function run(
     throw error;
   }
   seen.companyId = companyId;
-  if (credential !== "" && companyId !== "" && isAtHome(operation, caller)) {
-    if (parts.homes.size >= mostHomes) parts.homes.clear();
-    parts.homes.set(credential, companyId);
-  }
+  // A person acts in the company that the call names, unless it names a thing in it.
+  if (caller.companyId !== null || operation.within === "company") parts.homes.keep(homeKey, companyId);
   if (operation.effect === "write") {
     const refusal = parts.refusesWrites?.();
     if (refusal !== undefined) throw refusal;
