@@ -108,7 +108,7 @@ export async function flooded(
         token: flooding,
       },
       "streams over MCP": {
-        answer: 405,
+        answer: 429,
         method: "GET",
         path: "/mcp",
         loops: sockets,

@@ -140,7 +140,9 @@ export class Callers {
   }
 
   #newAccount(perSecond: number): Account {
-    return new Account(this.#parts, perSecond, this.#count);
+    return new Account(this.#parts, perSecond, this.#count, (account, socket) =>
+      this.#late.wait(account, socket),
+    );
   }
 
   readonly #count = (bytes: number): void => {
@@ -182,11 +184,18 @@ export class Account {
   readonly #heldPerCaller: number;
   readonly #countAll: (bytes: number) => void;
   readonly #clock: () => number;
+  readonly #late: (account: Account, socket: Connection) => Promise<void>;
   #left: number;
   #filledAt: number;
   #held = 0;
 
-  constructor({ limits, clock }: CallerParts, perSecond: number, countAll: (bytes: number) => void) {
+  constructor(
+    { limits, clock }: CallerParts,
+    perSecond: number,
+    countAll: (bytes: number) => void,
+    late: (account: Account, socket: Connection) => Promise<void>,
+  ) {
+    this.#late = late;
     this.calls = new Slots(limits.callsAtOnce, limits.callsWaiting);
     this.heavy = new Slots(1, limits.callsWaiting);
     this.parsing = new Slots(1, limits.callsWaiting);
@@ -225,9 +234,12 @@ export class Account {
     process.nextTick(passed.resolve);
   }
 
-  /** Counts a stream of notices until the function it returns is called. */
-  listen(): () => void {
-    if (this.#listening >= mostStreams) throw tooManyStreams(mostStreams);
+  /** Counts a stream of notices until the function it returns is called. Throws late if there are too many. */
+  async listen(socket: Connection): Promise<() => void> {
+    if (this.#listening >= mostStreams) {
+      await this.#late(this, socket);
+      throw tooManyStreams(mostStreams);
+    }
     this.#listening++;
     return () => this.#listening--;
   }

@@ -69,7 +69,11 @@ export function mcpDoor(parts: McpParts): OtherDoor {
       const hasLists = served === undefined || (name === allTools && !ownOnly);
       const isStream = request.method === "GET" && request.headers.accept?.includes(eventStream) === true;
       const isListening = hasLists && (isStream || isSubscription(body));
-      if (isListening) response.once("close", account.listen());
+      if (isListening) {
+        const ended = await account.listen(request.socket);
+        if (response.destroyed) return ended();
+        response.once("close", ended);
+      }
       if (isListening && isStream) return listenOutside(parts, visit, request, response);
       if (served === undefined) cancelIn(body, visit);
       const following =
