@@ -199,6 +199,9 @@ test("documents and histories of every deactivated agent stay readable for sessi
     hire: { name: "Lead to stop", role: "lead", ...adapter },
     grants: [{ resource: "org:hire" }],
   });
+  // Each of the two has a session before anything else happens: an agent without one has no log, and an agent that waits
+  // for work below its own gets none.
+  await hasSession(job);
   const lead = await members.keyOf(job);
   const { id: part } = Id.parse(
     await lead.ask("outcome", "create_outcome", { title: "part", parents: [job] }),
@@ -207,6 +210,7 @@ test("documents and histories of every deactivated agent stay readable for sessi
     id: part,
     hire: { name: "Hand to stop", role: "hand", ...adapter },
   });
+  await hasSession(part);
   const hand = await members.keyOf(part);
   const { id: own } = Id.parse(
     await hand.ask("outcome", "create_outcome", { title: "own", parents: [part] }),
@@ -223,8 +227,6 @@ test("documents and histories of every deactivated agent stay readable for sessi
     await caller.ask("kb", "write_file", state);
     documents.push(stateFileId);
   }
-  // Each of the two has had a session before it leaves: an agent without one has no log.
-  for (const id of [job, part]) await hasSession(id);
   await boss.ask("outcome", "reclaim_outcome", { id: job, reason: "another way" });
   for (const [index, id] of [job, part].entries()) {
     const agent = await world.daemon.board.call(viewAgent, { id });
