@@ -12,7 +12,11 @@ export const tokens: Entry = {
     figure("tools of an agent without reports", list(), 3500),
     figure("tools of a manager", list("manager"), 7000),
     figure("tools of a manager that may hire", list("manager", "hirer"), 7000),
-    figure("tools of an agent without reports that works in a repository", list("developer", "pusher")),
+    figure(
+      "tools of an agent without reports that pushes to a repository",
+      list("developer", "pusher"),
+      3500,
+    ),
     figure("tools of an agent with every tool", list(...audiencesOfAgents), 7000),
     figure("prompt that all agents share", sharedPrompt),
   ],

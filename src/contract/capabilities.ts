@@ -55,7 +55,7 @@ const PermissionRequest = z.object({
 });
 
 export const listPermissions = operation("permission.list", "GET /api/permissions", {
-  summary: "List your rights and the permission requests of your direct reports.",
+  summary: "List your rights, and what your direct reports ask for.",
   guidance: "You can grant what you hold.",
   lists: "grant",
   input: z.strictObject({ ...Page }),
@@ -111,7 +111,7 @@ export const requestPermission = operation("permission.request", "POST /api/perm
   input: z.strictObject({
     resource: ResourceName,
     level: LevelArgument,
-    reason: said(2000).describe("Why you need it. Your manager reads this."),
+    reason: said(2000).describe("Why, for your manager."),
   }),
   output: PermissionRequest.extend({ status: z.enum(["open", "already_held"]) }),
   needs: "member",
@@ -189,7 +189,7 @@ export const listHolders = operation("permission.holders", "GET /api/access/hold
 
 export const explainAccess = operation("permission.explain", "GET /api/access", {
   summary: "Explain whether an agent may use a resource, and why.",
-  guidance: "Use it after a refusal. `fix` lists the calls that would change the answer.",
+  guidance: "Use it after a refusal. `fix` lists calls that would help.",
   input: z.strictObject({
     ...sameAsRequested,
     agent: text(100).min(1).optional().describe("UUID or slug of a direct report. Default: you."),

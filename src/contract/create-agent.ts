@@ -15,7 +15,7 @@ export const createAgentArguments = {
   name: described("string", "Name, unique in the company."),
   autoReply: described("boolean", "Whether its output is a reply. Default true."),
   role: described("string", "What it does, up to 240 characters."),
-  nextAgent: described("string", "Agent it replies to. Default `human`."),
+  nextAgent: described("string", "Agent to reply to. Default `human`."),
   waitSeconds: described(
     "number",
     `Seconds to wait, up to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`,
@@ -58,7 +58,7 @@ export type CreateAgentResult = z.infer<typeof Result>;
 
 export const waitForApproval = operation("agent.wait_for_approval", "GET /api/approvals/:requestId/result", {
   summary: "Wait for the decision on a create_agent request.",
-  guidance: "Use it if create_agent returned `pending`.",
+  guidance: "For one that is `pending`.",
   input: z.strictObject({
     requestId: idOf("approval").describe("`requestId` from create_agent."),
     waitSeconds: numeric(z.number().min(0).max(longestWaitSeconds))
@@ -73,9 +73,9 @@ export const waitForApproval = operation("agent.wait_for_approval", "GET /api/ap
 });
 
 export const requestAgent = operation("agent.request", "POST /api/create-agent", {
-  summary: "Create an agent that reports to you, once a person approves it.",
+  summary: "Create an agent that reports to you, if a person approves.",
   guidance:
-    "The call waits for the decision. Returns `created`, `denied`, `error`, or `pending` with a `requestId` for wait_for_approval.",
+    "Waits for the decision. Returns `created`, `denied`, `error`, or `pending` with a `requestId` for wait_for_approval.",
   input: z.looseObject(createAgentArguments).meta({ required: ["name"], additionalProperties: false }),
   output: Result,
   needs: "member",

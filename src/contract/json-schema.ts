@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { hiddenInTools, shownAs, shownInTools } from "./words.ts";
+import { describedId, hiddenInTools, nounsOfIds, shownAs, shownInTools } from "./words.ts";
 
 /** JSON Schema for everything that does not speak zod: OpenAPI, MCP tools, the flags of CLI commands. */
 
@@ -34,6 +34,9 @@ function schemaOf(
       // A pattern beside a format says the same again, at greater length.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
       delete jsonSchema.propertyNames;
+      const noun = hidden && nounsOfIds.get(zodSchema)?.noun;
+      if (noun !== undefined && jsonSchema.description === describedId(noun))
+        jsonSchema.description = "Its UUID.";
       if (hidden !== undefined && zodSchema instanceof z.ZodObject)
         for (const [key, part] of Object.entries(zodSchema.shape))
           if (hidden.has(part)) delete jsonSchema.properties?.[key];

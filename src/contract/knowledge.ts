@@ -22,8 +22,8 @@ const Encoding = z.enum(["utf8", "base64"]);
 
 /** Where the bytes come from: a path inside the session's workspace, or the content itself. */
 const source = {
-  path: z.string().min(1).max(4096).optional().describe("A file in your workspace. Give this or `content`."),
-  content: z.string().optional().describe("The content itself."),
+  path: z.string().min(1).max(4096).optional().describe("A workspace file. Or give `content`."),
+  content: z.string().optional().describe("The content."),
   encoding: Encoding.optional()
     .describe("Of `content`. Default `utf8`; `base64` for binary data.")
     .register(hiddenInTools, {}),
@@ -64,10 +64,10 @@ const Version = z.object({
 export const createFile = operation("knowledge.create", "POST /api/companies/:companyId/kb", {
   summary: "Create a knowledge file.",
   guidance:
-    "For what must outlive your session. Prefer small files with `kb://<file id>` links. Others can read it once you deliver, send or grant it.",
+    "For what must outlive your session. Prefer small files with `kb://<file id>` links. Others read it once you deliver, send or grant it.",
   input: z.strictObject({
     companyId: CompanyId,
-    description: Description.describe("What it contains. Others find it by this."),
+    description: Description.describe("What it contains. Others search this."),
     ...source,
     mediaType: MediaType.optional().describe("Default `text/markdown`."),
   }),
@@ -91,13 +91,13 @@ export const readFile = operation("knowledge.read", "GET /api/kb/:id", {
 
 export const writeFile = operation("knowledge.write", "PUT /api/kb/:id", {
   summary: "Write a new version of a knowledge file.",
-  guidance: "If the file has changed since, the call is refused: read it again, merge, and retry.",
+  guidance: "Refused if the file has changed since: read it again, merge, and retry.",
   input: z.strictObject({
     id: fileId,
     ...source,
-    version: VersionNumber.describe("The version number you last saw."),
-    hash: Hash.describe("The hash you last saw."),
-    description: Description.optional().describe("New description of the file."),
+    version: VersionNumber.describe("Version you last saw."),
+    hash: Hash.describe("Hash you last saw."),
+    description: Description.optional().describe("New description."),
   }),
   output: Saved,
   carriesFiles: 1,
@@ -118,7 +118,7 @@ export const listFiles = operation("knowledge.list", "GET /api/companies/:compan
       .optional()
       .describe("Only files of this kind. Default: all but messages.")
       .register(hiddenInTools, {}),
-    materialize: Flag.optional().describe("true puts read-only copies into your workspace."),
+    materialize: Flag.optional().describe("true copies them into your workspace."),
     ...Page,
   }),
   output: z.object({
@@ -134,8 +134,8 @@ export const listFiles = operation("knowledge.list", "GET /api/companies/:compan
 });
 
 export const browseFiles = operation("knowledge.browse", "GET /api/companies/:companyId/kb/browse", {
-  summary: "Search the descriptions of all knowledge files you may know of.",
-  guidance: "Includes files you can't read yet.",
+  summary: "Search the descriptions of knowledge files.",
+  guidance: "Also finds files you can't read yet.",
   input: z.strictObject({
     companyId: CompanyId,
     query: text(500).optional().describe("Words in the description."),
@@ -148,8 +148,8 @@ export const browseFiles = operation("knowledge.browse", "GET /api/companies/:co
 });
 
 export const searchFiles = operation("knowledge.search", "GET /api/companies/:companyId/kb/search", {
-  summary: "Search the descriptions and the content of knowledge files.",
-  guidance: "Finds what you can read, and returns excerpts.",
+  summary: "Search descriptions and content of the knowledge files you can read.",
+  guidance: "Returns excerpts.",
   input: z.strictObject({
     companyId: CompanyId,
     query: text(500).min(1).describe("Words or beginnings of words."),
@@ -182,7 +182,7 @@ export const readVersion = operation("knowledge.read_version", "GET /api/kb/:id/
   guidance: "view_history lists the versions.",
   input: z.strictObject({
     id: fileId,
-    version: VersionNumber.describe("Number of the version, from 1."),
+    version: VersionNumber.describe("Number, from 1."),
   }),
   output: FileContent,
   effect: "record",

@@ -59,20 +59,19 @@ const Sent = Message.extend({
 const messageId = idOf("message");
 const To = text(100).min(1).describe("UUID or slug of an agent, `boss`, `board` or `self`.");
 const content = {
-  file: idOf("file").optional().describe("UUID of a file to send instead of `body`."),
+  file: idOf("file").optional().describe("UUID of a file, instead of `body`."),
   body: text(200_000).min(1).optional().describe("The text, as Markdown."),
-  files: z.array(idOf("file")).max(20).optional().describe("UUIDs of files to send along."),
+  files: z.array(idOf("file")).max(20).optional().describe("UUIDs of files to attach."),
   inReplyTo: messageId.optional().describe("UUID of the message you answer."),
 };
 
 export const sendMessage = operation("mail.send", "POST /api/companies/:companyId/messages", {
   summary: "Send a message to an agent or the board.",
-  guidance:
-    "You can write to your manager and direct reports, and answer each message once. Don't wait for the reply.",
+  guidance: "For your manager and direct reports; others you can answer once. Don't wait for the reply.",
   input: z.strictObject({
     companyId: CompanyId,
     to: To.optional().describe(
-      "UUID or slug of an agent, `boss` or `board`. Default: the writer of `inReplyTo`.",
+      "UUID or slug of an agent, `boss` or `board`. Default: who wrote `inReplyTo`.",
     ),
     ...content,
   }),
@@ -87,7 +86,7 @@ export const sendDeferredMessage = operation(
   "POST /api/companies/:companyId/deferred-messages",
   {
     summary: "Send a message that is delivered later.",
-    guidance: "To `self`, it is a reminder that starts a session.",
+    guidance: "To `self`: a reminder that starts a session.",
     input: z.strictObject({
       companyId: CompanyId,
       to: To,
@@ -106,8 +105,8 @@ export const sendDeferredMessage = operation(
 );
 
 export const cancelMessage = operation("mail.cancel", "POST /api/messages/:id/cancel", {
-  summary: "Cancel a deferred message that has not been delivered yet.",
-  guidance: "The recipient never learns of it.",
+  summary: "Cancel a deferred message before its delivery.",
+  guidance: "The recipient is not told.",
   input: z.strictObject({ id: messageId }),
   output: Message,
   needs: "member",
@@ -123,7 +122,7 @@ const inboxOutput = z.object({
 
 export const readInbox = operation("mail.read_inbox", "GET /api/inbox", {
   summary: "Read the messages in your inbox, oldest first.",
-  guidance: "Call it first, and between outcomes. A message stays until you acknowledge it.",
+  guidance: "Call it first, and between outcomes. Messages stay until you acknowledge them.",
   lists: "message",
   input: z.strictObject({ limit: PageSize }),
   output: inboxOutput,
@@ -133,8 +132,8 @@ export const readInbox = operation("mail.read_inbox", "GET /api/inbox", {
 });
 
 export const acknowledgeMessage = operation("mail.acknowledge", "POST /api/messages/:id/acknowledge", {
-  summary: "Acknowledge a message, which removes it from the inbox.",
-  guidance: "Call it once you have dealt with it.",
+  summary: "Acknowledge a message. It leaves your inbox.",
+  guidance: "Call it once you dealt with it.",
   input: z.strictObject({
     id: messageId,
     result: text(2000).optional().describe("What became of it."),

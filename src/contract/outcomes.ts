@@ -32,8 +32,8 @@ export type ReviewVerdict = (typeof reviewVerdicts)[number];
 
 const Blocked = z.strictObject({
   reason: said(1000).describe("What is missing."),
-  until: Time.optional().describe("When to unblock, such as `2030-06-01T08:00:00Z`."),
-  on: idOf("outcome").optional().describe("UUID of the outcome it waits for."),
+  until: Time.optional().describe("Until when, such as `2030-06-01T08:00:00Z`."),
+  on: idOf("outcome").optional().describe("UUID of an outcome to wait for."),
 });
 
 /** A neighbour of an outcome. */
@@ -122,7 +122,7 @@ const Files = z
   .array(idOf("file"))
   .max(100)
   .optional()
-  .describe("UUIDs of result files, besides those the note links to.");
+  .describe("UUIDs of result files not linked in `note`.");
 const Handed = Outcome.extend({
   unreadable: z
     .array(UnreadableLink)
@@ -135,11 +135,11 @@ export const createOutcome = operation("outcome.create", "POST /api/companies/:c
   guidance: "An outcome is a result that another agent can verify.",
   input: z.strictObject({
     companyId: CompanyId,
-    title: Title.describe("The result to reach, in one line."),
+    title: Title.describe("The result, in one line."),
     description: Description.optional().describe("Details, as Markdown."),
-    parents: Ids.min(1).describe("UUIDs of your outcomes that it serves."),
+    parents: Ids.min(1).describe("UUIDs of outcomes it serves."),
     acceptance: Acceptance.optional().describe("How to verify the result."),
-    dependsOn: Ids.optional().describe("UUIDs of outcomes that must be completed first."),
+    dependsOn: Ids.optional().describe("UUIDs of outcomes to complete first."),
     urgent: Flag.optional().describe("Default false."),
     important: Flag.optional().describe("Comes before urgent. Default false."),
   }),
@@ -153,7 +153,7 @@ export const createOutcome = operation("outcome.create", "POST /api/companies/:c
 });
 
 export const viewOutcome = operation("outcome.view", "GET /api/outcomes/:id", {
-  summary: "Show an outcome with its criteria, owner, neighbours, history, and the results it builds on.",
+  summary: "Show an outcome with criteria, owner, neighbours, history, and the results it builds on.",
   guidance: "Read it before you work on it.",
   input: z.strictObject({ id: outcomeId }),
   output: Outcome.extend({
@@ -208,7 +208,7 @@ export const viewTimeline = operation("outcome.timeline", "GET /api/outcomes/:id
 
 export const viewAncestors = operation("outcome.ancestors", "GET /api/outcomes/:id/ancestors", {
   summary: "Show why an outcome exists: its parents, their parents, up to the root.",
-  guidance: "Use it before you decide how to work.",
+  guidance: "Read it before you plan.",
   input: z.strictObject({ id: outcomeId }),
   output: z.object({
     id: z.string(),
@@ -227,7 +227,7 @@ export const viewAncestors = operation("outcome.ancestors", "GET /api/outcomes/:
 
 export const viewSubtree = operation("outcome.subtree", "GET /api/outcomes/:id/subtree", {
   summary: "List an outcome and everything below it that you can read.",
-  guidance: "Use it to check progress.",
+  guidance: "Shows progress.",
   input: z.strictObject({
     id: outcomeId,
     limit: whole(1, 10_000).optional().describe("Rows at most. Default 1000.").register(hiddenInTools, {}),
@@ -285,7 +285,7 @@ export const outcomeFilter = {
 };
 
 export const myOutcomes = operation("outcome.mine", "GET /api/outcomes", {
-  summary: "List the outcomes you are responsible for, in the order to work on them.",
+  summary: "List your outcomes, in the order to work on them.",
   guidance: "Work on the first `workable` one.",
   lists: "outcome",
   input: z.strictObject({ status: Status, ...Page }),
@@ -315,14 +315,14 @@ export const listAgentOutcomes = operation("outcome.of_agent", "GET /api/agents/
 export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:id", {
   summary: "Change an outcome, or mark it as blocked.",
   guidance:
-    "Don't wait: block the outcome, and a session starts when the block ends. Of what was delegated to you, you can change only `blocked`.",
+    "Don't wait: block it, and a session starts when the block ends. If delegated to you, you can change only `blocked`.",
   input: z.strictObject({
     id: outcomeId,
     title: Title.optional().describe("New title."),
     description: Description.optional().describe("New description."),
-    acceptance: Acceptance.nullable().optional().describe("New criteria. Null removes them."),
-    parents: Ids.min(1).optional().describe("UUIDs; replaces the list."),
-    dependsOn: Ids.optional().describe("UUIDs; replaces the list."),
+    acceptance: Acceptance.nullable().optional().describe("New criteria. Null: none."),
+    parents: Ids.min(1).optional().describe("UUIDs. Replaces the list."),
+    dependsOn: Ids.optional().describe("UUIDs. Replaces the list."),
     urgent: Flag.optional().describe("New value."),
     important: Flag.optional().describe("New value."),
     blocked: Blocked.nullable().optional().describe("Null unblocks it."),
@@ -352,11 +352,11 @@ export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:i
 });
 
 export const submitOutcome = operation("outcome.submit", "POST /api/outcomes/:id/submit", {
-  summary: "Submit an outcome that was delegated to you, to be verified by your manager.",
-  guidance: "Use it when the criteria are met and nothing below is open.",
+  summary: "Submit an outcome that was delegated to you. Your manager verifies it.",
+  guidance: "All criteria must be met, and nothing below open.",
   input: z.strictObject({
     id: outcomeId,
-    note: Result.optional().describe("The result, as Markdown, with `kb://<file id>` links."),
+    note: Result.optional().describe("The result, as Markdown with `kb://<file id>` links."),
     files: Files,
   }),
   output: Handed,
@@ -367,11 +367,10 @@ export const submitOutcome = operation("outcome.submit", "POST /api/outcomes/:id
 
 export const completeOutcome = operation("outcome.complete", "POST /api/outcomes/:id/complete", {
   summary: "Complete an outcome.",
-  guidance:
-    "For outcomes you created, and to accept what a report submitted. What was delegated to you, you submit.",
+  guidance: "For one you created, or one that a report submitted. Submit what was delegated to you.",
   input: z.strictObject({
     id: outcomeId,
-    note: Result.optional().describe("The result; for a report's outcome, your verdict."),
+    note: Result.optional().describe("The result, or your verdict."),
     files: Files,
   }),
   output: Handed,
@@ -382,7 +381,7 @@ export const completeOutcome = operation("outcome.complete", "POST /api/outcomes
 
 export const closeOutcome = operation("outcome.close", "POST /api/outcomes/:id/close", {
   summary: "Close an outcome that is disproven or no longer wanted.",
-  guidance: "What is below and serves nothing else is closed too.",
+  guidance: "Outcomes below that serve nothing else are closed too.",
   input: z.strictObject({
     id: outcomeId,
     rationale: Why.describe("Why, for those who depend on it."),
@@ -398,7 +397,7 @@ export const reopenOutcome = operation("outcome.reopen", "POST /api/outcomes/:id
   guidance: "Its owner works on it again.",
   input: z.strictObject({
     id: outcomeId,
-    reason: Why.describe("What is missing, for its owner."),
+    reason: Why.describe("What is missing."),
   }),
   output: Outcome,
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],

@@ -96,8 +96,8 @@ export const addRepo = operation("repo.add", `POST ${path}`, {
 });
 
 export const listRepos = operation("repo.list", `GET ${path}`, {
-  summary: "List the repositories that you can clone, with published branches that are not merged yet.",
-  guidance: "`level` is what you may do with each: `read` or `push`.",
+  summary: "List the repositories you can clone, with published branches not merged yet.",
+  guidance: "`level` is your right: `read` or `push`.",
   lists: "repository",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ repos: z.array(Repo), nextCursor }),
@@ -123,8 +123,8 @@ export const removeRepo = operation("repo.remove", `DELETE ${path}/:name`, {
 export const cloneRepo = operation("repo.clone", `POST ${path}/:name/clone`, {
   summary: "Clone a repository into your workspace.",
   guidance:
-    "Returns the path of the new folder. Branches that others published are origin/agency/<agent>/<branch>. Commit with git, then call publish_branch: otherwise no other agent sees your commits.",
-  input: One.extend({ name: RepoName.describe("Name of the repository.") }),
+    "Returns its `path`. Branches of others are origin/agency/<agent>/<branch>. Commit with git, then publish_branch: then others see your commits.",
+  input: One.extend({ name: RepoName.describe("Its name.") }),
   output: z.object({
     path: z.string(),
     branch: z.string().nullable().describe("The branch that is checked out. Null: the repository is empty."),
@@ -146,14 +146,14 @@ const Branch = z.strictObject({
 });
 
 export const publishBranch = operation("repo.publish", `POST ${path}/:repo/branches`, {
-  summary: "Publish the commits of a branch of your clone, for others to review.",
+  summary: "Publish a branch of your clone for review.",
   guidance:
-    "They become agency/<you>/<branch> in Agency's mirror, not at the origin. Returns a knowledge file with message, diff and test output: name it in `files` when you submit the outcome.",
+    "It becomes agency/<you>/<branch> in Agency's mirror, not at the origin. Returns a knowledge file with diff and test output: name it in `files` of submit_outcome.",
   input: Branch.extend({
-    branch: branchName("Name of the branch in your clone."),
-    message: said(10_000).describe("What the commits change and why, for the reviewer."),
+    branch: branchName("Branch in your clone."),
+    message: said(10_000).describe("What changes and why."),
     testOutput: text(100_000).optional().describe("What your tests printed."),
-    path: text(1000).optional().describe("Folder of the clone. Default: the last one you made."),
+    path: text(1000).optional().describe("Folder of the clone. Default: your last one."),
   }),
   output: PublishedBranch,
   needs: ({ repo }) => [{ on: `repo:${repo}`, level: ["read", "push"] }],
@@ -162,10 +162,10 @@ export const publishBranch = operation("repo.publish", `POST ${path}/:repo/branc
 
 export const pushBranch = operation("repo.push", `POST ${path}/:repo/push`, {
   summary: "Push a published branch to the origin of its repository.",
-  guidance: "It never overwrites commits at the origin.",
+  guidance: "Never overwrites commits there.",
   input: Branch.extend({
-    branch: branchName("agency/<agent>/<branch>, or <branch> for one of yours."),
-    onto: branchName("Branch at the origin, such as main. Default: the same name.").optional(),
+    branch: branchName("agency/<agent>/<branch>, or your <branch>."),
+    onto: branchName("Branch at the origin. Default: the same.").optional(),
   }),
   output: PublishedBranch,
   needs: ({ repo }) => [{ on: `repo:${repo}`, level: "push" }],

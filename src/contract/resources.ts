@@ -53,7 +53,7 @@ export const LevelArgument = LevelName.register(shownInTools, { type: "string", 
 /** What a right is about, for tools beside request_permission: every agent finds that one, which describes both in full. */
 export const sameAsRequested = {
   resource: ResourceName.describe(resourceForms).register(shownInTools, {
-    description: "As for request_permission, such as `kb:<file id>`.",
+    description: "As for request_permission.",
   }),
   level: LevelArgument.describe(levelForms).register(shownInTools, {
     description: "As for request_permission.",

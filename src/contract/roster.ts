@@ -14,8 +14,8 @@ const RosterEntry = Agent.extend({
 });
 
 export const listRoster = operation("org.roster", "GET /api/companies/:companyId/roster", {
-  summary: "List the agents that are employed.",
-  guidance: "Use it to find an agent's id.",
+  summary: "List the employed agents.",
+  guidance: "Shows their ids.",
   lists: "agent",
   input: z.strictObject({
     companyId: CompanyId,

@@ -143,10 +143,10 @@ export const viewTranscript = operation("session.transcript", "GET /api/sessions
 });
 
 export const submitSummary = operation("session.submit_summary", "POST /api/summary", {
-  summary: "Submit the summary of your session, which ends the session.",
-  guidance: "Make it your last call, after you updated your state document.",
+  summary: "Submit a summary and end your session.",
+  guidance: "Your last call, after you updated your state document.",
   input: z.strictObject({
-    summary: text(20_000).min(1).describe("What you did and why, and what is left to do."),
+    summary: text(20_000).min(1).describe("What you did, why, and what is left to do."),
   }),
   output: z.object({ sessionId: z.string(), logFileId: z.string() }),
   needs: "member",

@@ -43,6 +43,8 @@ export const hiddenInTools = z.registry<object>();
 
 export const Id = z.uuid("a UUID").transform((id) => id.toLowerCase());
 
+export const describedId = (noun: NounOfId): string => `UUID of the ${noun}.`;
+
 /** The id of one kind of thing. Callers override the description where the argument means more than "which one". */
 export function idOf(noun: NounOfId) {
   return z
@@ -50,7 +52,7 @@ export function idOf(noun: NounOfId) {
     .register(nounsOfIds, { noun })
     .transform((id) => id.toLowerCase())
     .register(nounsOfIds, { noun })
-    .describe(`UUID of the ${noun}.`);
+    .describe(describedId(noun));
 }
 
 const isOneLine = (text: string): boolean => showsItself(text, "");
