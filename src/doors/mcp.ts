@@ -228,7 +228,7 @@ function serve(
       const { bytes, as, ownOnly } = authInfo?.extra ?? {};
       const position = typeof as === "string" ? as : undefined;
       const isOwnOnly = ownOnly === true || name !== allTools;
-      // Only the tools of further servers change while a client is connected (0045), and only agents use those.
+      // The list of a person never changes.
       const announces = !isOwnOnly && (await parts.audiences(authInfo?.token, position)) !== undefined;
       return newServer(authInfo?.token, position, Number(bytes ?? 0), isOwnOnly, announces);
     },

@@ -223,13 +223,24 @@ export async function listenOutside(
 
 const listenCheck = 5000;
 
-/** Follows one server, or at `/mcp` all servers of the caller. `look` throws when the caller may not any more. */
+/** Follows one server, or at `/mcp` the caller's whole list of tools. `look` throws when the caller may not any more. */
 async function following(
-  { outside }: McpParts,
+  { outside, audiences }: McpParts,
   { server, token, as }: Visit,
   say: (method: string) => void,
 ): Promise<{ look: () => Promise<unknown>; forget: () => void }> {
-  if (server === allTools) return outside.followAll(token, as, () => say("notifications/tools/list_changed"));
+  if (server === allTools) {
+    const changed = (): void => say("notifications/tools/list_changed");
+    const own = async (): Promise<string> => [...((await audiences(token, as)) ?? [])].join();
+    let listed = await own();
+    const others = await outside.followAll(token, as, changed);
+    const lookAtOwn = async (): Promise<void> => {
+      const now = await own();
+      if (now !== listed) changed();
+      listed = now;
+    };
+    return { look: () => Promise.all([others.look(), lookAtOwn()]), forget: () => others.forget() };
+  }
   const held = await outside.allowed(token, as, server);
   return { look: () => outside.allowed(token, as, server), forget: outside.follow(held, say) };
 }

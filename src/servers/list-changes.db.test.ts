@@ -69,6 +69,7 @@ describe("a list that changes at an MCP server behind the broker", () => {
     assert.deepEqual(bugs, []);
   });
 
+  /** A client that hears of every change from now on. */
   async function connect(
     door: string,
     mode: "auto" | "legacy",
@@ -80,7 +81,15 @@ describe("a list that changes at an MCP server behind the broker", () => {
     );
     const requestInit = { headers: { authorization: `Bearer ${agent.token}` } };
     const url = new URL(`${daemon.url}${door}`);
-    await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
+    const listening = Promise.withResolvers<void>();
+    const hears = async (to: string | URL, request?: RequestInit): Promise<Response> => {
+      const answer = await fetch(to, request);
+      if (request?.method === "GET" || JSON.stringify(request?.body ?? "").includes("subscriptions/listen"))
+        listening.resolve();
+      return answer;
+    };
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit, fetch: hears }));
+    await listening.promise;
     return client;
   }
 
@@ -137,6 +146,31 @@ describe("a list that changes at an MCP server behind the broker", () => {
         await board.call(revokePermission, { id: grant.id });
         await heard.promise;
         assert.equal(await sees(), false);
+      } finally {
+        await client.close();
+      }
+    }
+  });
+
+  test("Agency's own tools that an agent gains or loses change the list at the one door", async () => {
+    const board = createClient({ url: daemon.url, token: org.boardToken });
+    for (const mode of ["auto", "legacy"] as const) {
+      let heard = Promise.withResolvers<void>();
+      const client = await connect("/mcp", mode, {
+        tools: { autoRefresh: false, onChanged: () => heard.resolve() },
+      });
+      const mayHire = async (): Promise<boolean> =>
+        (await client.listTools()).tools.some(({ name }) => name === "hire_agent");
+      try {
+        assert.equal(await mayHire(), false);
+        const { companyId } = org;
+        const grant = await board.call(grantPermission, { companyId, to: agent.id, resource: "org:hire" });
+        await heard.promise;
+        assert.equal(await mayHire(), true);
+        heard = Promise.withResolvers<void>();
+        await board.call(revokePermission, { id: grant.id });
+        await heard.promise;
+        assert.equal(await mayHire(), false);
       } finally {
         await client.close();
       }
