@@ -106,7 +106,7 @@ const checksThatDoNotApply: Readonly<Record<string, string>> = {
   "sep-2575-http-server-no-independent-requests-on-stream": ownTool,
   "sep-2575-server-no-log-without-loglevel": ownTool,
   "sep-2575-server-sends-tools-list-changed-on-subscription":
-    "the suite changes the list with a tool of its own (`test_trigger_tool_change`), and reads our refusal of an unknown tool (-32602) as a change; src/servers/list-changes.db.test.ts shows the notice",
+    "the suite changes the list with its tool `test_trigger_tool_change`, and reads our refusal of an unknown tool (-32602) as a change; src/servers/list-changes.db.test.ts shows the notice",
   "sep-2549-prompts-list-caching-hints": noPrompts,
   "sep-2549-resources-list-caching-hints": noResources,
   "sep-2549-resources-templates-list-caching-hints": noResources,
