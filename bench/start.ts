@@ -1,8 +1,7 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { type Entry, rounds, sizes } from "./bench.ts";
 import { fillOutcomes } from "./fill.ts";
 import { type Home, prepareHome, residentMegabytes, startDaemon } from "./home.ts";
+import { bareNode } from "../src/daemon/speed.ts";
 import { inTurns } from "./timing.ts";
 
 /** The start of the daemon until it is healthy, and its memory then. The baseline is a Node process that only listens. */
@@ -60,22 +59,3 @@ export const start: Entry = {
     ];
   },
 };
-
-async function bareNode(): Promise<{ milliseconds: number; megabytes: number }> {
-  const start = performance.now();
-  const program = `
-    const { createServer } = require("node:http");
-    createServer((_, response) => response.end("{}")).listen(0, "127.0.0.1", function () {
-      console.log(this.address().port);
-    });`;
-  const child = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
-  const ended = once(child, "exit");
-  try {
-    const [port]: unknown[] = await once(child.stdout, "data");
-    await (await fetch(`http://127.0.0.1:${String(port).trim()}/`)).text();
-    return { milliseconds: performance.now() - start, megabytes: residentMegabytes(child.pid ?? 0) };
-  } finally {
-    child.kill();
-    await ended;
-  }
-}

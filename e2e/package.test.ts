@@ -103,6 +103,12 @@ test("the installed command starts a daemon, works with it, and stops it", async
     const tree = await agency(["tree"], options);
     assert.equal(tree.code, 0, tree.err);
     assert.equal((await agency(["audit", "verify"], options)).code, 0);
+    const measured = await agency(["bench", "--seconds", "0.05", "--json"], options);
+    assert.equal(measured.code, 0, measured.err);
+    assert.equal(
+      z.object({ figures: z.array(z.unknown()) }).parse(JSON.parse(measured.out)).figures.length,
+      7,
+    );
 
     assert.deepEqual(await daemon.stop(), { code: 0, signal: null });
   } finally {

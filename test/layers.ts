@@ -116,6 +116,7 @@ export const lazyImports: Readonly<Record<string, readonly string[]>> = {
   "src/cli/copies.ts": ["daemon"],
   "src/cli/goal.ts": ["daemon"],
   "src/cli/main.ts": ["daemon"],
+  "src/cli/measuring.ts": ["daemon"],
   "src/cli/sim.ts": ["simulator"],
   "src/cli/up.ts": ["daemon"],
 };

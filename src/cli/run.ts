@@ -16,6 +16,7 @@ import { addDoctor } from "./doctor.ts";
 import { addSecretSet } from "./secrets.ts";
 import { addServerImport } from "./import-servers.ts";
 import { addSim } from "./sim.ts";
+import { addBench } from "./measuring.ts";
 import { addSignIn } from "./people.ts";
 import { commandsForTools } from "./tool-commands.ts";
 import { type Context, Interrupted, screenOn, type Terminal } from "./terminal.ts";
@@ -144,6 +145,7 @@ export function commandsOf(context: Context, args: readonly string[]): Command {
     addShare,
     addCopies,
     addSim,
+    addBench,
   ])
     add(program, context);
   addOperations(program, context, args);

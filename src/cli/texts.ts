@@ -114,6 +114,9 @@ export const badLimits = (why: string) =>
 export const notANumber = (flag: string) =>
   invalid(`--${flag} is not a whole number.`, `Use a number, such as --${flag} 42.`);
 
+export const notSeconds = () =>
+  invalid("--seconds is not a number between 0 and 600.", "Use a number, such as --seconds 2.");
+
 /** What an empty list says, and what to do next. */
 const whenEmpty: Readonly<Record<string, string>> = {
   agents: "No agents match.",

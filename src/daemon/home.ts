@@ -83,7 +83,7 @@ export function auditKey(home: Home, given: string | undefined, newSecret: () =>
  * descriptor (`/dev/fd/3`) is the better place for a password.
  */
 export function databaseUrlIn(
-  home: Home,
+  home: Pick<Home, "path">,
   given: { readonly databaseUrl?: string | undefined; readonly databaseUrlFile?: string | undefined },
 ): string | undefined {
   const own = join(home.path, "database-url");

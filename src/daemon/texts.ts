@@ -136,3 +136,15 @@ export const plainOrigin = (given: string) =>
     `The origin ${given} has no TLS, so anyone on the way could read its cookies and tokens.`,
     "Put a proxy with a certificate in front of Agency, and use its https:// address. The guide deployment.md shows how.",
   );
+
+export const mayNotCreateDatabase = (user: string) =>
+  refused(
+    `The database user ${user} may not create the throw-away database that is measured.`,
+    `Let it, as an administrator of the server: ALTER ROLE "${user}" CREATEDB. Take it back afterwards: ALTER ROLE "${user}" NOCREATEDB`,
+  );
+
+export const didNotAnswer = (said: string) =>
+  refused(
+    "The throw-away daemon did not start.",
+    said === "" ? "Check the installation: agency doctor" : said,
+  );
