@@ -22,12 +22,12 @@ export interface Scratch {
   start(): Promise<number>;
   stop(): Promise<void>;
   /** The daemon that runs now. */
-  running(): Running;
+  running(): ScratchDaemon;
   /** Stops the daemon, and removes the home and the database. */
   close(): Promise<void>;
 }
 
-export interface Running {
+export interface ScratchDaemon {
   readonly url: string;
   readonly pid: number;
   readonly token: string;
@@ -69,7 +69,7 @@ function scratchIn(
   database: Awaited<ReturnType<typeof scratchDatabase>> | undefined,
   remove: () => void,
 ): Scratch {
-  let daemon: { stop: () => Promise<void>; running: Running } | undefined;
+  let daemon: { stop: () => Promise<void>; running: ScratchDaemon } | undefined;
   const stop = async (): Promise<void> => {
     await daemon?.stop();
     daemon = undefined;
@@ -153,7 +153,7 @@ export const isHealthy = (url: string): Promise<boolean> =>
   );
 
 /** The first company appears a moment after the daemon answers. One agent does here what many do elsewhere. */
-async function companyOf(home: string, url: string, pid: number): Promise<Running> {
+async function companyOf(home: string, url: string, pid: number): Promise<ScratchDaemon> {
   const token = readFileSync(join(home, "board-token"), "utf8").trim();
   const client = createClient({ url, token });
   for (;;) {

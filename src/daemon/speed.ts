@@ -5,7 +5,7 @@ import { Agent, request } from "node:http";
 import { arch, cpus, platform, totalmem } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Running, Scratch } from "./scratch.ts";
+import type { ScratchDaemon, Scratch } from "./scratch.ts";
 import { version } from "./version.ts";
 
 /** How fast an installation is: what it does over HTTP, each beside the least that the same job takes on this machine. */
@@ -19,7 +19,7 @@ export interface Speed {
   readonly ratio: number;
 }
 
-export interface Machine {
+export interface MeasuredMachine {
   readonly cpu: string;
   readonly cores: number;
   readonly memoryGb: number;
@@ -27,7 +27,7 @@ export interface Machine {
   readonly node: string;
 }
 
-export const machineHere = (): Machine => ({
+export const machineHere = (): MeasuredMachine => ({
   cpu: cpus()[0]?.model.trim() || arch(),
   cores: cpus().length,
   memoryGb: Math.round(totalmem() / 2 ** 30),
@@ -43,7 +43,7 @@ export async function measureSpeed(
   scratch: Scratch,
   seconds: number,
   say: (line: string) => void,
-): Promise<{ version: string; store: string; machine: Machine; figures: Speed[] }> {
+): Promise<{ version: string; store: string; machine: MeasuredMachine; figures: Speed[] }> {
   const slice = (seconds * 1000) / rounds;
   const starts: number[] = [];
   const bare: number[] = [];
@@ -144,7 +144,7 @@ export interface WorkOverHttp {
   readonly list: () => Promise<unknown>;
 }
 
-export function workOf({ companyId, rootAgentId, outcomeId }: Running, { send }: Caller): WorkOverHttp {
+export function workOf({ companyId, rootAgentId, outcomeId }: ScratchDaemon, { send }: Caller): WorkOverHttp {
   const company = `/api/companies/${companyId}`;
   return {
     createItem: (n) =>
