@@ -63,7 +63,7 @@ export async function measureSpeed(
   const raw =
     scratch.databaseUrl === undefined ? rawSqlite(scratch.home) : await rawPostgres(scratch.databaseUrl);
   try {
-    const work = workOf(running, caller);
+    const work = measuredWork(running, caller);
     say(`Creating ${listed} outcomes.`);
     await inParallel(clients, listed, work.createItem);
     await raw.fill(listed);
@@ -144,7 +144,10 @@ export interface WorkOverHttp {
   readonly list: () => Promise<unknown>;
 }
 
-export function workOf({ companyId, rootAgentId, outcomeId }: ScratchDaemon, { send }: Caller): WorkOverHttp {
+export function measuredWork(
+  { companyId, rootAgentId, outcomeId }: ScratchDaemon,
+  { send }: HttpCaller,
+): WorkOverHttp {
   const company = `/api/companies/${companyId}`;
   return {
     createItem: (n) =>
@@ -168,12 +171,12 @@ export function workOf({ companyId, rootAgentId, outcomeId }: ScratchDaemon, { s
 }
 
 /** Sends requests over connections that stay open, and refuses answers other than 2xx. */
-export interface Caller {
+export interface HttpCaller {
   readonly send: (method: "GET" | "POST" | "PATCH", path: string, body?: unknown) => Promise<unknown>;
   readonly close: () => void;
 }
 
-export function openCaller(url: string, token: string | undefined, connections: number): Caller {
+export function openCaller(url: string, token: string | undefined, connections: number): HttpCaller {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   return {
     close: () => agent.destroy(),
