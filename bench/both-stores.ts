@@ -169,7 +169,7 @@ async function statementsOf(home: Filled): Promise<number> {
       Promise.all(Array.from({ length: clients }, () => core.call(createOutcome, input, home.boardToken)));
     await some();
     Reflect.set(pg.Client.prototype, "query", function (this: pg.Client, ...args: unknown[]): unknown {
-      sent++;
+      sent += Object(args[0]).statements?.length ?? 1;
       return Reflect.apply(query, this, args);
     });
     const turns = 20;

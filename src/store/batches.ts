@@ -98,7 +98,8 @@ function takeNext(batch: readonly Job[], waiting: Job[]): Job | undefined {
  */
 async function run(link: Link, job: Job, number: number): Promise<boolean> {
   const saved = [...link.pending];
-  link.savepoint(`job${number}`, number === 1 ? undefined : `release savepoint job${number - 1}`);
+  if (number > 1) link.keep(`job${number - 1}`);
+  link.savepoint(`job${number}`);
   job.enter(link);
   if (await job.ended) return true;
   void link.pending.splice(0, link.pending.length, ...saved);

@@ -39,13 +39,10 @@ export function keepPool(url: string, max: number, of: (typeof timeouts)["writes
       connectionString: url,
       max,
       types: { getTypeParser },
-      // A statement is sent without waiting for the answers to those before it.
-      pipeline: true,
       ...alive,
       lock_timeout: of.lock,
       idle_in_transaction_session_timeout: of.idle,
       statement_timeout: of.statement,
-      query_timeout: of.answer,
     });
     // Without these listeners, a broken connection would end the process. The pool replaces a connection that breaks while
     // idle. A connection that breaks while in use fails its query, and `attempt` does not return it to the pool.

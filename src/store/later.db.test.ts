@@ -29,7 +29,7 @@ if (testStores.has("postgres"))
       store = await openPostgres({ url: database.url, key: "key" });
       Reflect.set(pg.Client.prototype, "query", function (this: pg.Client, ...args: unknown[]): unknown {
         const [asked] = args;
-        statements.push(typeof asked === "string" ? asked : String(Object(asked).text));
+        for (const { text } of Object(asked).statements ?? []) statements.push(String(text));
         if (typeof query !== "function") throw new TypeError("the driver has no queries");
         return Reflect.apply(query, this, args);
       });

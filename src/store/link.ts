@@ -1,19 +1,20 @@
-import type pg from "pg";
 import type { Pending } from "./chain.ts";
 import type { Value } from "./columns.ts";
+import type { StatementAnswer, Statement, Waves } from "./waves.ts";
 
 /**
- * A transaction on a connection that does not wait: statements are sent one after the other, and answered in this order. After
- * one that fails, PostgreSQL refuses all others until a rollback.
+ * A transaction on a connection that does not wait: statements are sent in waves (waves.ts), and answered in this order. After one
+ * that fails, PostgreSQL runs no other until a rollback.
  */
 export interface Link {
   /** Resolves with the answer, or fails with the first error of the transaction. */
-  ask(statement: string | pg.QueryConfig): Promise<pg.QueryResult>;
+  ask(statement: Statement): Promise<StatementAnswer>;
   /** Does not wait for the answer. An error fails the next statement that is asked, and the commit. */
-  send(statement: string | pg.QueryConfig): void;
+  send(statement: Statement): void;
   begin(statement: string): void;
-  /** `before` runs first, in the same message. */
-  savepoint(name: string, before?: string): void;
+  savepoint(name: string): void;
+  /** What was done since then is undone only together with what was done before. */
+  keep(savepoint: string): void;
   /** Undoes what was done since. */
   rollBackTo(savepoint: string): Promise<void>;
   /** Keeps a row for a statement that inserts many at once, when a statement names its table, or at the commit. */
@@ -31,7 +32,7 @@ export interface Link {
 /** How rows that are held are inserted. The same object for each row of a table. */
 interface HeldTable {
   readonly table: string;
-  readonly statement: (rows: readonly (readonly Value[])[]) => pg.QueryConfig;
+  readonly statement: (rows: readonly (readonly Value[])[]) => Statement;
 }
 
 /** PostgreSQL keeps a statement for each number of rows. */
@@ -91,7 +92,7 @@ function knownRows(): Known {
 }
 
 export function linkOn(
-  client: Pick<pg.PoolClient, "query">,
+  waves: Waves,
   release: (failure: unknown) => void,
   isLost: (error: unknown) => boolean,
 ): Link {
@@ -106,17 +107,17 @@ export function linkOn(
     held.delete(into);
     send(into.statement(rows));
   };
-  const ask = async (statement: string | pg.QueryConfig): Promise<pg.QueryResult> => {
+  const ask = async (statement: Statement): Promise<StatementAnswer> => {
     try {
-      return await client.query(statement);
+      return await waves.ask(statement);
     } catch (error) {
       throw (failure ??= error);
     }
   };
-  const send = (statement: string | pg.QueryConfig): void => void ask(statement).catch(() => undefined);
+  const send = (statement: Statement): void => void ask(statement).catch(() => undefined);
   const commit = async (): Promise<void> => {
     for (const into of held.keys()) insert(into);
-    const { command } = await ask("commit");
+    const { command } = await ask({ text: "commit" });
     // PostgreSQL answers the commit of a transaction that has failed with a rollback, and without an error.
     if (failure !== undefined || command !== "COMMIT") throw failure ?? new Error("the commit was refused");
     isOpen = false;
@@ -126,12 +127,13 @@ export function linkOn(
     send,
     begin: (statement) => {
       isOpen = true;
-      send(statement);
+      send({ text: statement });
     },
-    savepoint: (name, before) => {
+    savepoint: (name) => {
       heldAt.set(name, new Map(held));
-      send(before === undefined ? `savepoint ${name}` : `${before}; savepoint ${name}`);
+      send({ text: `savepoint ${name}` });
     },
+    keep: (savepoint) => send({ text: `release savepoint ${savepoint}` }),
     hold: (into, row) => {
       const rows = [...(held.get(into) ?? []), row];
       held.set(into, rows);
@@ -143,13 +145,13 @@ export function linkOn(
     rollBackTo: async (savepoint) => {
       known.forget();
       held = new Map(heldAt.get(savepoint));
-      await client.query(`rollback to savepoint ${savepoint}`);
+      await waves.ask({ text: `rollback to savepoint ${savepoint}`, isFirst: true });
       failure = undefined;
     },
     commit,
     close: async (cause) => {
       if (!isOpen || isLost(cause)) return release(cause);
-      await client.query("rollback").then(
+      await waves.ask({ text: "rollback", isFirst: true }).then(
         () => release(undefined),
         (error: unknown) => release(error),
       );

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import pg from "pg";
 import type { Mac, ReadTx, Store, Tx } from "./store.ts";
 import { BatchFailed, createBatches, type Job } from "./batches.ts";
@@ -12,6 +11,7 @@ import { type Link, linkOn } from "./link.ts";
 import { listen } from "./listening.ts";
 import { blobRow, fill, type Holds, type PreparedQuery, type Query } from "./query.ts";
 import { inMap } from "../contract/in-map.ts";
+import { type StatementAnswer, type Statement, type Waves, wavesOn } from "./waves.ts";
 
 /**
  * PostgreSQL, shared by several nodes.
@@ -63,7 +63,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       if (isLost(failure)) for (const other of Object.values(pools)) other.renew();
       pool.release(client, broken);
     };
-    return linkOn(client, release, isLost);
+    const waves = inMap(spoken, client, () => wavesOn(client, timeouts[name].answer));
+    return linkOn(waves, release, isLost);
   }
 
   async function readClock(link: Link): Promise<number> {
@@ -203,14 +204,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   };
 }
 
+const spoken = new WeakMap<pg.PoolClient, Waves>();
 const beginWrite = "begin isolation level read committed";
 const beginRead = "begin isolation level repeatable read read only";
-const clockQuery = {
-  name: "clock",
+const clockQuery: Statement = {
   text: "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now",
 };
-const lockOf = (key: string) => ({
-  name: "lock",
+const lockOf = (key: string): Statement => ({
   text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",
   values: [key],
 });
@@ -232,14 +232,13 @@ function keepClock() {
   };
 }
 
-function nowIn({ rows }: pg.QueryResult): number {
-  const row: unknown = rows[0];
+function nowIn({ rows: [row] }: StatementAnswer): number {
   if (typeof row === "object" && row !== null && "now" in row && typeof row.now === "number") return row.now;
   throw new TypeError("the database did not tell the time");
 }
 
-function configOf({ sql, slots }: PreparedQuery, params: Readonly<Record<string, Value>>) {
-  return { name: nameOf(sql), text: sql, values: fill(slots, params) };
+function statementOf({ sql, slots }: PreparedQuery, params: Readonly<Record<string, Value>>): Statement {
+  return { text: sql, values: fill(slots, params) };
 }
 
 async function rowsOf(
@@ -249,8 +248,8 @@ async function rowsOf(
 ): Promise<unknown[]> {
   const { checks } = prepared;
   link.reach(prepared.tables);
-  const { rows } = await link.ask(configOf(prepared, params));
-  if (checks.length > 0) for (const row of rows) checkRow(row, checks);
+  const { rows } = await link.ask(statementOf(prepared, params));
+  if (checks.length > 0) for (const row of rows) checkRow(Object(row), checks);
   return rows;
 }
 
@@ -288,7 +287,7 @@ const kept = new Set([
 function changing(link: Link, prepared: PreparedQuery, params: Readonly<Record<string, Value>>) {
   link.known.change(prepared.tables);
   link.reach(prepared.tables);
-  return configOf(prepared, params);
+  return statementOf(prepared, params);
 }
 
 function runOn(link: Link, prepared: PreparedQuery, params: Readonly<Record<string, Value>>): void {
@@ -308,7 +307,7 @@ function heldIn({ table, several }: Holds): Parameters<Link["hold"]>[0] {
     table,
     statement: (rows) => {
       const { sql, values } = several(rows);
-      return { name: nameOf(sql), text: sql, values: [...values] };
+      return { text: sql, values };
     },
   };
 }
@@ -359,11 +358,11 @@ function txOn(linkNow: () => Link | undefined, now: number, mac: Mac, beginning?
     },
     run: (q, params) => started(async (link) => runOn(link, q.on("postgres"), params)),
     count: (q, params) =>
-      started(async (link) => (await link.ask(changing(link, q.on("postgres"), params))).rowCount ?? 0),
+      started(async (link) => (await link.ask(changing(link, q.on("postgres"), params))).count),
     changed: (q, params) =>
       started(async (link) => {
-        const asked = { ...changing(link, q.on("postgres"), params), rowMode: "array" };
-        return (await link.ask(asked)).rows;
+        const asked: Statement = { ...changing(link, q.on("postgres"), params), isArrays: true };
+        return (await link.ask(asked)).rows as Value[][];
       }),
     lock: async (key) => {
       const link = linkNow();
@@ -376,7 +375,7 @@ function txOn(linkNow: () => Link | undefined, now: number, mac: Mac, beginning?
         link.savepoint(savepoint);
         try {
           const result = await work();
-          await link.ask(`release savepoint ${savepoint}`);
+          await link.ask({ text: `release savepoint ${savepoint}` });
           return result;
         } catch (error) {
           await link.rollBackTo(savepoint);
@@ -389,17 +388,6 @@ function txOn(linkNow: () => Link | undefined, now: number, mac: Mac, beginning?
 function noLink(): never {
   throw new Error("there is no transaction");
 }
-
-/** PostgreSQL parses a named statement once for each connection. The name is a hash of the text, so it identifies it. */
-function nameOf(sql: string): string {
-  const known = names.get(sql);
-  if (known !== undefined) return known;
-  const name = createHash("sha1").update(sql).digest("base64url");
-  if (names.size < mostNames) names.set(sql, name);
-  return name;
-}
-const names = new Map<string, string>();
-const mostNames = 5000;
 
 async function migrate(url: string): Promise<void> {
   // Without the timeouts of the pools: a migration of large tables takes long.

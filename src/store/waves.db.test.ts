@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import pg from "pg";
+import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
+import { isLost } from "./connections.ts";
+import { openPostgres } from "./postgres.ts";
+import { insertion, selection } from "./query.ts";
+import { type Waves, wavesOn } from "./waves.ts";
+
+const keep = insertion("blobs");
+const kept = selection("blobs", ["file_id"]);
+const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
+const minute = 60_000;
+const reasons = (results: readonly PromiseSettledResult<unknown>[]): unknown[] =>
+  results.map((result) => (result.status === "rejected" ? Object(result.reason).code : "answered"));
+
+if (testStores.has("postgres"))
+  describe("statements that travel together", () => {
+    let database: PostgresDatabase;
+    let client: pg.Client;
+    let waves: Waves;
+    /** How many statements each message had. */
+    let sent: number[] = [];
+    const ask = (text: string, ...values: (string | number | null | Uint8Array)[]) =>
+      waves.ask({ text, values });
+    before(async () => {
+      database = await storeDatabase();
+      client = new pg.Client({ connectionString: database.url });
+      await client.connect();
+      const counted: Parameters<typeof wavesOn>[0]["query"] = client.query.bind(client);
+      const query = ((wave: { statements: readonly unknown[] } & pg.Submittable) => {
+        sent.push(wave.statements.length);
+        return counted(wave);
+      }) as typeof counted;
+      waves = wavesOn({ query }, minute);
+      await ask("create temporary table wave (id text primary key, number bigint, bytes bytea)");
+    });
+    after(async () => {
+      await client.end();
+      await database.drop();
+    });
+
+    test("what is asked at the same time is one message, and so is what is asked meanwhile", async () => {
+      sent = [];
+      const first = Promise.all([ask("select 1 as one"), ask("select 2 as two"), ask("select 3 as three")]);
+      const [one, two, three] = await first;
+      assert.deepEqual([one.rows, two.rows, three.rows], [[{ one: 1 }], [{ two: 2 }], [{ three: 3 }]]);
+      assert.deepEqual(sent, [3]);
+      const other = new pg.Client({ connectionString: database.url });
+      await other.connect();
+      await other.query("select pg_advisory_lock(1)");
+      const slow = ask("select pg_advisory_lock(1)");
+      while (sent.length < 2) await new Promise(setImmediate);
+      const meanwhile = [ask("select 1 as one"), ask("select 2 as two")];
+      await new Promise(setImmediate);
+      meanwhile.push(ask("select 3 as three"));
+      await other.end();
+      await Promise.all([slow, ...meanwhile]);
+      assert.deepEqual(sent, [3, 1, 3]);
+    });
+
+    test("values and rows keep their types", async () => {
+      const bytes = new Uint8Array([0, 255, 92]);
+      const insert = "insert into wave values ($1, $2, $3) returning *";
+      const { rows, count, command } = await ask(insert, "ünïcode \\ '", 2 ** 52, bytes);
+      assert.deepEqual(rows, [{ id: "ünïcode \\ '", number: 2 ** 52, bytes: Buffer.from(bytes) }]);
+      assert.deepEqual([count, command], [1, "INSERT"]);
+      await ask(insert, "empty", null, null);
+      const text = "select * from wave where id = $1";
+      assert.deepEqual((await ask(text, "empty")).rows, [{ id: "empty", number: null, bytes: null }]);
+      const arrays = await waves.ask({ text, values: ["empty"], isArrays: true });
+      assert.deepEqual(arrays.rows, [["empty", null, null]]);
+      assert.deepEqual((await ask(text, "missing")).rows, []);
+    });
+
+    test("an error answers the rest of its wave, and the next wave runs", async () => {
+      const one = "select 1 as one";
+      const results = await Promise.allSettled([
+        ask(one),
+        ask("select 1 / $1::int as none", 0),
+        ask(one),
+        ask("select 7 as seven"),
+      ]);
+      assert.deepEqual(reasons(results), ["answered", "22012", "22012", "22012"]);
+      assert.deepEqual((await ask("select 7 as seven")).rows, [{ seven: 7 }]);
+      assert.deepEqual((await ask("select 1 / $1::int as none", 1)).rows, [{ none: 1 }]);
+    });
+
+    test("what must run after an error is the first of its wave", async () => {
+      const results = await Promise.allSettled([
+        ask("begin"),
+        ask("savepoint here"),
+        ask("select 1 / $1::int as none", 0),
+        waves.ask({ text: "rollback to savepoint here", isFirst: true }),
+        ask("select 1 as one"),
+        ask("commit"),
+      ]);
+      assert.deepEqual(reasons(results), [
+        "answered",
+        "answered",
+        "22012",
+        "answered",
+        "answered",
+        "answered",
+      ]);
+    });
+
+    test("a text is prepared again when its table has changed", async () => {
+      const text = "select * from wave where id = 'changed'";
+      await ask("insert into wave (id) values ('changed')");
+      assert.deepEqual((await ask(text)).rows, [{ id: "changed", number: null, bytes: null }]);
+      await ask("alter table wave add column more bigint default 5");
+      // PostgreSQL refuses the old plan, because the caller expects the old columns.
+      assert.deepEqual(reasons(await Promise.allSettled([ask(text)])), ["0A000"]);
+      assert.deepEqual((await ask(text)).rows, [{ id: "changed", number: null, bytes: null, more: 5 }]);
+    });
+
+    test("a part that is given up is undone, also after a statement in it that failed unnoticed", async () => {
+      const store = await openPostgres({ url: database.url, key: "key" });
+      try {
+        const refusal = new Error("no");
+        await store.write(async (tx) => {
+          await tx.lock("company");
+          await tx.run(keep, row("parts", "before"));
+          const part = tx.attempt(async () => {
+            await tx.run(keep, row("parts", "undone"));
+            // The key is taken.
+            await tx.run(keep, row("parts", "before"));
+            throw refusal;
+          });
+          await assert.rejects(part, refusal);
+          await tx.run(keep, row("parts", "after"));
+        });
+        const rows = await store.read((tx) => tx.all(kept, { file_id: "parts" }));
+        assert.deepEqual(rows.map(({ hash }) => hash).toSorted(), ["after", "before"]);
+      } finally {
+        await store.close();
+      }
+    });
+
+    test("a wave without an answer breaks its connection", async () => {
+      const lost = new pg.Client({ connectionString: database.url });
+      lost.on("error", () => undefined);
+      try {
+        await lost.connect();
+        const silent = wavesOn(lost, 50);
+        const results = await Promise.allSettled([
+          silent.ask({ text: "select pg_sleep(600)" }),
+          silent.ask({ text: "select 1" }),
+        ]);
+        for (const result of results)
+          assert.ok(result.status === "rejected" && isLost(result.reason), JSON.stringify(result));
+        const [later] = await Promise.allSettled([silent.ask({ text: "select 1" })]);
+        assert.ok(later.status === "rejected" && isLost(later.reason), JSON.stringify(later));
+      } finally {
+        await lost.end().catch(() => undefined);
+      }
+    });
+  });

@@ -1,0 +1,202 @@
+import type pg from "pg";
+import type { Value } from "./columns.ts";
+import { getTypeParser } from "./connections.ts";
+
+/**
+ * Statements on one connection that need not wait for each other travel together, as a wave: one message to the server, and one
+ * answer. Most of what a short statement costs, on both sides, is its message.
+ *
+ *   asked ──▶ waiting ──the caller waits, and the connection is free──▶ under way ──▶ answered
+ *
+ * - PostgreSQL runs the statements of a wave one after the other. After one that fails it skips the rest of the wave, and the
+ *   error answers all of them.
+ * - A text is prepared once for each connection, and its columns are described once.
+ */
+export interface Statement {
+  readonly text: string;
+  readonly values?: readonly Value[];
+  /** Its rows are arrays of values. */
+  readonly isArrays?: true;
+  /** It runs even if a statement before it fails: it is the first of its wave. */
+  readonly isFirst?: true;
+}
+
+export interface StatementAnswer {
+  readonly rows: unknown[];
+  readonly count: number;
+  /** What PostgreSQL did, for example COMMIT. */
+  readonly command: string;
+}
+
+export interface Waves {
+  ask(statement: Statement): Promise<StatementAnswer>;
+}
+
+/** `timeout`: a wave that is not answered by then breaks the connection, in milliseconds. */
+export function wavesOn(client: Pick<pg.ClientBase, "query">, timeout: number): Waves {
+  const texts = new Map<string, Prepared>();
+  const waiting: Asked[] = [];
+  let isUnderWay = false;
+  const send = (): void => {
+    if (isUnderWay || waiting.length === 0) return;
+    const next = waiting.findIndex(({ isFirst }, index) => isFirst && index > 0);
+    const statements = waiting.splice(0, next === -1 ? waiting.length : next);
+    isUnderWay = true;
+    client.query(
+      new Wave(statements, timeout, () => {
+        isUnderWay = false;
+        if (waiting.length > 0) soon(send);
+      }),
+    );
+  };
+  const prepared = (text: string): Prepared => {
+    const known = texts.get(text);
+    if (known !== undefined) return known;
+    const isKept = texts.size < mostPrepared;
+    const made: Prepared = { name: isKept ? `s${texts.size}` : "", state: "new" };
+    if (isKept) texts.set(text, made);
+    return made;
+  };
+  return {
+    ask: (statement) =>
+      new Promise((resolve, reject) => {
+        const { text, values = [], isArrays = false, isFirst = false } = statement;
+        const sent = values.map(asSent);
+        waiting.push({ text, sent, isArrays, isFirst, prepared: prepared(text), rows: [], resolve, reject });
+        if (waiting.length === 1 && !isUnderWay) soon(send);
+      }),
+  };
+}
+
+/** Each takes memory of the server. Texts that come later are prepared each time. */
+const mostPrepared = 2000;
+
+/** When everything that can run now has run. */
+const soon = (send: () => void): void => queueMicrotask(() => process.nextTick(send));
+
+interface Prepared {
+  readonly name: string;
+  /** Unsure: it failed, and may have to be prepared again. */
+  state: "new" | "ready" | "unsure";
+  columns?: Columns;
+}
+
+interface Columns {
+  readonly names: readonly string[];
+  readonly parsers: readonly ((value: string) => unknown)[];
+  /** A row with these columns, all null. */
+  readonly empty: Readonly<Record<string, unknown>>;
+}
+
+interface Asked {
+  readonly text: string;
+  readonly sent: (string | Buffer | null)[];
+  readonly isArrays: boolean;
+  readonly isFirst: boolean;
+  readonly prepared: Prepared;
+  readonly rows: unknown[];
+  readonly resolve: (answer: StatementAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The driver calls its methods. */
+class Wave implements pg.Submittable {
+  readonly statements: readonly Asked[];
+  readonly #timeout: number;
+  readonly #ended: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  /** How many statements are answered. */
+  #answered = 0;
+  #isOver = false;
+
+  constructor(statements: readonly Asked[], timeout: number, ended: () => void) {
+    this.statements = statements;
+    this.#timeout = timeout;
+    this.#ended = ended;
+  }
+
+  submit(connection: pg.Connection): void {
+    this.#timer = setTimeout(() => {
+      this.handleError(new Error("Query read timeout"));
+      connection.stream.destroy();
+    }, this.#timeout);
+    connection.stream.cork();
+    const described = new Set<Prepared>();
+    for (const { text, sent, prepared } of this.statements) {
+      const { name, state } = prepared;
+      if (name === "" || (state !== "ready" && !described.has(prepared))) {
+        if (state === "unsure") connection.close({ type: "S", name }, true);
+        connection.parse({ name, text, types: [] }, true);
+        connection.describe({ type: "S", name }, true);
+        described.add(prepared);
+      }
+      connection.bind({ statement: name, values: sent }, true);
+      connection.execute({}, true);
+    }
+    connection.sync();
+    connection.stream.uncork();
+  }
+
+  handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
+    const { prepared } = this.#current();
+    prepared.columns = {
+      names: fields.map(({ name }) => name),
+      parsers: fields.map(({ dataTypeID }) => getTypeParser(dataTypeID, "text")),
+      empty: Object.fromEntries(fields.map(({ name }) => [name, null])),
+    };
+  }
+
+  handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+    const { prepared, rows, isArrays } = this.#current();
+    const { names, parsers, empty } = prepared.columns ?? noColumns;
+    const valueAt = (value: string | null, index: number): unknown =>
+      value === null ? null : parsers[index]?.(value);
+    if (isArrays) return void rows.push(fields.map(valueAt));
+    const row: Record<string, unknown> = { ...empty };
+    for (let index = 0; index < names.length; index++)
+      row[names[index] ?? ""] = valueAt(fields[index] ?? null, index);
+    rows.push(row);
+  }
+
+  handleCommandComplete({ text }: { text: string }): void {
+    const { prepared, rows, resolve } = this.#current();
+    prepared.state = "ready";
+    this.#answered += 1;
+    const [command = ""] = text.split(" ", 1);
+    const count = Number(text.slice(text.lastIndexOf(" ") + 1));
+    resolve({ rows, command, count: Number.isNaN(count) ? 0 : count });
+  }
+
+  handleReadyForQuery(): void {
+    this.#end();
+  }
+
+  handleError(error: unknown): void {
+    if (this.#isOver) return;
+    const unanswered = this.statements.slice(this.#answered);
+    // PostgreSQL has not seen the others.
+    if (unanswered[0] !== undefined) unanswered[0].prepared.state = "unsure";
+    for (const { reject } of unanswered) reject(error);
+    this.#end();
+  }
+
+  #current(): Asked {
+    const asked = this.statements[this.#answered];
+    if (asked === undefined) throw new Error("PostgreSQL answered a statement that was not asked");
+    return asked;
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#ended();
+  }
+}
+
+const noColumns: Columns = { names: [], parsers: [], empty: {} };
+
+function asSent(value: Value): string | Buffer | null {
+  if (value === null || typeof value === "string") return value;
+  if (typeof value === "number") return String(value);
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+}
