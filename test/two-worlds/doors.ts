@@ -11,7 +11,7 @@ import { createHttpDoor } from "../../src/doors/http.ts";
 import { mcpDoor } from "../../src/doors/mcp.ts";
 import { patient } from "../../src/doors/waiting.ts";
 import type { Credential } from "./calling.ts";
-import type { Built } from "./world.ts";
+import type { Built } from "./built.ts";
 
 /** What a client sees of an answer: everything but the time of day and the port. */
 export interface Seen {

@@ -6,7 +6,7 @@ import { requestAgent } from "../../src/contract/create-agent.ts";
 import { createGoal, setGoalBudget } from "../../src/contract/goals.ts";
 import { changeAgent, createAgent } from "../../src/contract/hiring.ts";
 import { createFile, deleteFile, writeFile } from "../../src/contract/knowledge.ts";
-import { sendDeferredMessage, sendMessage } from "../../src/contract/mail.ts";
+import { acknowledgeMessage, sendDeferredMessage, sendMessage } from "../../src/contract/mail.ts";
 import { delegateOutcome } from "../../src/contract/delegation.ts";
 import { completeOutcome, createOutcome, submitOutcome, updateOutcome } from "../../src/contract/outcomes.ts";
 import { createPerson } from "../../src/contract/people.ts";
@@ -95,6 +95,11 @@ export function deedsOutOfSight(scene: Scene): readonly (() => Promise<unknown>)
     async () => board(updateOutcome, { id: known.id, title: unseen(), description: unseen(20) }),
     async () => sam.call(sendMessage, { to: tess.id, body: unseen(20) }),
     async () => tess.call(sendMessage, { to: "boss", body: unseen(20) }),
+    // Root's inbox is an outcome below the mandate that Vera reads. It opens with the first message and closes with the last.
+    async () => {
+      const { id } = await sam.call(sendMessage, { to: "boss", body: unseen(20) });
+      if (secret.flip(0.5)) await root.call(acknowledgeMessage, { id, result: unseen() });
+    },
     async () => sam.call(sendMessage, { to: tess.id, file: unread.id }),
     async () => board(sendMessage, { companyId, to: sam.id, body: unseen(20) }),
     async () => abroad.call(sendMessage, { to: "board", body: unseen(20) }),

@@ -7,7 +7,8 @@ import { openTestStore, type StoreKind } from "../../src/testing/organization.ts
 import { inputFor, type Pool, reading } from "./arguments.ts";
 import { type Doors, openDoors, type Seen } from "./doors.ts";
 import type { Credential } from "./calling.ts";
-import { type Built, build } from "./world.ts";
+import type { Built } from "./built.ts";
+import { build } from "./world.ts";
 
 export interface Compared {
   readonly difference: string | undefined;
