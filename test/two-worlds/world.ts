@@ -369,9 +369,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     named: [...new Set(named)],
     nouns: {
       // Those that Vera sees in part come up more often.
-      file: [...mine, ...lent, revoked, sent, revoked, sent, unread, own, goal, shown, root].map(
-        ({ id }) => id,
-      ),
+      file: [...mine, ...lent, revoked, sent, sent, sent, unread, own, goal, shown, root].map(({ id }) => id),
       outcome: [own, task, rested, goal, part, hidden, awaited, known, wanted, shown, root, vera].map(
         ({ id }) => id,
       ),
