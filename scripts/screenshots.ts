@@ -96,17 +96,32 @@ try {
   function readme(): Shot[] {
     return [
       { name: "home-light", path: "/" },
-      { name: "approval-dark", path: `/approvals/${hireId}` },
+      {
+        name: "approval-dark",
+        path: `/approvals/${hireId}`,
+        first: async (page) => page.getByRole("button", { name: "how can Bruno give this?" }).click(),
+      },
       { name: "organization-light", path: "/org?view=map" },
-      { name: "knowledge-light", path: `/knowledge/${seen.fileId}?v=2&against=1` },
+      { name: "moving-light", path: "/org?view=map", first: moveJuno },
       { name: "session-dark", path: `/sessions/${seen.sessionId}` },
-      { name: "outcomes-light", path: "/outcomes?view=map" },
+      { name: "outcomes-light", path: `/outcomes?view=map&outcome=${seen.outcomeId}` },
     ];
   }
 } finally {
   await browser?.close();
   await daemon.stop();
   folder.remove();
+}
+
+/** Plans that Juno reports to Bruno, and leaves the plan open. */
+async function moveJuno(page: Page): Promise<void> {
+  await page.getByRole("treeitem", { name: /^Juno / }).focus();
+  await page.keyboard.press("Shift+M");
+  await page.getByRole("combobox", { name: "New manager" }).waitFor();
+  await page.keyboard.type("growth lead");
+  await page.getByRole("option", { name: /Bruno/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("region", { name: "Planned change" }).getByRole("button", { name: "Apply" }).waitFor();
 }
 
 /** With an undefined theme, the end of a picture's name says it. */

@@ -182,25 +182,25 @@ export async function workOn(
   // Rehearsals cost nothing, so two agents run a command that says what it used.
   const usage = (usd: number): string =>
     JSON.stringify({ usage: { inputTokens: usd * 40_000, outputTokens: usd * 900, costUsd: usd } });
-  for (const [name, usd] of [
-    ["Noor", 0.62],
-    ["Vera", 0.31],
-    ["Kit", 0.84],
-  ] as const)
+  // Vera's says nothing, so her work gets stuck.
+  for (const [name, usd, boss, says] of [
+    ["Noor", 0.62, "Greta", "A little less than planned."],
+    ["Vera", 0.31, "Bruno", ""],
+    ["Kit", 0.84, "Sanne", "Servers and certificates: as planned."],
+  ] as const) {
+    const id = press.agents.get(name) ?? "";
     await board.call(updateAgent, {
-      id: press.agents.get(name) ?? "",
+      id,
+      autoReply: true,
       adapterType: "process",
       adapterConfig: {
         command: process.execPath,
-        args: ["-e", `console.log(${JSON.stringify(usage(usd))})`],
+        args: ["-e", `console.log(${JSON.stringify(says)}); console.log(${JSON.stringify(usage(usd))})`],
       },
     });
-  for (const name of ["Noor", "Vera", "Kit"])
-    await board.call(sendMessage, {
-      companyId,
-      to: press.agents.get(name) ?? "",
-      body: "What did the last month cost us?",
-    });
+    const question = { companyId, to: id, body: "What did the last month cost us?" };
+    await (await press.as(boss)).call(sendMessage, question);
+  }
   const { outcomes } = await board.call(listGoals, { companyId });
   const stalled = outcomes.find(({ title }) => title === "The store takes pre-orders");
   if (stalled !== undefined)
@@ -210,8 +210,10 @@ export async function workOn(
     });
   await sleep(milliseconds);
   const { sessions } = await board.call(listSessions, { companyId, limit: 100 });
+  const live = sessions.filter(({ endedAt, agent }) => endedAt === null && agent.id !== press.rootId);
   const session =
-    sessions.find(({ endedAt, agent }) => endedAt === null && agent.id !== press.rootId) ??
+    live.find(({ outcome }) => outcome !== null && outcome.title !== "Process inbox") ??
+    live[0] ??
     sessions.find(({ endedAt }) => endedAt === null) ??
     sessions[0];
   return { sessionId: session?.id ?? "", outcomeId: stalled?.id ?? "", fileId: file.id };

@@ -96,7 +96,7 @@ describe("the command line", () => {
     assert.equal(
       out,
       [
-        "Help the board of Acme accomplish its work [open] Root",
+        "Help the board accomplish its work [open] Root",
         "├─ Top [open] Root (urgent, important, blocked: no key)",
         "│  └─ Low [open] Root",
         "├─ Low [open] Root",

@@ -51,7 +51,7 @@ export async function foundCompany(call: Writing, founding: Founding): Promise<R
       id: rootId,
       company_id: id,
       kind: "perpetual",
-      title: `Help the board of ${name} accomplish its work`,
+      title: "Help the board accomplish its work",
       description: founding.purpose,
       responsible_id: rootId,
       delegated: 1,

@@ -7,13 +7,22 @@ export interface NavItem {
   readonly icon: IconName;
   readonly count?: "attention" | "mail" | "approvals" | "agents" | "outcomes";
   readonly group?: "Company" | "Record";
+  /** Other addresses whose pages belong to it. */
+  readonly also?: readonly string[];
 }
 
 export const navItems: readonly NavItem[] = [
   { to: "/", text: "Home", icon: "home", count: "attention" },
   { to: "/mail", text: "Mail", icon: "mail", count: "mail" },
   { to: "/approvals", text: "Approvals", icon: "stamp", count: "approvals" },
-  { to: "/org", text: "Organization", icon: "org", count: "agents", group: "Company" },
+  {
+    to: "/org",
+    text: "Organization",
+    icon: "org",
+    count: "agents",
+    group: "Company",
+    also: ["/agents", "/hire", "/sessions", "/reorganizations"],
+  },
   { to: "/outcomes", text: "Outcomes", icon: "target", count: "outcomes", group: "Company" },
   { to: "/knowledge", text: "Knowledge", icon: "book", group: "Company" },
   { to: "/costs", text: "Costs", icon: "coins", group: "Record" },

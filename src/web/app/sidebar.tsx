@@ -105,8 +105,9 @@ function NavLink({
   counts: Answer<typeof ops.viewCounts> | undefined;
   onGo: () => void;
 }): ReactNode {
-  const isHere =
-    item.to === "/" ? pathname === "/" : pathname === item.to || pathname.startsWith(`${item.to}/`);
+  const isHere = [item.to, ...(item.also ?? [])].some(
+    (place) => pathname === place || (place !== "/" && pathname.startsWith(`${place}/`)),
+  );
   const count = countOf(item, counts);
   const isCall = item.count === "attention";
   return (

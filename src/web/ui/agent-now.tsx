@@ -174,6 +174,8 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
           )}
           <p className="t2 num">
             {money(agent.cost.own.costUsd)} itself, {money(agent.cost.total.costUsd)} with all below
+            {usd !== undefined && usd.handedDown > 0 && `, ${roundMoney(usd.handedDown)} given to reports`}
+            {usd !== undefined && usd.reserved > 0 && `, ${money(usd.reserved)} reserved for sessions`}
           </p>
         </section>
       )}

@@ -54,12 +54,16 @@ export function hanging(all: Rect, width: number, height: number): Camera {
   return { k, x: (width - all.w * k) / 2 - all.x * k, y: margin / 2 - all.y * k };
 }
 
-/** Everything if its words can be read; else the first item, with what fits beside it. */
-export function opening(first: Rect | undefined, all: Rect, width: number, height: number): Camera {
+/** Everything if its words can be read; else one item in the middle, or as near to it as the left end of the map allows. */
+export function opening(item: Rect | undefined, all: Rect, width: number, height: number): Camera {
   const whole = fitting(all, width, height);
-  if (first === undefined || whole.k >= 0.7) return whole;
+  if (item === undefined || whole.k >= 0.7) return whole;
   const k = 0.85;
-  return { k, x: margin - first.x * k, y: height / 2 - (first.y + first.h / 2) * k };
+  return {
+    k,
+    x: Math.min(margin - all.x * k, width / 2 - (item.x + item.w / 2) * k),
+    y: height / 2 - (item.y + item.h / 2) * k,
+  };
 }
 
 /** Nearer or farther. The point of the window stays where it is. */

@@ -92,7 +92,7 @@ export function MapCanvas<T extends MapItem>({
   };
   const map = usePanZoom({
     bounds: () => bounds,
-    opening: (all, w, h) => opening(items[0], all, w, h),
+    opening: (all, w, h) => opening(focus, all, w, h),
     fitting,
     paint,
   });

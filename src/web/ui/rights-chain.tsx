@@ -18,13 +18,24 @@ export function RightsChain({
     <ol>
       {chain.map(({ grant, from, to, level, scope, broken }) => (
         <li key={grant}>
-          <b>
-            <Line text={from} />
-          </b>{" "}
-          gave{" "}
-          <b>
-            <Line text={to} />
-          </b>{" "}
+          {from === "its creator" ? (
+            <>
+              <b>
+                <Line text={to} />
+              </b>{" "}
+              created it:{" "}
+            </>
+          ) : (
+            <>
+              <b>
+                <Line text={from} />
+              </b>{" "}
+              gave{" "}
+              <b>
+                <Line text={to} />
+              </b>{" "}
+            </>
+          )}
           {level}
           {scope?.title != null && (
             <>

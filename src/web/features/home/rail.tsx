@@ -76,7 +76,11 @@ function SinceLastVisit({ companyId }: { companyId: string }): ReactNode {
   const [from] = useState(() => lastVisit(companyId));
   const present = useNow(60);
   const events = useRead(ops.listEvents, homeReads.ended(companyId, from)).data?.events;
-  const ended = (events ?? []).filter(({ operation }) => operation in ends);
+  // What Agency completes by itself are inboxes that are empty again.
+  const ended = (events ?? []).filter(
+    ({ operation, actor }) =>
+      operation in ends && !(operation === "outcome.complete" && actor.kind === "system"),
+  );
   const done = ended.filter(({ operation }) => operation === "outcome.complete").length;
   const closed = ended.length - done;
   return (

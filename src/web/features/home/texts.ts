@@ -9,7 +9,7 @@ export function needYou(total: number): string {
 export function holdUp(held: number, total: number): string {
   if (total === 0) return "Everything moves without you.";
   const they = total === 1 ? "It holds up" : "They hold up";
-  return `${they} ${held === 0 ? "no outcome" : counted(held, "outcome")}. Everything else moves without you.`;
+  return `${they} ${held === 0 ? "no other outcome" : counted(held, "outcome")}. Everything else moves without you.`;
 }
 
 export const freshItems = (count: number): string => `${count} new`;
