@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Browser, CDPSession, Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { launchBrowser, signedIn, type Visit } from "../e2e/support/browser.ts";
-import { updateCompany } from "../src/contract/companies.ts";
+import { heapOfHome } from "../e2e/support/live-heap.ts";
 import { createGoal } from "../src/contract/goals.ts";
 import { createAgent } from "../src/contract/hiring.ts";
 import { sendMessage } from "../src/contract/mail.ts";
@@ -157,36 +157,10 @@ async function memory(bench: Bench, browser: Browser): Promise<Measured[]> {
   const minutes = Number(process.env["AGENCY_BENCH_MINUTES"] ?? (bench.quick ? 0.25 : 10));
   const home = await prepareHome(bench, async () => undefined);
   const daemon = await startDaemon(bench, home, { agents: true });
-  const { companyId } = home;
   try {
-    await daemon.client.call(updateCompany, {
-      companyId,
-      requireBoardApprovalForNewAgents: false,
-      maxAgents: 60,
-      maxSessions: 3,
-    });
-    const visit = await visited(browser, daemon);
-    const cdp = await visit.context.newCDPSession(visit.page);
-    await visit.page.goto(`${daemon.url}/`);
-    await visit.page.locator("main h1").waitFor();
-    let goals = 0;
-    const work = async (until: number): Promise<void> => {
-      while (Date.now() < until) {
-        await daemon.client.call(createGoal, {
-          companyId,
-          title: `Chapter ${++goals} is drafted and checked`,
-        });
-        await sleep(3000);
-      }
-    };
-    // What loads once is not growth.
-    await work(Date.now() + Math.min(30_000, minutes * 10_000));
-    const before = await heapMegabytes(cdp);
-    await work(Date.now() + minutes * 60_000);
-    const after = await heapMegabytes(cdp);
-    const entries = await visit.page.locator(".seq").innerText();
+    const watched = { url: daemon.url, board: daemon.client, companyId: home.companyId };
+    const { before, after, goals, entries } = await heapOfHome(browser, watched, minutes);
     bench.say(`the ledger stands at ${entries} after ${goals} goals`);
-    await visit.context.close();
     return [
       {
         name: "dashboard: growth of the heap",
@@ -256,12 +230,6 @@ async function panAndZoom(page: Page, selector: string): Promise<{ longest: numb
     };
     requestAnimationFrame(step);
   })`);
-}
-
-async function heapMegabytes(cdp: CDPSession): Promise<number> {
-  await cdp.send("HeapProfiler.collectGarbage");
-  const { usedSize } = await cdp.send("Runtime.getHeapUsage");
-  return usedSize / 1_000_000;
 }
 
 function median(values: readonly number[]): number {
