@@ -81,6 +81,8 @@ export interface End {
   readonly toolCalls: number;
   /** The last errors that were heard, and the end of standard error. */
   readonly errors: string;
+  /** The last error that the brain named. Empty if it named none. */
+  readonly named: string;
 }
 
 /**

@@ -6,7 +6,7 @@ import { toml } from "./codex/toml.ts";
 import { serverFailed } from "./texts.ts";
 
 const program = { name: "Sage", command: "sage", install: "npm install --global sage" };
-const end = { code: 1, signal: null, said: "", toolCalls: 0, errors: "" };
+const end = { code: 1, signal: null, said: "", toolCalls: 0, errors: "", named: "" };
 
 test("an end is judged by what the program says", () => {
   const cases: readonly (readonly [Partial<typeof end>, string])[] = [

@@ -83,14 +83,15 @@ export async function runToEnd(work: () => Promise<void>): Promise<never> {
 
 /** A session that neither called a tool nor said anything has done nothing, whatever its exit code says. */
 export function judgeOwn(end: End): Judgement {
-  const { code, toolCalls, said, errors } = end;
+  const { code, toolCalls, said, errors, named } = end;
   if (code === 0 && toolCalls === 0 && said.trim() === "")
     return { cause: "failed", says: "The model ended its turn without a word and without a call of a tool." };
   const [cause] = Object.entries(exitCodes).find(([, one]) => one === code) ?? [];
   const plain = plainJudgement(end);
   if (code === 0 || cause === undefined) return plain;
-  const last = errors.split("\n").findLast((line) => line.trim() !== "");
-  return { cause: Cause.parse(cause), says: last?.slice(0, 500) ?? plain.says };
+  // The program that ours started prints to the same standard error, and may do so after our own last words.
+  const last = named || errors.split("\n").findLast((line) => line.trim() !== "") || plain.says;
+  return { cause: Cause.parse(cause), says: last.replaceAll(/\s+/g, " ").slice(0, 500) };
 }
 
 const Cause = z.enum(["failed", "missing", "signed_out", "overloaded", "out_of_context"]);

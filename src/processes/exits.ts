@@ -78,6 +78,7 @@ export function exitOf(
         said,
         toolCalls: heard.toolCalls(),
         errors: heard.errors(),
+        named: heard.named(),
       });
       const excess = judgement.cause === "done" ? undefined : parts.excess();
       const usage = heard.usage();

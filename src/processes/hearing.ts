@@ -24,6 +24,8 @@ export interface Hearing {
   readonly toolCalls: () => number;
   /** The last errors: those the brain named, and the end of standard error. */
   readonly errors: () => string;
+  /** The last error that the brain named. */
+  readonly named: () => string;
   readonly close: () => void;
 }
 
@@ -53,6 +55,7 @@ export function hearing(
   let said = "";
   let lost: ReturnType<typeof losing> | undefined;
   let errors = "";
+  let named = "";
   let usage: Usage | undefined;
   let toolCalls = 0;
 
@@ -77,7 +80,10 @@ export function hearing(
     if (heard.kind === "usage") return use(heard.usage);
     if (heard.kind === "thread") return onThread(heard.id);
     transcript.add(heard);
-    if (heard.kind === "error") fail(`${heard.text}\n`);
+    if (heard.kind === "error") {
+      named = heard.text.slice(0, mostErrors);
+      fail(`${heard.text}\n`);
+    }
     if (heard.kind === "text") speak(heard.text);
     // What was said before a call led to it. The last words are those after the last one.
     if (heard.kind === "tool") {
@@ -117,6 +123,7 @@ export function hearing(
     usage: () => usage,
     toolCalls: () => toolCalls,
     errors: () => hide(errors).trim(),
+    named: () => hide(named).trim(),
     close: () => {
       output.end();
       errorLines.end();

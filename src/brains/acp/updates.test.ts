@@ -44,6 +44,12 @@ test("words are told as a whole, before the call that follows them, and a call k
     status: "completed",
     rawOutput: { exit_code: 0 },
   });
+  hear({ sessionUpdate: "tool_call", toolCallId: "5", title: "bash", status: "pending", rawInput: {} });
+  hear({ sessionUpdate: "tool_call_update", toolCallId: "5", status: "pending", rawInput: { cwd: "/w" } });
+  words("I wait.");
+  const late = { command: "date", cwd: "/w" };
+  hear({ sessionUpdate: "tool_call_update", toolCallId: "5", status: "in_progress", rawInput: late });
+  hear({ sessionUpdate: "tool_call_update", toolCallId: "5", status: "completed", rawInput: late, content });
   hear({ sessionUpdate: "notice", severity: "error", title: "Lost.", description: "No server." });
   words("Done.");
   end();
@@ -58,6 +64,9 @@ test("words are told as a whole, before the call that follows them, and a call k
     { kind: "result", tool: "date", text: '{"output":"Tuesday"}' },
     { kind: "tool", tool: "ls", text: "{}" },
     { kind: "result", tool: "ls", text: "a.txt\nb" },
+    { kind: "text", text: "I wait." },
+    { kind: "tool", tool: "bash", text: '{"command":"date","cwd":"/w"}' },
+    { kind: "result", tool: "bash", text: "the file" },
     { kind: "error", text: "Lost. No server." },
     { kind: "text", text: "Done." },
   ]);

@@ -11,10 +11,17 @@ export function entriesOf(tell: (entry: Entry) => void): {
 } {
   let words = "";
   const names = new Map<string, string>();
+  /** Calls that are not told yet, because the program has not said what with. */
+  const untold = new Set<string>();
   const terminals = new Map<string, string>();
   const end = (): void => {
     if (words !== "") tell({ kind: "text", text: words });
     words = "";
+  };
+  const tellCall = (id: string, input: unknown): void => {
+    end();
+    untold.delete(id);
+    tell({ kind: "tool", tool: names.get(id) ?? "", text: JSON.stringify(input ?? {}) });
   };
   return {
     end,
@@ -24,27 +31,33 @@ export function entriesOf(tell: (entry: Entry) => void): {
         return;
       }
       if (update.sessionUpdate === "tool_call") {
-        end();
-        const tool = update.name ?? update.title;
-        names.set(update.toolCallId, tool);
-        tell({ kind: "tool", tool, text: JSON.stringify(update.rawInput ?? {}) });
+        names.set(update.toolCallId, update.name ?? update.title);
+        untold.add(update.toolCallId);
       }
       if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update") {
+        // Some programs, such as OpenCode, begin a call before they know its input.
+        const { status } = update;
+        const isOver = status === "completed" || status === "failed";
+        if (untold.has(update.toolCallId) && (isOver || isWhole(update.rawInput)))
+          tellCall(update.toolCallId, update.rawInput);
         const shown = (terminals.get(update.toolCallId) ?? "") + terminalIn(update._meta);
         terminals.set(update.toolCallId, shown.slice(-mostShown));
-        if (update.status !== "completed" && update.status !== "failed") return;
+        if (!isOver) return;
         end();
         terminals.delete(update.toolCallId);
         const content = (update.content ?? []).map((one) => resultIn(one)).join("\n");
         const text = content || shown || rawText(update.rawOutput);
         const tool = names.get(update.toolCallId) ?? update.name ?? update.title ?? "";
-        tell({ kind: "result", tool, text: text === "" ? update.status : text });
+        tell({ kind: "result", tool, text: text === "" ? status : text });
       }
       if (update.sessionUpdate === "notice" && update.severity === "error")
         tell({ kind: "error", text: `${update.title} ${update.description ?? ""}`.trim() });
     },
   };
 }
+
+/** OpenCode names the folder of a command before the command. */
+const isWhole = (input: unknown): boolean => Object.keys(Object(input)).some((key) => key !== "cwd");
 
 function textIn(content: ContentBlock): string {
   return content.type === "text" ? content.text : `(${content.type})`;

@@ -40,13 +40,17 @@ test("the daemon understands the lines of the program, and why it ended", () => 
   assert.deepEqual(hearOwn('{"kind":"thread","id":"7"}'), [{ kind: "thread", id: "7" }]);
   for (const line of ["a warning", '{"kind":"usage","usage":{}}', "[]", '{"kind":"text"}'])
     assert.deepEqual(hearOwn(line), [{ kind: "output", text: `${line}\n` }]);
-  const end = { code: 0, signal: null, said: "", toolCalls: 1, errors: "" };
+  const end = { code: 0, signal: null, said: "", toolCalls: 1, errors: "", named: "" };
   assert.equal(judgeOwn(end).cause, "done");
   assert.equal(judgeOwn({ ...end, toolCalls: 0, said: "Hi." }).cause, "done");
   assert.equal(judgeOwn({ ...end, toolCalls: 0, said: " \n" }).cause, "failed");
   assert.deepEqual(judgeOwn({ ...end, code: 71, errors: "noise\nNo key.\n" }), {
     cause: "signed_out",
     says: "No key.",
+  });
+  assert.deepEqual(judgeOwn({ ...end, code: 1, errors: "No route.\n}", named: "Lost:\n  no route" }), {
+    cause: "failed",
+    says: "Lost: no route",
   });
   assert.deepEqual(judgeOwn({ ...end, code: null, signal: "SIGKILL" }), {
     cause: "failed",

@@ -66,6 +66,8 @@ export function lastResult(conversation: Conversation, tool: string): string | u
   return result?.kind === "result" ? result.text : undefined;
 }
 
-/** Clients put a server's name before its tools, each in its own form: `mcp__agency__read_file`. */
+/** Clients put a server's name before its tools, each in its own form: `mcp__agency__read_file`, `agency_read_file`. */
 export const isTool = (offered: string, short: string): boolean =>
-  offered === short || offered.endsWith(`__${short}`) || offered.endsWith(`.${short}`);
+  [short, `agency_${short}`, `agency-${short}`].includes(offered) ||
+  offered.endsWith(`__${short}`) ||
+  offered.endsWith(`.${short}`);
