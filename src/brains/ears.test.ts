@@ -42,7 +42,14 @@ for (const [type, shell] of Object.entries(shells)) {
     assert.deepEqual(textsOf(heard, "text"), []);
     const errors = textsOf(heard, "error").join("\n");
     assert.match(errors, /does not accept its key/);
-    const judged = findBrain(type).judge?.({ code: 1, signal: null, said: "", toolCalls: 0, errors });
+    const judged = findBrain(type).judge?.({
+      code: 1,
+      signal: null,
+      said: "",
+      toolCalls: 0,
+      errors,
+      named: errors,
+    });
     assert.equal(judged?.cause, "signed_out");
   });
 

@@ -85,7 +85,10 @@ for (const kind of storeKinds)
       );
       const seen = await ann.call(viewOutcome, { id: hard.id });
       assert.equal(seen.workable, false);
-      assert.match(seen.blocked?.reason ?? "", /3 sessions of Ann in a row made no progress/);
+      assert.match(
+        seen.blocked?.reason ?? "",
+        /3 sessions of Ann in a row made no progress \(the last one: exited with code 1\)$/,
+      );
       assert.equal(seen.history[0]?.action, "outcome.stall");
       assert.equal(seen.history[0]?.by.kind, "system");
       // Unblocked by its owner, it gets one more. Unblocked by another, it gets three.

@@ -128,6 +128,8 @@ export async function guardAgainstStalling(
   session: Ended,
   progress: boolean,
   newId: () => string,
+  /** Why the session failed, if it did. */
+  failure?: string,
 ): Promise<AgentRow> {
   const { first_outcome_id: first } = session;
   const outcome = first === null ? undefined : await outcomeById(tx, first);
@@ -165,7 +167,7 @@ export async function guardAgainstStalling(
   await tx.run(setStalls, { id: outcome.id, stalls: isNews ? Math.min(stalls, mostStalls - 1) : stalls });
   if (stalls < mostStalls || isNews || isHeld) return waiting;
   const call = bySystem(tx, agent.company_id, newId);
-  const reason = noProgress(stalls, agent.name);
+  const reason = noProgress(stalls, agent.name, failure);
   const stalled = await block(call, { ...outcome, stalls }, agent, reason);
   await notify(
     call,

@@ -187,7 +187,9 @@ export async function endSession(tx: Tx, id: string, ending: Ending, newId: () =
   const isArchived = (await companyState(tx, agent.company_id)).state === "archived";
   const isExcused = session.end_reason === companyFrozen || ending.isBlameless === true || isArchived;
   const progress = await countProgress(tx, session, now);
-  const after = isExcused && !progress ? now : await guardAgainstStalling(tx, now, session, progress, newId);
+  const failure = (ending.exitCode ?? 0) === 0 ? undefined : ending.reason;
+  const after =
+    isExcused && !progress ? now : await guardAgainstStalling(tx, now, session, progress, newId, failure);
   await saveAgent(tx, { ...after, state_stale: activity.updatedState ? 0 : 1, last_session_at: tx.now });
   const { reason, exitCode } = ending;
   const wasAsked = session.end_by !== null;

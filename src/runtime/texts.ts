@@ -1,4 +1,5 @@
 import { plural } from "../contract/phrases.ts";
+import { onOneLine } from "../contract/visible-text.ts";
 import { refused, type Refusal } from "../contract/refusal.ts";
 
 /** What sessions say: why they ended, and what managers hear when they get stuck. */
@@ -47,8 +48,10 @@ export const brainWaits = (says: string): string =>
   `${says} The agents that use it wait, and continue by themselves when it works.`;
 
 /** A blocked reason: a clause without a full stop, because other texts continue it. */
-export const noProgress = (sessions: number, name: string): string =>
-  `${sessions} sessions of ${name} in a row made no progress`;
+export const noProgress = (sessions: number, name: string, failure?: string): string =>
+  `${sessions} sessions of ${name} in a row made no progress${
+    failure === undefined ? "" : ` (the last one: ${onOneLine(failure).slice(0, 300)})`
+  }`;
 
 /** To the manager. */
 export const outcomeStalled = (

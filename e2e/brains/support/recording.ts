@@ -111,7 +111,7 @@ export async function withToken(adapter: Adapter, url: string, token: string) {
       heard.flatMap((one) => (one.kind === wanted && "text" in one ? [one.text] : [])).join("\n");
     const toolCalls = heard.filter(({ kind }) => kind === "tool").length;
     const errors = `${textOf("error")}\n${err}`;
-    const named = heard.findLast((one) => one.kind === "error")?.text ?? "";
+    const named = heard.flatMap((one) => (one.kind === "error" ? [one.text] : [])).at(-1) ?? "";
     return {
       ...brain.judge({ code: Number(code), signal: null, said: textOf("text"), toolCalls, errors, named }),
       toolCalls,
