@@ -14,6 +14,7 @@ import { createHttpDoor } from "../doors/http.ts";
 import { ownUrl, originsFor } from "../doors/host.ts";
 import { signInDoor } from "../doors/sign-in-page.ts";
 import { eventStream } from "../doors/stream.ts";
+import { transcriptStream } from "../doors/transcript-stream.ts";
 import { audiencesOf } from "../readers/audiences.ts";
 import { noticesFor } from "../runtime/tool-notices.ts";
 import { redactText } from "../redaction/redact.ts";
@@ -327,6 +328,7 @@ async function startLocked(opened: {
     serverWith: broker.hostsOf,
     reportBug,
   });
+  const resting = (milliseconds: number) => pause(milliseconds, closing.signal);
   const server = createHttpDoor({
     ...doorParts,
     relay,
@@ -340,7 +342,8 @@ async function startLocked(opened: {
       lazily("/model", async () => modelDoor((await import("../gateway/gateway.ts")).modelGateway(gateway))),
       batchDoor({ ...doorParts, admit }),
       signInDoor(callbackPath, (answer) => signedIn(answer)),
-      eventStream(store, closing.signal, (milliseconds) => pause(milliseconds, closing.signal)),
+      eventStream(store, closing.signal, resting),
+      transcriptStream(store, doorParts.dispatch, closing.signal, resting),
     ],
   });
 

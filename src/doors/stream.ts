@@ -64,7 +64,8 @@ export function eventStream(
   };
 }
 
-function startOf(request: IncomingMessage, url: URL): number | "now" {
+/** Where a reader wants to begin: after what it has, or now. */
+export function startOf(request: IncomingMessage, url: URL): number | "now" {
   const given = request.headers["last-event-id"] ?? url.searchParams.get("after") ?? "0";
   if (given === "now") return given;
   if (typeof given !== "string" || !/^\d{1,15}$/.test(given)) throw notASequence();

@@ -99,6 +99,12 @@ export const boardFollowsOnly = () =>
     "Call read_audit_log to see the events about you.",
   );
 
+export const boardFollowsTranscripts = () =>
+  forbidden(
+    "Only people can follow a transcript.",
+    "Call read_transcript with `after` to read the next part.",
+  );
+
 export const noSuchStream = () =>
   new Refusal(
     "not_found",
