@@ -1,4 +1,5 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { makeHomeFolder } from "../client/home-folder.ts";
 import { type SignedIn, signInFile } from "./where.ts";
 
 /**
@@ -7,7 +8,7 @@ import { type SignedIn, signInFile } from "./where.ts";
  * other names.
  */
 export function keepSignIn(home: string, kept: SignedIn, name?: string): void {
-  mkdirSync(home, { recursive: true, mode: 0o700 });
+  makeHomeFolder(home);
   const file = signInFile(home, name);
   writeFileSync(`${file}.tmp`, JSON.stringify(kept), { mode: 0o600 });
   renameSync(`${file}.tmp`, file);

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, readFileSync } from "node:fs";
+import { closeSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { type Command, Option } from "commander";
 import { type Client, createClient, NoDaemon } from "../client/client.ts";
+import { makeHomeFolder } from "../client/home-folder.ts";
 import { listCompanies } from "../contract/companies.ts";
 import { linkPerson } from "../contract/people.ts";
 import { plural } from "../contract/phrases.ts";
@@ -237,7 +238,7 @@ async function whoWorks(client: Client): Promise<string> {
 /** Starts the same command again without the flag, as a process that outlives this one, and waits until it answers. */
 async function detach(context: Context, flags: { home?: string; json?: true }): Promise<void> {
   const home = flags.home ?? homeOf(context.env);
-  mkdirSync(home, { recursive: true, mode: 0o700 });
+  makeHomeFolder(home);
   const log = join(home, daemonLog);
   const output = openLog(home);
   const args = process.argv.slice(2).filter((arg) => arg !== "--detach");

@@ -1,6 +1,7 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
+import { makeHomeFolder } from "../client/home-folder.ts";
 import { listCompanies } from "../contract/companies.ts";
 import { table } from "./show.ts";
 import { clientOf, type Context, findCompany, drawingFor, print } from "./terminal.ts";
@@ -39,7 +40,7 @@ export function addUse(program: Command, context: Context): void {
         );
       }
       const company = await findCompany(client, wanted);
-      mkdirSync(homeOf(env), { recursive: true, mode: 0o700 });
+      makeHomeFolder(homeOf(env));
       writeFileSync(file, `${company.id}\n`, { mode: 0o600 });
       print(
         context,

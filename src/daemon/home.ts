@@ -12,6 +12,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { problemOfName } from "../agents/agent.ts";
+import { makeHomeFolder } from "../client/home-folder.ts";
 import { Name } from "../contract/words.ts";
 import { privateFile } from "../store/blob-files.ts";
 import { diskFull, isDiskFull } from "../store/disk.ts";
@@ -27,7 +28,7 @@ import { notAUrl, othersCanRead } from "./texts.ts";
 export type Home = ReturnType<typeof openHome>;
 
 export function openHome(path: string) {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  makeHomeFolder(path);
   chmodSync(path, 0o700);
   const home = {
     path,
