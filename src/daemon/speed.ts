@@ -203,11 +203,15 @@ export function openCaller(url: string, token: string | undefined, connections: 
             resolve(method === "GET" ? text : text === "" ? undefined : JSON.parse(text));
           });
         });
+        sent.setTimeout(patience, () => sent.destroy(new Error(`${method} ${path} was not answered`)));
         sent.on("error", reject);
         sent.end(given);
       }),
   };
 }
+
+/** Longer than any call of a system that works. */
+const patience = 20_000;
 
 let serial = 0;
 
