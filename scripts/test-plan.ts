@@ -77,13 +77,28 @@ export function sshServer(): string | undefined {
   );
 }
 
+/** Tests through PgBouncer. */
+export function needsPgBouncer(file: string): boolean {
+  return basename(file).includes("-pgbouncer.");
+}
+
+/** PgBouncer. Undefined: it is not on this machine. */
+export function pgBouncer(): string | undefined {
+  return [
+    "/usr/sbin/pgbouncer",
+    "/usr/bin/pgbouncer",
+    "/usr/local/bin/pgbouncer",
+    "/opt/homebrew/bin/pgbouncer",
+  ].find((path) => existsSync(path));
+}
+
 /** Some files test the tests and the benchmark, not the product. Shorter runs leave them out. */
 function belongsTo(length: Length, file: string): boolean {
   if (file.includes("planted-bugs") || file.includes("kill-checker")) return length === "long";
   if (file.includes("-hour.")) return length === "long";
   // They need programs that only `npm run test:brains` installs.
   if (file.startsWith("e2e/brains/")) return false;
-  if (file.includes("bench.test")) return length !== "quick";
+  if (file.includes("bench.test") || file.includes("compare.test")) return length !== "quick";
   return true;
 }
 

@@ -6,8 +6,8 @@
 //
 // Files with "sandbox" in their name need bubblewrap. Where it does not work they are left out, which the end of the output
 // says. With AGENCY_TEST_SANDBOX=required, as in .ci/run, they count as failed there. Files with "pty" in their name need the
-// program `script`, which makes pseudo-terminals, and files with "sshd" the server of OpenSSH. Where that is missing they are
-// left out, which the end of the output says as well.
+// program `script`, which makes pseudo-terminals, and files with "sshd" the server of OpenSSH, and files with "pgbouncer"
+// PgBouncer. Where that is missing they are left out, which the end of the output says as well.
 //
 // The last line is always `N passed, N failed`. These count as failed: a skipped test, a file that crashes, hangs or runs
 // no test, and anything that the run leaves in its folder for temporary files.
@@ -21,9 +21,11 @@ import { createTemplate, startPostgres } from "../src/testing/postgres.ts";
 import { runFolder } from "./test-folder.ts";
 import {
   type Lane,
+  needsPgBouncer,
   needsSandbox,
   needsSshd,
   needsTerminal,
+  pgBouncer,
   plan,
   sshServer,
   type Length,
@@ -102,6 +104,12 @@ async function runWanted(): Promise<Total> {
       needsSshd,
       () => sshServer() !== undefined,
       "there is no sshd here (Debian: openssh-server)",
+    ),
+    leaveOut(
+      lanes,
+      needsPgBouncer,
+      () => pgBouncer() !== undefined,
+      "there is no PgBouncer here (Debian: pgbouncer)",
     ),
   ];
   const stores = length === "quick" ? "sqlite" : (process.env["AGENCY_TEST_STORES"] ?? "sqlite,postgres");

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { plural } from "../contract/phrases.ts";
-import { type Context, daemonOptions, print } from "./terminal.ts";
+import { type Context, daemonOptions, databaseIn, print } from "./terminal.ts";
 import { example, jsonFlag, notAStore, section, wouldOverwrite } from "./texts.ts";
 
 /** `agency backup`, `restore` and `migrate` work on the home folder itself, with or without a running daemon. */
@@ -101,11 +101,10 @@ const problemLines = (problems: readonly string[]): string[] =>
   section("Damage that was there before:", problems);
 
 function placeOf(context: Context, flags: { readonly home?: string }) {
-  const { home, databaseUrl, databaseUrlFile, auditKey, secrets } = daemonOptions(context);
+  const { home, auditKey, secrets } = daemonOptions(context);
   return {
     home: resolve(flags.home ?? home),
-    databaseUrl,
-    databaseUrlFile,
+    ...databaseIn(context.env),
     auditKey,
     hasSecretsKey: secrets.key !== undefined || secrets.keyFile !== undefined,
   };

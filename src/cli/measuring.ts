@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { type Context, daemonOptions, drawingOf, Interrupted, print } from "./terminal.ts";
+import { type Context, databaseIn, drawingOf, Interrupted, print } from "./terminal.ts";
 import { drawTable } from "./look.ts";
 import { example, jsonFlag, notSeconds } from "./texts.ts";
-import { entryPoint } from "./where.ts";
+import { entryPoint, homeOf } from "./where.ts";
 
 /** `agency bench` measures a throw-away installation of the same kind, so nothing of the user's data is read or changed. */
 export function addBench(program: Command, context: Context): void {
@@ -23,11 +23,9 @@ export function addBench(program: Command, context: Context): void {
         import("../daemon/scratch.ts"),
         import("../daemon/speed.ts"),
       ]);
-      const { home, databaseUrl, databaseUrlFile } = daemonOptions(context);
       const scratch = await openScratch({
-        home: resolve(flags.home ?? home),
-        databaseUrl,
-        databaseUrlFile,
+        ...databaseIn(context.env),
+        home: resolve(flags.home ?? homeOf(context.env)),
         cli: entryPoint(),
         path: context.env["PATH"],
       });

@@ -63,4 +63,4 @@ export function notifier(
 }
 
 const longest = 10_000;
-const isPrivate = /^AGENCY_|^DATABASE_URL|^NODE_|TOKEN|SECRET|PASSWORD|_KEY$/i;
+const isPrivate = /^AGENCY_|^DATABASE_(?:DIRECT_)?URL|^NODE_|TOKEN|SECRET|PASSWORD|_KEY$/i;

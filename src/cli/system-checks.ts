@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { portOf } from "./terminal.ts";
+import { databaseIn, portOf } from "./terminal.ts";
 import { systemTrouble } from "./trouble.ts";
 import { homeOf, urlOf } from "./where.ts";
 
@@ -30,11 +30,18 @@ export async function databaseFinding(env: NodeJS.ProcessEnv, isRunning: boolean
   const address = addressIn(env);
   const file = join(homeOf(env), "agency.db");
   const kind = address === undefined ? `SQLite, ${file}` : `PostgreSQL at ${address.host}`;
+  if (address !== undefined) {
+    if (!isRunning && !(await answers(address)))
+      return {
+        check: "database",
+        ok: false,
+        says: `${kind} does not answer. Start it, or correct its address.`,
+      };
+    const { troubleWith } = await import("../store/pooling.ts");
+    const trouble = await troubleWith({ url: address.href, directUrl: directIn(env)?.href });
+    return { check: "database", ok: trouble === undefined, says: trouble ?? `${kind}, answers` };
+  }
   if (isRunning) return { check: "database", ok: true, says: `${kind}, answers` };
-  if (address !== undefined)
-    return (await answers(address))
-      ? { check: "database", ok: true, says: `${kind}, answers` }
-      : { check: "database", ok: false, says: `${kind} does not answer. Start it, or correct its address.` };
   if (!existsSync(file))
     return { check: "database", ok: true, says: `${file} does not exist yet. \`agency up\` creates it.` };
   try {
@@ -50,12 +57,21 @@ export async function databaseFinding(env: NodeJS.ProcessEnv, isRunning: boolean
   }
 }
 
-/** The address of PostgreSQL, as far as this command line knows it. */
+/** The address of PostgreSQL, as far as this command line knows it, and that behind a pool of connections. */
 function addressIn(env: NodeJS.ProcessEnv): URL | undefined {
-  const kept = join(homeOf(env), "database-url");
-  const file = env["DATABASE_URL_FILE"] ?? (existsSync(kept) ? kept : undefined);
+  const { databaseUrl, databaseUrlFile } = databaseIn(env);
+  return urlFrom(databaseUrl, databaseUrlFile, join(homeOf(env), "database-url"));
+}
+
+function directIn(env: NodeJS.ProcessEnv): URL | undefined {
+  const { databaseDirectUrl, databaseDirectUrlFile } = databaseIn(env);
+  return urlFrom(databaseDirectUrl, databaseDirectUrlFile, join(homeOf(env), "database-direct-url"));
+}
+
+function urlFrom(given: string | undefined, file: string | undefined, kept: string): URL | undefined {
+  const named = file ?? (existsSync(kept) ? kept : undefined);
   try {
-    return new URL(env["DATABASE_URL"] ?? (file === undefined ? "" : readFileSync(file, "utf8").trim()));
+    return new URL(given ?? (named === undefined ? "" : readFileSync(named, "utf8").trim()));
   } catch {
     return undefined;
   }

@@ -106,9 +106,7 @@ export function portOf(env: NodeJS.ProcessEnv): number {
 /** What a daemon takes from the environment. */
 export const daemonOptions = ({ env, terminal }: Context, brain = env["AGENCY_BRAIN"]) => ({
   home: homeOf(env),
-  databaseUrl: env["DATABASE_URL"],
-  databaseUrlFile:
-    env["DATABASE_URL_FD"] === undefined ? env["DATABASE_URL_FILE"] : `/dev/fd/${env["DATABASE_URL_FD"]}`,
+  ...databaseIn(env),
   limits: limitsIn(env),
   auditKey: env["AGENCY_AUDIT_KEY"],
   anchorCopy: env["AGENCY_AUDIT_ANCHOR"],
@@ -121,6 +119,17 @@ export const daemonOptions = ({ env, terminal }: Context, brain = env["AGENCY_BR
   log: (line: Record<string, unknown>): void =>
     terminal.err(JSON.stringify({ at: new Date().toISOString(), ...line })),
 });
+
+export const databaseIn = (env: NodeJS.ProcessEnv) => ({
+  databaseUrl: env["DATABASE_URL"],
+  databaseUrlFile: fileOf(env, "DATABASE_URL"),
+  databaseDirectUrl: env["DATABASE_DIRECT_URL"],
+  databaseDirectUrlFile: fileOf(env, "DATABASE_DIRECT_URL"),
+});
+
+/** A descriptor is a file too. */
+const fileOf = (env: NodeJS.ProcessEnv, name: string): string | undefined =>
+  env[`${name}_FD`] === undefined ? env[`${name}_FILE`] : `/dev/fd/${env[`${name}_FD`]}`;
 
 /** Where model servers of this machine listen: `11434,8080`. An empty text: nowhere. */
 function modelPorts(given: string | undefined): number[] | undefined {

@@ -19,15 +19,13 @@ import {
 import type { Value } from "../store/columns.ts";
 import type { ReadTx } from "../store/store.ts";
 import { type BackupHead, headOfBackup, keyOfBackup, linesIn, writeBackup } from "./backup-file.ts";
-import { auditKeyFile, databaseUrlIn, type Home, lockHome, openHome } from "./home.ts";
+import { auditKeyFile, type DatabaseSources, type Home, lastingUrlIn, lockHome, openHome } from "./home.ts";
 import * as texts from "./texts.ts";
 import { version } from "./version.ts";
 
 /** Backups of a whole installation, their restoring, and moves between SQLite and PostgreSQL (store/copying.ts). */
-export interface CopyPlace {
+export interface CopyPlace extends DatabaseSources {
   readonly home: string;
-  readonly databaseUrl?: string | undefined;
-  readonly databaseUrlFile?: string | undefined;
   readonly auditKey?: string | undefined;
   /** Whether a key for secrets comes from the environment. */
   readonly hasSecretsKey?: boolean;
@@ -55,7 +53,7 @@ export async function backUp(
   file: string,
 ): Promise<Copied & { bytes: number; says: string[] }> {
   const home = openHome(place.home);
-  const url = databaseUrlIn(home, place);
+  const url = lastingUrlIn(home, place);
   if (url === undefined && !existsSync(home.database)) throw texts.nothingToCopy(home.path);
   const key = place.auditKey ?? keyIn(auditKeyFile(home));
   if (key === undefined) throw texts.nothingToCopy(home.path);
@@ -124,7 +122,7 @@ export async function restoreBackup(
       keys.map((each) => ({ key: each, mac: macOf(each) })),
     );
     if (own !== undefined && own !== key) throw texts.otherKeyInHome(home.path);
-    const url = databaseUrlIn(home, place);
+    const url = lastingUrlIn(home, place);
     const target = await targetOf(home, url, key, (state) => {
       const taken = [
         ...(url === undefined ? [] : [home.database]),
@@ -217,7 +215,7 @@ export async function migrate(
   const home = openHome(place.home);
   const lock = lockHome(home);
   try {
-    const url = databaseUrlIn(home, place);
+    const url = lastingUrlIn(home, place);
     const isToSqlite = to === "sqlite";
     if (isToSqlite ? url === undefined : url === to)
       throw texts.alreadyThere(isToSqlite ? "SQLite" : "this database");

@@ -56,6 +56,7 @@ import { keepBeating, runScheduler } from "./drive.ts";
 import {
   announceDaemon,
   boardToken,
+  type DatabaseSources,
   type Home,
   lockHome,
   nodeId,
@@ -76,16 +77,13 @@ import { openSealed, whenThereIsSpace } from "./opening.ts";
 import { closeDoor, lazily, listeningOn, somethingChanged } from "./serving.ts";
 
 /** Starts, drains and stops a daemon. All state is in the object: one process can run several daemons on several homes. */
-export interface DaemonOptions {
+export interface DaemonOptions extends DatabaseSources {
   readonly home: string;
   readonly port: number;
   /** The IP address to listen on. Default: 127.0.0.1. */
   readonly address?: string | undefined;
   /** Further origins under which it is reached, such as `https://agency.example`. Links have the first. */
   readonly origins?: readonly string[] | undefined;
-  readonly databaseUrl?: string | undefined;
-  /** A file with the address. Only its owner may read it. */
-  readonly databaseUrlFile?: string | undefined;
   /** Start sessions of agents. Default true. */
   readonly schedule?: boolean;
   /** The most sessions that run here at the same time. Default: no limit. */

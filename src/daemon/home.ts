@@ -21,7 +21,7 @@ import { notAUrl, othersCanRead } from "./texts.ts";
 /**
  * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `repos/`, `sandbox/`, `agents/`, `homes/`, `model-calls/`,
  * `audit-anchor.log`, `board-token` and `audit-key` (made on first start), `secrets-key` (if the user put it there), and
- * `database-url` (if the data is in PostgreSQL). Every
+ * `database-url` and `database-direct-url` (if the data is in PostgreSQL). Every
  * file has mode 0600. While a daemon runs, it also holds `daemon.json` (the daemon's address) and a lock that is released when
  * the process ends.
  */
@@ -83,13 +83,36 @@ export function auditKey(home: Home, given: string | undefined, newSecret: () =>
  * SQLite in this home. Programs of agents can read the environment of the daemon where there is no sandbox, so a file or a
  * descriptor (`/dev/fd/3`) is the better place for a password.
  */
-export function databaseUrlIn(
-  home: Pick<Home, "path">,
-  given: { readonly databaseUrl?: string | undefined; readonly databaseUrlFile?: string | undefined },
-): string | undefined {
-  const own = join(home.path, "database-url");
-  const file = given.databaseUrlFile ?? (existsSync(own) ? own : undefined);
-  return given.databaseUrl ?? (file === undefined ? undefined : urlInFile(file));
+export function databaseUrlIn(home: Pick<Home, "path">, given: DatabaseSources): string | undefined {
+  return urlFrom(given.databaseUrl, given.databaseUrlFile, join(home.path, "database-url"));
+}
+
+/** The server itself, if the address above leads to a pool of connections such as PgBouncer. It comes from the same places. */
+export function directUrlIn(home: Pick<Home, "path">, given: DatabaseSources): string | undefined {
+  return urlFrom(
+    given.databaseDirectUrl,
+    given.databaseDirectUrlFile,
+    join(home.path, "database-direct-url"),
+  );
+}
+
+/** The address for what needs one connection for longer than a transaction. A descriptor can be read only once. */
+export function lastingUrlIn(home: Pick<Home, "path">, given: DatabaseSources): string | undefined {
+  const url = databaseUrlIn(home, given);
+  return url === undefined ? undefined : (directUrlIn(home, given) ?? url);
+}
+
+export interface DatabaseSources {
+  readonly databaseUrl?: string | undefined;
+  /** A file with the address. Only its owner may read it. */
+  readonly databaseUrlFile?: string | undefined;
+  readonly databaseDirectUrl?: string | undefined;
+  readonly databaseDirectUrlFile?: string | undefined;
+}
+
+function urlFrom(given: string | undefined, givenFile: string | undefined, own: string): string | undefined {
+  const file = givenFile ?? (existsSync(own) ? own : undefined);
+  return given ?? (file === undefined ? undefined : urlInFile(file));
 }
 
 function urlInFile(file: string): string {

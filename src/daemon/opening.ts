@@ -5,15 +5,20 @@ import { allHeads, append, system } from "../events/ledger.ts";
 import { keyFits } from "../events/verify.ts";
 import { isDiskFull } from "../store/disk.ts";
 import type { Store } from "../store/store.ts";
-import { auditKey, databaseUrlIn, forgetAuditKey, type Home } from "./home.ts";
+import {
+  auditKey,
+  type DatabaseSources,
+  databaseUrlIn,
+  directUrlIn,
+  forgetAuditKey,
+  type Home,
+} from "./home.ts";
 import { newSecret } from "./ids.ts";
 import { waitingForSpace } from "./texts.ts";
 
 /** What opening the store needs of the daemon's options. */
-export interface Opening {
+export interface Opening extends DatabaseSources {
   readonly auditKey?: string | undefined;
-  readonly databaseUrl?: string | undefined;
-  readonly databaseUrlFile?: string | undefined;
   readonly log: (line: Record<string, unknown>) => void;
 }
 
@@ -56,7 +61,7 @@ async function openStore(options: Opening, home: Home, key: string): Promise<Sto
   const url = databaseUrlIn(home, options);
   if (url !== undefined) {
     const { openPostgres } = await import("../store/postgres.ts");
-    return openPostgres({ url, key });
+    return openPostgres({ url, directUrl: directUrlIn(home, options), key });
   }
   const { openSqlite } = await import("../store/sqlite.ts");
   return openSqlite({ path: home.database, blobFolder: home.knowledge, clock: Date.now, key });

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "../client/client.ts";
 import { listCompanies, updateCompany, viewCompany } from "../contract/companies.ts";
 import { listOutcomes } from "../contract/outcomes.ts";
-import { databaseUrlIn } from "./home.ts";
+import { type DatabaseSources, lastingUrlIn } from "./home.ts";
 import { didNotAnswer, mayNotCreateDatabase } from "./texts.ts";
 
 /**
@@ -19,12 +19,12 @@ export interface Scratch {
   readonly home: string;
   readonly databaseUrl: string | undefined;
   /** Starts the daemon, and answers how many milliseconds passed until it was healthy. */
-  start(): Promise<number>;
-  stop(): Promise<void>;
+  readonly start: () => Promise<number>;
+  readonly stop: () => Promise<void>;
   /** The daemon that runs now. */
-  running(): ScratchDaemon;
+  readonly running: () => ScratchDaemon;
   /** Stops the daemon, and removes the home and the database. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export interface ScratchDaemon {
@@ -37,10 +37,8 @@ export interface ScratchDaemon {
   readonly outcomeId: string;
 }
 
-export interface ScratchPlace {
+export interface ScratchPlace extends DatabaseSources {
   readonly home: string;
-  readonly databaseUrl?: string | undefined;
-  readonly databaseUrlFile?: string | undefined;
   /** The command whose daemon runs. */
   readonly cli: string;
   readonly path: string | undefined;
@@ -48,7 +46,7 @@ export interface ScratchPlace {
 
 export async function openScratch(place: ScratchPlace): Promise<Scratch> {
   const isThere = existsSync(place.home);
-  const url = isThere ? databaseUrlIn({ path: place.home }, place) : place.databaseUrl;
+  const url = lastingUrlIn({ path: place.home }, place);
   // A test may ask for a home that does not exist. One beside it is most likely on the same disk.
   const home = mkdtempSync(isThere ? join(place.home, "bench-") : `${place.home.replace(/\/+$/, "")}-bench-`);
   const remove = (): void => rmSync(home, { recursive: true, force: true, maxRetries: 10 });
@@ -96,8 +94,11 @@ function scratchIn(
   };
 }
 
-/** The daemon ends with this process, however that ends: the pipe to its standard input breaks then. */
-const endWithParent = `data:text/javascript,process.stdin.on("close",()=>process.exit(1)).resume().unref()`;
+/**
+ * A program that is started with this, and with a pipe as its standard input, ends with the process that started it, however that
+ * ends: the pipe breaks then. Its threads load this too, and have no such input.
+ */
+export const endWithParent = `data:text/javascript,const i=process.stdin;i.unref&&i.on("close",()=>process.exit(1)).resume().unref()`;
 
 async function startOn(home: string, cli: string, path: string | undefined) {
   const from = performance.now();

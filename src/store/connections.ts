@@ -24,6 +24,12 @@ export const alive = {
   keepAliveInitialDelayMillis: 2000,
 };
 
+/** `isShared`: a program such as PgBouncer gives each transaction another connection (pooling.ts). */
+export interface Address {
+  readonly url: string;
+  readonly isShared: boolean;
+}
+
 export interface KeptPool {
   /** Waits until one is free, however long that takes. */
   connect(): Promise<pg.PoolClient>;
@@ -33,16 +39,20 @@ export interface KeptPool {
   end(): Promise<void>;
 }
 
-export function keepPool(url: string, max: number, of: (typeof timeouts)["writes"]): KeptPool {
+export function keepPool({ url, isShared }: Address, max: number, of: (typeof timeouts)["writes"]): KeptPool {
   const open = (): pg.Pool => {
     const pool = new pg.Pool({
       connectionString: url,
       max,
       types: { getTypeParser },
       ...alive,
-      lock_timeout: of.lock,
-      idle_in_transaction_session_timeout: of.idle,
-      statement_timeout: of.statement,
+      ...(isShared
+        ? {}
+        : {
+            lock_timeout: of.lock,
+            idle_in_transaction_session_timeout: of.idle,
+            statement_timeout: of.statement,
+          }),
     });
     // Without these listeners, a broken connection would end the process. The pool replaces a connection that breaks while
     // idle. A connection that breaks while in use fails its query, and `attempt` does not return it to the pool.

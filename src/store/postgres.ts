@@ -7,6 +7,7 @@ import type { Value } from "./columns.ts";
 import { intact } from "./blob-files.ts";
 import { macOf, type Pending, type PlainTx, seal, sealing } from "./chain.ts";
 import { asRefusal, connectTimeout, isLost, isRetryable, keepPool, timeouts } from "./connections.ts";
+import { checkAddresses, limitsOf, refusePool } from "./pooling.ts";
 import { type Link, linkOn } from "./link.ts";
 import { listen } from "./listening.ts";
 import { blobRow, fill, type Holds, type PreparedQuery, type Query } from "./query.ts";
@@ -30,6 +31,8 @@ import { type StatementAnswer, type Statement, type Waves, wavesOn } from "./wav
  */
 export interface PostgresOptions {
   readonly url: string;
+  /** The server itself, if `url` leads to a pool of connections (pooling.ts). */
+  readonly directUrl?: string | undefined;
   readonly connections?: number;
   /** Seals the ledger (chain.ts). Every node needs the same key. */
   readonly key?: string;
@@ -39,19 +42,26 @@ const attempts = 10;
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const most = options.connections ?? 10;
+  const direct = { url: options.directUrl ?? options.url, isShared: false };
+  const usual = { url: options.url, isShared: options.directUrl !== undefined };
+  await checkAddresses(options);
+  await migrate(direct.url, options.directUrl === undefined);
   const pools = {
-    writes: keepPool(options.url, most, timeouts.writes),
-    reads: keepPool(options.url, most, timeouts.reads),
-    leases: keepPool(options.url, 1, timeouts.leases),
+    writes: keepPool(usual, most, timeouts.writes),
+    reads: keepPool(usual, most, timeouts.reads),
+    leases: keepPool(direct, 1, timeouts.leases),
   };
-  await migrate(options.url);
+  const begin = (link: Link, statement: string, name: "writes" | "reads"): void => {
+    link.begin(statement);
+    if (usual.isShared) link.send(limitsOf(timeouts[name]));
+  };
   const mac = macOf(options.key ?? "");
   const clock = keepClock();
   const listeners = new Set<() => void>();
   const hear = (): void => {
     for (const listener of listeners) listener();
   };
-  const ear = await listen(options.url, hear);
+  const ear = await listen(direct.url, hear);
 
   /** A connection whose statements are sent without waiting. */
   async function connect(name: keyof typeof pools): Promise<Link> {
@@ -63,7 +73,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       if (isLost(failure)) for (const other of Object.values(pools)) other.renew();
       pool.release(client, broken);
     };
-    const waves = inMap(spoken, client, () => wavesOn(client, timeouts[name].answer));
+    const { isShared } = name === "leases" ? direct : usual;
+    const waves = inMap(spoken, client, () =>
+      wavesOn(client, timeouts[name].answer, isShared ? 0 : undefined),
+    );
     return linkOn(waves, release, isLost);
   }
 
@@ -94,7 +107,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     open: async (key) => {
       const link = await connect("writes");
       try {
-        link.begin(beginWrite);
+        begin(link, beginWrite, "writes");
         if (key !== null) link.send(lockOf(key));
         await readClock(link);
         return link;
@@ -185,7 +198,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       try {
         const time = await now();
         return await look(async (link) => {
-          link.begin(beginRead);
+          begin(link, beginRead, "reads");
           // Its end is not waited for.
           return work(readsOn(time, mac, (prepared, params) => rowsOf(link, prepared, params)));
         });
@@ -389,7 +402,7 @@ function noLink(): never {
   throw new Error("there is no transaction");
 }
 
-async function migrate(url: string): Promise<void> {
+async function migrate(url: string, isOnly: boolean): Promise<void> {
   // Without the timeouts of the pools: a migration of large tables takes long.
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeout });
   client.on("error", () => undefined);
@@ -397,6 +410,7 @@ async function migrate(url: string): Promise<void> {
     throw asRefusal(error);
   });
   try {
+    if (isOnly) await refusePool(client);
     // Nodes that start at the same time migrate one after another. The number only has to be the same on all of them.
     await client.query("begin; select pg_advisory_xact_lock(42004600)");
     await client.query(

@@ -32,8 +32,15 @@ export interface Waves {
   ask(statement: Statement): Promise<StatementAnswer>;
 }
 
-/** `timeout`: a wave that is not answered by then breaks the connection, in milliseconds. */
-export function wavesOn(client: Pick<pg.ClientBase, "query">, timeout: number): Waves {
+/**
+ * `timeout`: a wave that is not answered by then breaks the connection, in milliseconds. `most`: how many texts are prepared once. None
+ * can be where the next transaction may use another connection of the server (pooling.ts).
+ */
+export function wavesOn(
+  client: Pick<pg.ClientBase, "query">,
+  timeout: number,
+  most: number = mostPrepared,
+): Waves {
   const texts = new Map<string, Prepared>();
   const waiting: Asked[] = [];
   let isUnderWay = false;
@@ -52,7 +59,7 @@ export function wavesOn(client: Pick<pg.ClientBase, "query">, timeout: number): 
   const prepared = (text: string): Prepared => {
     const known = texts.get(text);
     if (known !== undefined) return known;
-    const isKept = texts.size < mostPrepared;
+    const isKept = texts.size < most;
     const made: Prepared = { name: isKept ? `s${texts.size}` : "", state: "new" };
     if (isKept) texts.set(text, made);
     return made;

@@ -1,0 +1,105 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { refused } from "../contract/refusal.ts";
+import { asRefusal, connectTimeout, type timeouts } from "./connections.ts";
+import type { Statement } from "./waves.ts";
+
+/**
+ * A pool of connections between the nodes and PostgreSQL, such as PgBouncer in transaction mode. Each transaction may get another
+ * connection of the server, so nothing may last longer than a transaction:
+ *
+ * - No statement is prepared for later (waves.ts): the server connection of the next transaction does not know it.
+ * - Timeouts are set in each transaction. PgBouncer refuses them among the parameters of a new connection.
+ * - LISTEN, migrations, leases and copies use a second address, which leads to the server itself.
+ */
+export interface Addresses {
+  readonly url: string;
+  readonly directUrl?: string | undefined;
+}
+
+/** Sets the timeouts of a transaction. */
+export const limitsOf = ({ lock, idle, statement }: (typeof timeouts)["writes"]): Statement => ({
+  text: "select set_config('lock_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), set_config('statement_timeout', $3, true)",
+  values: [String(lock), String(idle), String(statement)],
+});
+
+/** Refuses two addresses that don't lead to one database, before anything is stored through them. */
+export async function checkAddresses({ url, directUrl }: Addresses): Promise<void> {
+  if (directUrl === undefined || directUrl === url) return;
+  if ((await databaseAt(url)) !== (await databaseAt(directUrl))) throw addressesDiffer();
+}
+
+/** Refuses a pool where there is no other address. A pool tells each client another number than that of the server's process. */
+export async function refusePool(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  if (rows[0]?.pid !== Object(client)["processID"]) throw poolNeedsDirectUrl();
+}
+
+/** What is wrong with the addresses, for `agency doctor`: one sentence that says what to do, or undefined. */
+export async function troubleWith({ url, directUrl }: Addresses): Promise<string | undefined> {
+  try {
+    await checkAddresses({ url, directUrl });
+    if (directUrl === undefined) await onConnection(url, refusePool);
+    if (await hears(directUrl ?? url)) return undefined;
+    const { message, hint } = directIsPool();
+    return `${message} ${hint}`;
+  } catch (error) {
+    const known = Object(error);
+    return [known.message, known.hint].filter((each) => typeof each === "string").join(" ");
+  }
+}
+
+/** Tells one database of one server from others. */
+const databaseAt = (url: string): Promise<string> =>
+  onConnection(url, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      "select current_database() || ' ' || extract(epoch from pg_postmaster_start_time()) as name",
+    );
+    return rows[0]?.name ?? "";
+  });
+
+/** Whether a notification reaches a connection that listens. A pool gives that connection to others. */
+const hears = (url: string): Promise<boolean> =>
+  onConnection(url, async (client) => {
+    const channel = `agency_check_${randomBytes(6).toString("hex")}`;
+    const heard = new Promise<boolean>((resolve) => client.once("notification", () => resolve(true)));
+    await client.query(`listen ${channel}`);
+    await onConnection(url, (other) => other.query(`notify ${channel}`));
+    return Promise.race([heard, sleep(3000, false, { ref: false })]);
+  });
+
+async function onConnection<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeout,
+    query_timeout: 10_000,
+  });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return await use(client);
+  } catch (error) {
+    throw asRefusal(error);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+const poolNeedsDirectUrl = () =>
+  refused(
+    "The address of the database leads to a pool of connections, such as PgBouncer.",
+    "Name the server itself too, as DATABASE_DIRECT_URL, DATABASE_DIRECT_URL_FILE or DATABASE_DIRECT_URL_FD.",
+  );
+
+const addressesDiffer = () =>
+  refused(
+    "DATABASE_URL and DATABASE_DIRECT_URL lead to two databases.",
+    "Correct one of them. The first leads through the pool to the database that the second names.",
+  );
+
+const directIsPool = () =>
+  refused(
+    "Notifications between nodes don't arrive at the direct address of the database.",
+    "Name the server itself as DATABASE_DIRECT_URL, not a pool of connections.",
+  );
