@@ -13,7 +13,7 @@ import type { Statement } from "./waves.ts";
  * - Timeouts are set in each transaction. PgBouncer refuses them among the parameters of a new connection.
  * - LISTEN, migrations, leases and copies use a second address, which leads to the server itself.
  */
-export interface Addresses {
+export interface DatabaseAddresses {
   readonly url: string;
   readonly directUrl?: string | undefined;
 }
@@ -25,7 +25,7 @@ export const limitsOf = ({ lock, idle, statement }: (typeof timeouts)["writes"])
 });
 
 /** Refuses two addresses that don't lead to one database, before anything is stored through them. */
-export async function checkAddresses({ url, directUrl }: Addresses): Promise<void> {
+export async function checkAddresses({ url, directUrl }: DatabaseAddresses): Promise<void> {
   if (directUrl === undefined || directUrl === url) return;
   if ((await databaseAt(url)) !== (await databaseAt(directUrl))) throw addressesDiffer();
 }
@@ -37,7 +37,7 @@ export async function refusePool(client: pg.Client): Promise<void> {
 }
 
 /** What is wrong with the addresses, for `agency doctor`: one sentence that says what to do, or undefined. */
-export async function troubleWith({ url, directUrl }: Addresses): Promise<string | undefined> {
+export async function troubleWith({ url, directUrl }: DatabaseAddresses): Promise<string | undefined> {
   try {
     await checkAddresses({ url, directUrl });
     if (directUrl === undefined) await onConnection(url, refusePool);
