@@ -20,7 +20,9 @@ export function Dialog({
 }): ReactNode {
   const id = useId();
   const ref = useModal(isOpen, (dialog) =>
-    dialog.querySelector<HTMLElement>(`.content :is(input, select, textarea):enabled`)?.focus(),
+    dialog
+      .querySelector<HTMLElement>(`.content :is(input:not([type="checkbox"]), select, textarea):enabled`)
+      ?.focus(),
   );
   return (
     <dialog
