@@ -266,12 +266,18 @@ describe("the dashboard", () => {
 
   test("a lost daemon: the page says since when, takes no decision, and catches up without a loss", async () => {
     const { page } = visit;
+    await hire("Unreached Una");
     await page.goto(at("/"));
     await page.getByText("Live", { exact: true }).waitFor();
+    // Which item is first, and open, depends on what the agents do meanwhile.
+    const una = card(page, "Unreached Una").first();
+    await una.focus();
+    await page.keyboard.press("ArrowRight");
+    const approve = una.getByRole("button", { name: "Approve" });
+    await approve.waitFor();
     await daemon.kill();
     try {
       await page.getByText(/No connection since \d\d:\d\d\. You see the state of entry #\d/).waitFor();
-      const approve = page.locator(".card").getByRole("button", { name: "Approve" });
       assert.equal(await approve.getAttribute("aria-disabled"), "true");
     } finally {
       daemon = await startDaemon({ home: home.path, port: Number(new URL(daemon.url).port) }).ready;
