@@ -7,6 +7,18 @@ import { problemOfName, slugOf } from "./agent.ts";
 import { sameName, sameSlug } from "../capabilities/members.ts";
 import { nameHeld, nameTaken } from "./texts.ts";
 
+/** Whether an agent can have this name will be asked. */
+export function nameAhead(
+  { tx, companyId }: Pick<Writing, "tx" | "companyId">,
+  name: string,
+  id: string,
+): void {
+  const key = { company_id: companyId, name_key: lookOf(name) };
+  tx.ahead(sameName, key);
+  tx.ahead(openApprovalOfName, key);
+  tx.ahead(sameSlug, { company_id: companyId, slug: slugOf(name, id) });
+}
+
 /** Returns the look of a name. Refuses a name that looks like another agent's, or like one that a pending approval holds. */
 export async function freeName(call: Writing, name: string, id: string): Promise<string> {
   const { tx, companyId } = call;

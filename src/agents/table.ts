@@ -62,9 +62,13 @@ export async function countAgents(
 }
 
 export async function presentAgent(tx: ReadTx, id: string) {
-  const row = await shownAgent(tx, id);
-  const reports = (await reportsOf(tx, id)).map((report) => ({ id: report.id, name: report.name }));
-  const person = await holderOf(tx, id);
+  // All at once: PostgreSQL need not be waited for between them.
+  const [row, reports, person, reviews] = await Promise.all([
+    shownAgent(tx, id),
+    reportsOf(tx, id),
+    holderOf(tx, id),
+    reviewsOf(tx, id),
+  ]);
   return {
     ...presentShown(row),
     capabilities: redactedOrNull(row.capabilities),
@@ -74,8 +78,8 @@ export async function presentAgent(tx: ReadTx, id: string) {
     person: person === undefined ? null : { id: person.id, name: person.name },
     stateFileId: row.state_file_id,
     logFileId: row.log_file_id,
-    reports,
-    reviews: await reviewsOf(tx, id),
+    reports: reports.map((report) => ({ id: report.id, name: report.name })),
+    reviews,
   };
 }
 

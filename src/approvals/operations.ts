@@ -4,7 +4,7 @@ import { notFound } from "../contract/refusal.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
 import { isActive, memberById, rootAgentOf } from "../capabilities/members.ts";
-import { nameOfBy } from "../capabilities/people.ts";
+import { byAhead, nameOfBy } from "../capabilities/people.ts";
 import { holds } from "../capabilities/rights.ts";
 import type { Viewer } from "../capabilities/visible.ts";
 import { notify } from "../mail/operations.ts";
@@ -18,6 +18,7 @@ import { noSections, type Sections } from "./sections.ts";
 import { announceEnd, close, recordStep } from "./concluding.ts";
 import { diffOf, fieldsOf } from "./fields.ts";
 import {
+  approvalAhead,
   approvalById,
   approvalsPage,
   openApproval,
@@ -33,6 +34,7 @@ import {
   demandOther,
   isEnd,
   lastStep,
+  lastStepAhead,
   newestSteps,
   presentAuthor,
   whyEnded,
@@ -248,6 +250,9 @@ export function concluder(kinds: ApprovalKinds) {
   ): Promise<ApprovalRow> => {
     const kind = kinds[approval.type];
     const saved = await close(call, approval, to, note);
+    approvalAhead(call.tx, approval.id);
+    lastStepAhead(call.tx, approval.id);
+    byAhead(call.tx, call.actor);
     if (to === "approved") await kind.approve(call, saved);
     else await kind.deny(call, saved, note ?? `it was ${to}`);
     // Approving a create_agent request stores the agent that it made.

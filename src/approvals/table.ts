@@ -112,6 +112,9 @@ export async function approvalById(tx: ReadTx, id: string): Promise<ApprovalRow>
   return row;
 }
 
+/** The approval will be read. */
+export const approvalAhead = (tx: ReadTx, id: string): void => tx.ahead(byId, { id });
+
 const byId = selection("approvals", ["id"]);
 
 /** The open approval of a pending agent. */

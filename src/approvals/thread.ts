@@ -41,6 +41,10 @@ export async function lastStep(tx: ReadTx, approvalId: string): Promise<StepRow 
   return tx.first(newestStep, { approval_id: approvalId });
 }
 
+/** The last step will be read. */
+export const lastStepAhead = (tx: ReadTx, approvalId: string): void =>
+  tx.ahead(newestStep, { approval_id: approvalId });
+
 /** The newest steps, at most 100, the oldest of them first. */
 export async function newestSteps(tx: ReadTx, approvalId: string): Promise<StepRow[]> {
   return (await tx.all(newest, { approval_id: approvalId })).toReversed();

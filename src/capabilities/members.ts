@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { lookOf, nameKey } from "../contract/names.ts";
 import { notFound } from "../contract/refusal.ts";
-import { query, selection } from "../store/query.ts";
+import { selection } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
@@ -32,6 +32,11 @@ const asMember = ({ id, company_id, name, slug, role, boss_id, mandate_id, statu
 export async function memberById(tx: ReadTx, id: string | null): Promise<Member | undefined> {
   const row = id === null ? undefined : await tx.first(byId, { id });
   return row === undefined ? undefined : asMember(row);
+}
+
+/** These members will be read. */
+export function membersAhead(tx: ReadTx, ...ids: readonly (string | null)[]): void {
+  for (const id of ids) if (id !== null) tx.ahead(byId, { id });
 }
 
 /** How texts name an agent or, for null, the board. */
@@ -66,7 +71,7 @@ export async function reportsOf(tx: ReadTx, bossId: string): Promise<Member[]> {
 
 /** The one agent that reports to the board. */
 export async function rootAgentOf(tx: ReadTx, companyId: string): Promise<string | undefined> {
-  return (await tx.first(rootAgent, { id: companyId }))?.root_agent_id;
+  return (await tx.first(companyRow, { id: companyId }))?.root_agent_id;
 }
 
 /** The whole row, which most operations read too: on PostgreSQL a write reads it once. */
@@ -78,6 +83,5 @@ export const sameName = selection("agents", ["company_id", "name_key"], sql`and 
 
 const byBoss = selection("agents", ["boss_id"], sql`and status <> 'terminated' order by created_at, id`);
 
-const rootAgent = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("root_agent_id").where("id", "=", p.id),
-);
+/** The same for the company. */
+const companyRow = selection("companies", ["id"]);

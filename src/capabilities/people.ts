@@ -4,7 +4,7 @@ import type { Actor } from "../events/ledger.ts";
 import { query, selection } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { memberById } from "./members.ts";
+import { memberById, membersAhead } from "./members.ts";
 
 /**
  * People and the positions they hold. A position is an active agent with the brain `human` that names the person. It counts
@@ -48,6 +48,12 @@ export async function presentBy(
     ...(agent && { agent: { id: agent.id, name: agent.name } }),
     ...(person && { person: { id: person.id, name: person.name } }),
   };
+}
+
+/** Who acts will be presented. */
+export function byAhead(tx: ReadTx, { agentId, personId }: Pick<Actor, "agentId" | "personId">): void {
+  membersAhead(tx, agentId);
+  if (personId !== null) tx.ahead(byId, { id: personId });
 }
 
 /** "Ann", "Ann (for Mill)", "Mill" or "The board": who acted, in a sentence. */

@@ -12,7 +12,7 @@ import type { ReadTx } from "../store/store.ts";
 import { widerThan } from "./hosts.ts";
 import { isActive, memberById } from "./members.ts";
 import { rootOf } from "./table.ts";
-import { outcomeRights, structuralRank } from "./structure.ts";
+import { fileSeenBy, outcomeRights, structuralRank } from "./structure.ts";
 
 /**
  * The effective right of an agent on a resource: the highest of its valid grants and of what its position gives it. Call this
@@ -44,6 +44,12 @@ export async function holds(tx: ReadTx, agentId: string, resource: Resource, lev
     return true;
   const wider = widerThan(resource);
   return wider !== undefined && holds(tx, agentId, wider, level);
+}
+
+/** Whether the agent may read the file will be asked. */
+export function fileRightAhead(tx: ReadTx, agent: string, fileId: string): void {
+  tx.ahead(grantedRanks, { agent, resource: `kb:${fileId}` });
+  tx.ahead(fileSeenBy, { agent, id: fileId });
 }
 
 async function grantedRank(tx: ReadTx, agentId: string, resource: Resource): Promise<number> {

@@ -165,7 +165,7 @@ const isWhyOf = textQuery((p: { agent: string; id: string }) => {
 });
 
 /** `sent` is 1 if this agent wrote the message or received it. */
-const fileSeenBy = textQuery(
+export const fileSeenBy = textQuery(
   (p: { agent: string; id: string }) =>
     sql<Row<"files"> & { sent: number }>`select f.*, case when exists (
         select 1 from messages m where m.file_id = f.id

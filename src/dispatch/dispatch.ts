@@ -6,6 +6,7 @@ import { canonicalJson } from "../contract/canonical.ts";
 import type { Operation } from "../contract/operation.ts";
 import { problemsIn, sentencesOf } from "../contract/problems.ts";
 import { invalid, notFound, Refusal } from "../contract/refusal.ts";
+import { resourceId, resourceKind } from "../contract/resources.ts";
 import { JsonObject } from "../contract/words.ts";
 import { aboutSubject, type Actor, append } from "../events/ledger.ts";
 import { redact, redactText } from "../redaction/redact.ts";
@@ -180,7 +181,10 @@ async function run(
   const waits = writes && tx.dialect !== "sqlite";
   const homeKey = waits && operation.within !== "installation" ? keyOfHome(token, request.as, input) : "";
   const home = parts.homes.of(homeKey);
-  if (home !== undefined) await tx.lock(home);
+  if (home !== undefined) {
+    await tx.lock(home);
+    callAhead(tx, operation, home, accepted);
+  }
   let caller = await identify(tx, operation, token, request.as);
   seen.caller = caller;
   const key = operation.effect === "write" ? request.key : undefined;
@@ -211,6 +215,7 @@ async function run(
   }
   if (writes && companyId !== home) {
     await tx.lock(companyId === "" ? "installation" : companyId);
+    callAhead(tx, operation, companyId, accepted);
     if (waits) caller = await identify(tx, operation, token, request.as);
   }
   const { actor } = caller;
@@ -281,10 +286,9 @@ async function findCompany(
       // Of several things, the handler says which are missing. A refusal for the first would tell whether it exists.
       if (Array.isArray(given) && caller.companyId !== null) return caller.companyId;
       // For a person the first says where to look.
-      const [named] = [given].flat();
-      const owned = owners.get(noun);
-      if (typeof named !== "string" || owned === undefined || !z.uuid().safeParse(named).success) continue;
-      const id = named.toLowerCase();
+      const thing = thingIn(noun, given);
+      if (thing === undefined) continue;
+      const { owned, id } = thing;
       const owner = (await tx.first(owned, { id }))?.company_id;
       if (owner === undefined || (caller.companyId !== null && owner !== caller.companyId))
         throw notFound(noun, id);
@@ -298,6 +302,27 @@ async function findCompany(
   }
   const canName = named !== undefined || "companyId" in operation.input.shape;
   return companyNamed(tx, named, canName ? undefined : () => agentsOnly(operation));
+}
+
+/** Most calls read the company, and the things they are about or need a right on. These come together with the credential. */
+function callAhead(tx: ReadTx, { within }: Operation, companyId: string, { input, needs }: Accepted): void {
+  tx.ahead(companyRow, { id: companyId });
+  const named = typeof within === "string" ? [] : Object.entries(within);
+  const needed = typeof needs === "string" ? [] : needs;
+  for (const thing of [
+    ...named.map(([noun, argument]) => thingIn(noun, input[argument])),
+    ...needed.map(({ on }) => thingIn(resourceKind(on), resourceId(on))),
+  ])
+    if (thing !== undefined) tx.ahead(thing.owned, { id: thing.id });
+}
+
+/** The thing that an argument names by its id, or the first of several. */
+function thingIn(noun: string, given: unknown): { owned: Owner; id: string } | undefined {
+  const [named] = [given].flat();
+  const owned = owners.get(noun);
+  if (typeof named !== "string" || owned === undefined || !z.uuid().safeParse(named).success)
+    return undefined;
+  return { owned, id: named.toLowerCase() };
 }
 
 /** The company that the board names, or the only one. */
@@ -395,9 +420,7 @@ const owners: ReadonlyMap<string, Owner> = new Map<string, Owner>([
   ["agent or outcome", ownerIn("outcomes", "agents")],
 ]);
 
-const companyRow = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("id").where("id", "=", p.id),
-);
+const companyRow = selection("companies", ["id"]);
 
 const someCompanies = query((db, _: Record<never, never>) =>
   db

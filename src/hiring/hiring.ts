@@ -11,7 +11,8 @@ import { carve, foreseenMoney, weighBudget } from "../budgets/carving.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
 import { weigh } from "../capabilities/grants.ts";
-import { isActive, type Member, memberById } from "../capabilities/members.ts";
+import { isActive, type Member, memberById, membersAhead } from "../capabilities/members.ts";
+import { byAhead } from "../capabilities/people.ts";
 import { type Viewer, visibleOutcomes } from "../capabilities/visible.ts";
 import { grantRight } from "../permissions/operations.ts";
 import { fileById, tombstone } from "../knowledge/table.ts";
@@ -25,7 +26,7 @@ import { counting, deleting } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { demandOwnToShare } from "../budgets/operations.ts";
 import { bossOf, configured, type HireInput, redrafted, rowOf, snapshotOf, weighGrants } from "./drafting.ts";
-import { freeName, freeSlug } from "../agents/naming.ts";
+import { freeName, freeSlug, nameAhead } from "../agents/naming.ts";
 import { employ, insertMandate } from "./employ.ts";
 import { demandNewRole, demandRoomForAgent, headcountWith, noRoomFor } from "./headcount.ts";
 import { fire, reclaimAgents } from "../departures/leaving.ts";
@@ -64,6 +65,7 @@ const onHire = guarded(contract.hireAgent, async (call) => {
   const boss = await bossOf(call, call.input.reportsTo);
   const { requireBoardApprovalForNewAgents: waits } = await call.settings();
   const { agent, approval } = await takeOn(call, { input: call.input, boss, waits });
+  byAhead(call.tx, call.actor);
   return {
     agent: await presentAgent(call.tx, agent.id),
     approval: approval === null ? null : await presentApproval(call.tx, approval, call.actor),
@@ -114,6 +116,7 @@ export async function takeOn(
     made === undefined ? 1 : ((await tx.first(generations, { mandate_id: made.outcome.id }))?.count ?? 0) + 1;
   const id = made !== undefined && generation === 1 ? made.outcome.id : (hire.id ?? call.newId());
   const mandateId = made?.outcome.id ?? id;
+  nameAhead(call, configuration.name, id);
   if (made === undefined) await insertMandate(call, { id, ...mandateOf(configuration) }, boss);
   const agent = await employ(call, {
     ...rowOf(configuration),
@@ -159,14 +162,17 @@ export async function takeOn(
 export const hiring: ApprovalKind = {
   approve: async (call, approval) => {
     const { tx } = call;
-    const agent = await pendingOf(tx, approval);
     const configuration = snapshotOf(approval);
+    membersAhead(tx, configuration.reportsTo);
+    const agent = await pendingOf(tx, approval);
     const boss = await memberById(tx, agent.boss_id);
     if (boss === undefined || !isActive(boss) || boss.id !== configuration.reportsTo)
       throw managerGone(agent);
     const full = await overLimit(tx, approval);
     if (full !== undefined) throw full;
     await saveAgent(tx, { ...agent, status: "idle" });
+    membersAhead(tx, agent.id, boss.id);
+    tx.ahead(heldFor, { for_agent_id: agent.id });
     await carve(tx, agent, configuration.budget ?? {});
     try {
       await giveGrants(call, agent, configuration, giverFor(approval, boss));

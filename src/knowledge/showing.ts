@@ -1,8 +1,9 @@
 import { includesVersion } from "../capabilities/pinned.ts";
+import { fileRightAhead } from "../capabilities/rights.ts";
 import { visibleVersions } from "../capabilities/visible.ts";
 import type { Writing } from "../dispatch/context.ts";
 import type { Row } from "../store/schema.ts";
-import { fileById, versionAt } from "./table.ts";
+import { fileAhead, fileById, versionAt } from "./table.ts";
 
 /** The transaction that makes an answer, the actor who gets it, and the ledger that says so. */
 export type Reader = Pick<Writing, "tx" | "actor" | "record">;
@@ -20,6 +21,7 @@ export async function contentFor(
   most = Number.MAX_SAFE_INTEGER,
 ): Promise<Content | undefined> {
   const { tx, actor } = reader;
+  contentAhead(reader, fileId, version);
   // All at once: PostgreSQL need not be waited for between them.
   const [row, file, readable] = await Promise.all([
     tx.first(versionAt, { id: fileId, version }),
@@ -30,6 +32,17 @@ export async function contentFor(
   if (!includesVersion(readable, version)) return undefined;
   await logRead(reader, fileId, version);
   return { ...row, content: await tx.blobs.read(fileId, row.hash) };
+}
+
+/** A version of a file will be shown to the actor. */
+export function contentAhead(
+  { tx, actor }: Pick<Reader, "tx" | "actor">,
+  fileId: string,
+  version: number,
+): void {
+  tx.ahead(versionAt, { id: fileId, version });
+  fileAhead(tx, fileId);
+  if (actor.agentId !== null) fileRightAhead(tx, actor.agentId, fileId);
 }
 
 /** Puts a reading into the access log of a file. What people read is logged only where they open the file. */

@@ -103,6 +103,9 @@ export async function fileById(tx: ReadTx, id: string): Promise<FileRow | undefi
   return tx.first(byId, { id });
 }
 
+/** The row of a file will be read. */
+export const fileAhead = (tx: ReadTx, id: string): void => tx.ahead(byId, { id });
+
 export const versionAt = query((db, p: { id: string; version: number }) =>
   db.selectFrom("versions").selectAll().where("file_id", "=", p.id).where("version", "=", p.version),
 );

@@ -31,11 +31,12 @@ import {
 } from "../contract/capabilities.ts";
 import { terminateAgent, updateAgent } from "../contract/agents.ts";
 import { completeOutcome, myOutcomes } from "../contract/outcomes.ts";
+import { isInboxFull } from "./table.ts";
 import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   describe(`mail on ${kind}`, async () => {
-    const { org } = await sharedOrganization(kind);
+    const { org, store } = await sharedOrganization(kind);
 
     let made = 0;
     /** Root ← boss ← ann, ben; ann ← deep. */
@@ -51,6 +52,22 @@ for (const kind of storeKinds)
       (await call(myOutcomes, { limit: 1000 })).outcomes.filter((outcome) => outcome.kind === "inbox");
     const bodies = async (call: TestCaller) =>
       (await call(readInbox, {})).messages.map((message) => message.body);
+
+    test("an inbox is full when so many messages wait", async () => {
+      const { boss, ann } = await team();
+      const isFull = (to: string | null, most: number) =>
+        store.read((tx) => isInboxFull(tx, org.companyId, to, most));
+      const sent = [];
+      for (const body of ["one", "two", "three"])
+        sent.push(await ann.call(sendMessage, { to: "boss", body }));
+      assert.deepEqual([await isFull(boss.id, 3), await isFull(boss.id, 4)], [true, false]);
+      await boss.call(acknowledgeMessage, { id: sent[0]?.id ?? "" });
+      assert.deepEqual([await isFull(boss.id, 2), await isFull(boss.id, 3)], [true, false]);
+      assert.equal(await isFull(ann.id, 1), false);
+      const waiting = (await org.board(boardInbox, { companyId: org.companyId })).waiting;
+      await org.root(sendMessage, { to: "board", body: "four" });
+      assert.deepEqual([await isFull(null, waiting + 1), await isFull(null, waiting + 2)], [true, false]);
+    });
 
     // covers MSG-02, MSG-03, MSG-07
     test("text becomes a knowledge file that only its sender and its reader may read", async () => {

@@ -1,4 +1,5 @@
 import * as contract from "../contract/mail.ts";
+import { nameKey } from "../contract/names.ts";
 import type { UnreadableLink } from "../contract/outcomes.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
@@ -9,24 +10,28 @@ import {
   type Member,
   memberById,
   memberName,
+  membersAhead,
   rootAgentOf,
 } from "../capabilities/members.ts";
 import { cursorRow, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { append, system } from "../events/ledger.ts";
+import { contentAhead } from "../knowledge/showing.ts";
 import { versionAt } from "../knowledge/table.ts";
 import type { ReadTx } from "../store/store.ts";
 import { enclose, unreadableIn, versionToSend } from "./enclosures.ts";
-import { type Letter, post, settleInbox, wayTo } from "./post.ts";
+import { inboxAhead, type Letter, post, postAhead, settleInbox, wayTo } from "./post.ts";
 import {
   anyMessage,
   countUnreadOfBoard,
   agentRow,
   countWaiting,
+  isInboxFull,
   isReceived,
   mailBetween,
   markAcknowledged,
   markCancelled,
   markRead,
+  messageAhead,
   messageById,
   type MessageRow,
   presentMessage,
@@ -61,11 +66,15 @@ const onAcknowledge = guarded(contract.acknowledgeMessage, async (call) => {
   if (message.topic !== null && message.version > 1 && message.read_at === null && actor.agentId !== null)
     throw texts.changedSinceRead(message.id);
   await acknowledge(call, message, input.result ?? null);
+  contentAhead(call, message.file_id, message.version);
+  membersAhead(tx, message.from_id, message.to_id);
+  messageAhead(tx, message.id);
   return presentMessage(call, await messageById(tx, message.id));
 });
 
 export async function acknowledge(call: Writing, message: MessageRow, result: string | null): Promise<void> {
   const { tx, companyId } = call;
+  if (message.to_id !== null) inboxAhead(tx, message.to_id);
   await tx.run(markAcknowledged, { id: message.id, result, now: tx.now });
   await call.record(message.to_id ?? companyId, { message: message.id, result }, "mail.acknowledge");
   if (message.to_id !== null) await settleInbox(tx, companyId, message.to_id);
@@ -161,8 +170,9 @@ export const mailHandlers = [
 export async function notify(call: Writing, to: string | null, text: string, autoTurn = 0): Promise<void> {
   const { tx, companyId } = call;
   const id = call.newId();
+  postAhead(tx, null, to);
   // A receiver that left so many messages unacknowledged would not read another. The notice is only recorded.
-  if ((await waitingFor(tx, companyId, to, 0, mostWaiting)).length === mostWaiting) {
+  if (await isInboxFull(tx, companyId, to, mostWaiting)) {
     const data = {
       message: id,
       why: texts.inboxFull(mostWaiting),
@@ -188,6 +198,7 @@ async function send(
 ): Promise<contract.Message & { unreadable: UnreadableLink[] }> {
   const { tx, actor, companyId, input } = call;
   const deliverAt = later ?? tx.now;
+  membersAhead(tx, reference === undefined ? null : nameKey(reference.trim()));
   const sender = actor.agentId === null ? null : await memberById(tx, actor.agentId);
   const asked = input.inReplyTo === undefined ? undefined : await answeredBy(call, input.inReplyTo);
   const to =
@@ -199,6 +210,7 @@ async function send(
   if (asked !== undefined && (asked.from_id !== (to?.id ?? null) || asked.from_system === 1))
     throw texts.notTheirMessage(asked.id, who);
   if (actor.agentId === null && to === null) throw texts.boardToItself();
+  postAhead(tx, actor.agentId, to?.id ?? null);
   const way = actor.agentId === null ? undefined : await wayTo(tx, actor.agentId, to?.id ?? null, asked?.id);
   if (actor.agentId !== null && way === undefined)
     throw asked === undefined ? texts.noRoute(who) : texts.notAnswerable(who);

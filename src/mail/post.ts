@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { answerable } from "../capabilities/answers.ts";
-import { isActive, type Member, memberById, memberName } from "../capabilities/members.ts";
+import { isActive, type Member, memberById, memberName, membersAhead } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { shiftScope } from "../capabilities/table.ts";
 import type { Writing } from "../dispatch/context.ts";
@@ -10,7 +10,7 @@ import { recordChange, outcomeFields } from "../outcomes/history.ts";
 import { excerpt } from "../outcomes/results.ts";
 import { type Enclosed, enclose, keepEnclosures } from "./enclosures.ts";
 import { endPause, insertOutcome, saveOutcome } from "../outcomes/table.ts";
-import { query } from "../store/query.ts";
+import { query, selection } from "../store/query.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import {
@@ -122,6 +122,17 @@ export async function post(
 
 const none = new Uint8Array();
 
+/** A message from and to these (null: the board or the system) will be posted. */
+export function postAhead(tx: ReadTx, from: string | null, to: string | null): void {
+  membersAhead(tx, from, to);
+  if (to !== null) inboxAhead(tx, to);
+  if (from !== null) tx.ahead(unansweredBetween, { from, to: to ?? "", limit: mostUnanswered });
+}
+
+/** The inbox of an agent will be opened or completed. */
+export const inboxAhead = (tx: ReadTx, agentId: string): void =>
+  tx.ahead(openInboxOf, { responsible_id: agentId });
+
 /** Gives a waiting notice a new text. It counts as delivered again, and is unread again. */
 export async function renew(
   tx: Tx,
@@ -222,7 +233,7 @@ async function tellSender(
 /** Completes the inbox outcome if no message is waiting. */
 export async function settleInbox(tx: Tx, companyId: string, agentId: string): Promise<void> {
   if ((await countWaiting(tx, companyId, agentId)) > 0) return;
-  const inbox = await tx.first(openInboxOf, { agentId });
+  const inbox = await tx.first(openInboxOf, { responsible_id: agentId });
   if (inbox === undefined) return;
   await shiftScope(tx, inbox.id, 1);
   await tx.run(completeInbox, { id: inbox.id, now: tx.now });
@@ -257,7 +268,7 @@ export async function balanceInbox(
   newId: () => string,
 ): Promise<void> {
   if ((await countWaiting(tx, companyId, agentId)) === 0) return settleInbox(tx, companyId, agentId);
-  if ((await tx.first(openInboxOf, { agentId })) === undefined)
+  if ((await tx.first(openInboxOf, { responsible_id: agentId })) === undefined)
     await openInbox(tx, companyId, agentId, newId);
 }
 
@@ -302,7 +313,7 @@ async function openInbox(
 ): Promise<void> {
   const agent = await memberById(tx, agentId);
   if (agent === undefined) return;
-  const open = await tx.first(openInboxOf, { agentId });
+  const open = await tx.first(openInboxOf, { responsible_id: agentId });
   if (open !== undefined) return isOwn ? undefined : unblock(tx, companyId, open);
   const id = newId();
   await insertOutcome(
@@ -370,13 +381,11 @@ const readdress = query((db, p: { from: string; to: string; companyId: string })
     .where((eb) => eb.or([eb("from_id", "is", null), eb("from_id", "<>", p.to)])),
 );
 
-const openInboxOf = query((db, p: { agentId: string }) =>
-  db
-    .selectFrom("outcomes")
-    .selectAll()
-    .where("responsible_id", "=", p.agentId)
-    .where("status", "in", ["open", "submitted"])
-    .where("kind", "=", "inbox"),
+/** The index outcomes_inbox has the same conditions. An agent may have thousands of other outcomes. */
+const openInboxOf = selection(
+  "outcomes",
+  ["responsible_id"],
+  sql`and status in ('open', 'submitted') and kind = 'inbox'`,
 );
 
 /** Only marks the file stale. Most of these files are never read, and a new one starts with every first message. */

@@ -1,13 +1,13 @@
 import { sql } from "kysely";
 import type { Message } from "../contract/mail.ts";
 import { notFound } from "../contract/refusal.ts";
-import { memberById } from "../capabilities/members.ts";
+import { memberById, membersAhead } from "../capabilities/members.ts";
 import type { Viewer } from "../capabilities/visible.ts";
 import { inUse } from "../dispatch/company-settings.ts";
 import { encodeContent } from "../knowledge/content.ts";
 import { contentFor, type Reader } from "../knowledge/showing.ts";
-import { enclosuresOf } from "./enclosures.ts";
-import { counting, dynamic, insertion, query, selection, updating } from "../store/query.ts";
+import { enclosedIn, enclosuresOf } from "./enclosures.ts";
+import { counting, type Db, dynamic, insertion, query, selection, updating } from "../store/query.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
@@ -47,6 +47,20 @@ export function waitingFor(
   return toId === null
     ? tx.all(waitingForBoard, { companyId, after, limit })
     : tx.all(waitingForAgent, { companyId, toId, after, limit });
+}
+
+/** Whether so many messages wait for an agent (null: the board). It finds one of them, and reads no other. */
+export async function isInboxFull(
+  tx: ReadTx,
+  companyId: string,
+  toId: string | null,
+  most: number,
+): Promise<boolean> {
+  const skipped = { companyId, skipped: most - 1 };
+  const last = await (toId === null
+    ? tx.first(waitingBehindForBoard, skipped)
+    : tx.first(waitingBehindForAgent, { ...skipped, toId }));
+  return last !== undefined;
 }
 
 export async function countWaiting(tx: ReadTx, companyId: string, toId: string | null): Promise<number> {
@@ -197,9 +211,16 @@ export const markAcknowledged = query((db, p: { id: string; result: string | nul
 
 const bodyLimit = 64 * 1024;
 
+/** A message that has changed will be presented. */
+export function messageAhead(tx: ReadTx, id: string): void {
+  tx.ahead(enclosedIn, { message_id: id });
+  tx.ahead(answersOf, { in_reply_to: id });
+}
+
 /** The body is the version that was sent. It is null for a reader that may not, or may no longer, read that version. */
 export async function presentMessage(reader: Reader, row: MessageRow): Promise<Message> {
   const { tx } = reader;
+  membersAhead(tx, row.from_id, row.to_id);
   // All at once: PostgreSQL need not be waited for between them.
   const [sent, files, answers] = await Promise.all([
     contentFor(reader, row.file_id, row.version, bodyLimit),
@@ -294,6 +315,22 @@ const waitingForAgent = query((db, p: { companyId: string; toId: string; after: 
     .where("num", ">", p.after)
     .orderBy("num")
     .limit(p.limit),
+);
+
+const waitingBehind = (db: Db, p: { companyId: string; skipped: number }) =>
+  db
+    .selectFrom("messages")
+    .select("id")
+    .where("company_id", "=", p.companyId)
+    .where("delivered_at", "is not", null)
+    .where("acknowledged_at", "is", null)
+    .limit(1)
+    .offset(p.skipped);
+const waitingBehindForBoard = query((db, p: { companyId: string; skipped: number }) =>
+  waitingBehind(db, p).where("to_id", "is", null),
+);
+const waitingBehindForAgent = query((db, p: { companyId: string; toId: string; skipped: number }) =>
+  waitingBehind(db, p).where("to_id", "=", p.toId),
 );
 
 const countForBoard = query((db, p: { companyId: string; toId: string }) =>

@@ -106,20 +106,30 @@ export async function demandRoomForOutcomes(
 ): Promise<void> {
   if (call.actor.agentId === null || agentId === null) return;
   const { maxOpenOutcomes } = await call.settings();
-  // Counting stops one above the limit: that answers the question at a fixed cost.
-  const live =
-    (
-      await call.tx.first(liveOf, {
-        agentId,
-        most: maxOpenOutcomes + 1,
-        enough: maxOpenOutcomes - more,
-      })
-    )?.count ?? 0;
+  const live = (await call.tx.first(liveOf, liveUpTo(maxOpenOutcomes, agentId, more)))?.count ?? 0;
   if (live + more <= maxOpenOutcomes) return;
   const who =
     agentId === call.actor.agentId ? "You" : ((await memberById(call.tx, agentId))?.name ?? agentId);
   throw tooManyOpen(who, live + more, maxOpenOutcomes);
 }
+
+/** Whether the agent has room for more open outcomes will be asked. */
+export async function openOutcomesAhead(
+  call: CallContext,
+  agentId: string | null,
+  more: number,
+): Promise<void> {
+  if (agentId === null) return;
+  const { maxOpenOutcomes } = await call.settings();
+  call.tx.ahead(liveOf, liveUpTo(maxOpenOutcomes, agentId, more));
+}
+
+/** Counting stops one above the limit: that answers the question at a fixed cost. */
+const liveUpTo = (limit: number, agentId: string, more: number) => ({
+  agentId,
+  most: limit + 1,
+  enough: limit - more,
+});
 
 /** A goal is where work begins. The board gave it to the root agent, which does not count as delegating it onward. */
 const stepsOf = (outcome: Pick<OutcomeRow, "kind" | "delegated" | "delegated_by">): number =>

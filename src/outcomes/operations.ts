@@ -4,7 +4,7 @@ import { notFound } from "../contract/refusal.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import type { ReadTx } from "../store/store.ts";
-import { demandDepth, demandRoomForOutcomes, depthOf } from "./limits.ts";
+import { demandDepth, demandRoomForOutcomes, depthOf, openOutcomesAhead } from "./limits.ts";
 import { demandLive, isLive, type OutcomeRow } from "./outcome.ts";
 import { fieldChanges, historyOf, recorded, outcomeFields } from "./history.ts";
 import { presentOutcome } from "./presenting.ts";
@@ -16,6 +16,7 @@ import {
   endPause,
   insertOutcome,
   outcomeById,
+  outcomesAhead,
   parentsOf,
   saveOutcome,
   setDependencies,
@@ -28,6 +29,8 @@ const onCreate = guarded(contract.createOutcome, async (call) => {
   const { tx, actor, companyId, input } = call;
   const parents = unique(input.parents);
   const dependsOn = unique(input.dependsOn ?? []);
+  outcomesAhead(tx, parents);
+  await openOutcomesAhead(call, actor.agentId, 1);
   const rows = await parentRows(tx, companyId, parents);
   await demandRoomForOutcomes(call, actor.agentId, 1);
   await demandAwaitable(tx, companyId, dependsOn);

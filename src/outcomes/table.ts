@@ -117,6 +117,11 @@ export async function outcomeById(tx: ReadTx, id: string): Promise<OutcomeRow> {
   return row;
 }
 
+/** These outcomes will be read. */
+export function outcomesAhead(tx: ReadTx, ids: readonly string[]): void {
+  for (const id of ids) tx.ahead(byId, { id });
+}
+
 const refs = ["id", "title", "status", "responsible_id", "delegated", "delegated_by", "kind"] as const;
 export type Ref = Pick<OutcomeRow, (typeof refs)[number]>;
 

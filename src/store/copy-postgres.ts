@@ -50,6 +50,7 @@ export async function readPostgres({ url, key }: PostgresPlace): Promise<CopySou
       blobs: { read: async (fileId, hash) => (await content({ fileId, hash })) ?? new Uint8Array() },
       all: found,
       first: async (q, params) => (await found(q, params))[0],
+      ahead: () => undefined,
     },
     rows: async (table, after, limit) => {
       const text = selectRows(table, after === null, (index) => `$${index + 1}`);

@@ -55,6 +55,7 @@ export function readSqlite({ path, blobFolder, key }: SqlitePlace): CopySource {
       blobs: { read: async (fileId, hash) => (await content({ fileId, hash })) ?? new Uint8Array() },
       all: async (q, params) => found(q, params),
       first: async (q, params) => found(q, params)[0],
+      ahead: () => undefined,
     },
     rows: async (table, after, limit) =>
       all(

@@ -78,6 +78,7 @@ const indexes: readonly string[] = [
   `create index outcomes_live on outcomes(company_id, num) where status in ('open', 'submitted')`,
   // The columns are in the order in which an agent works on its outcomes.
   `create index outcomes_responsible on outcomes(responsible_id, status, important desc, urgent desc, num)`,
+  `create index outcomes_inbox on outcomes(responsible_id) where status in ('open', 'submitted') and kind = 'inbox'`,
   `create index outcomes_delegator on outcomes(delegated_by) where delegated_by is not null`,
   `create index outcomes_blocked_on on outcomes(blocked_on) where blocked_on is not null`,
   `create index outcomes_alarm on outcomes(blocked_until) where status = 'open' and blocked_until is not null`,

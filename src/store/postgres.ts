@@ -274,12 +274,13 @@ async function knownOf(
 ): Promise<unknown[]> {
   const { tables, changes } = prepared;
   if (changes) link.known.change(tables);
-  if (changes || tables.length === 0 || !tables.every((table) => kept.has(table)))
-    return rowsOf(link, prepared, params);
+  if (!isKept(prepared)) return rowsOf(link, prepared, params);
   const read = { sql: prepared.sql, tables, values: fill(prepared.slots, params) };
   const rows = await link.known.rows(read, () => rowsOf(link, prepared, params));
   return rows.map((row) => ({ ...Object(row) }));
 }
+const isKept = ({ tables, changes }: PreparedQuery): boolean =>
+  !changes && tables.length > 0 && tables.every((table) => kept.has(table));
 const kept = new Set([
   "agents",
   "approval_comments",
@@ -340,6 +341,7 @@ function readsOn(now: number, mac: Mac, ask: AskRows): ReadTx {
     },
     all: async (q, params) => typed(q, await ask(q.on("postgres"), params)),
     first: async (q, params) => typed(q, await ask(q.on("postgres"), params))[0],
+    ahead: () => undefined,
   };
 }
 
@@ -366,6 +368,12 @@ function txOn(linkNow: () => Link | undefined, now: number, mac: Mac, beginning?
       if (link !== undefined) return knownOf(link, prepared, params);
       return beginning?.look((looking) => rowsOf(looking, prepared, params)) ?? noLink();
     }),
+    ahead: (q, params) => {
+      const link = linkNow();
+      const prepared = q.on("postgres");
+      // If it fails, so does the transaction.
+      if (link !== undefined && isKept(prepared)) void knownOf(link, prepared, params).catch(() => undefined);
+    },
     get pending() {
       return linkNow()?.pending ?? beginning?.early ?? noLink();
     },

@@ -72,6 +72,7 @@ export function openSqlite(options: SqliteOptions): Store {
     mac,
     all: async (q, params) => typed(q, connection.all(q.on("sqlite"), params)),
     first: async (q, params) => typed(q, connection.first(q.on("sqlite"), params))[0],
+    ahead: () => undefined,
     pending: [],
     run: async (q, params) => void connection.run(q.on("sqlite"), params),
     count: async (q, params) => connection.run(q.on("sqlite"), params),

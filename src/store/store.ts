@@ -34,6 +34,11 @@ export interface ReadTx {
   readonly mac: Mac;
   all<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<R[]>;
   first<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<R | undefined>;
+  /**
+   * The same read will follow soon. In a write PostgreSQL then gets it together with the next statement that is waited for. It is
+   * only a hint: it changes no answer.
+   */
+  ahead<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): void;
 }
 
 export interface Tx extends ReadTx {

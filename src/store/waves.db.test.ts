@@ -138,6 +138,42 @@ if (testStores.has("postgres"))
       }
     });
 
+    test("a read that is announced goes out with the next one, once, and is not used after a change", async () => {
+      const store = await openPostgres({ url: database.url, key: "key" });
+      const query: unknown = Reflect.get(pg.Client.prototype, "query");
+      const messages: string[][] = [];
+      Reflect.set(pg.Client.prototype, "query", function (this: pg.Client, ...args: unknown[]): unknown {
+        const asked: { text: string }[] = Object(args[0]).statements ?? [];
+        messages.push(asked.map(({ text }) => text));
+        if (typeof query !== "function") throw new TypeError("the driver has no queries");
+        return Reflect.apply(query, this, args);
+      });
+      const edges = selection("edges", ["parent_id"]);
+      const addEdge = insertion("edges");
+      try {
+        await store.write(async (tx) => {
+          await tx.lock("company");
+          messages.length = 0;
+          tx.ahead(edges, { parent_id: "a" });
+          tx.ahead(edges, { parent_id: "b" });
+          assert.deepEqual(await tx.all(kept, { file_id: "none" }), []);
+          assert.deepEqual(
+            messages.map(({ length }) => length),
+            [messages[0]?.length ?? 0],
+          );
+          assert.equal(messages[0]?.filter((text) => text.includes('from "edges"')).length, 2);
+          assert.deepEqual(await tx.all(edges, { parent_id: "a" }), []);
+          assert.equal(messages.length, 1);
+          await tx.run(addEdge, { parent_id: "b", child_id: "c" });
+          assert.deepEqual(await tx.all(edges, { parent_id: "b" }), [{ parent_id: "b", child_id: "c" }]);
+          assert.equal(messages.length, 2);
+        });
+      } finally {
+        Reflect.set(pg.Client.prototype, "query", query);
+        await store.close();
+      }
+    });
+
     test("a wave without an answer breaks its connection", async () => {
       const lost = new pg.Client({ connectionString: database.url });
       lost.on("error", () => undefined);

@@ -84,8 +84,8 @@ export const mailBugs: readonly Bug[] = [
     edits: [
       {
         in: "openInboxOf",
-        find: '.where("status", "in", ["open", "submitted"])\n    .where("kind", "=", "inbox"),',
-        replace: '.where("kind", "=", "inbox"),',
+        find: "and status in ('open', 'submitted') and kind = 'inbox'",
+        replace: "and kind = 'inbox'",
       },
     ],
   },

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createKey, pauseAgent, resumeAgent, revokeKey, terminateAgent } from "../contract/agents.ts";
+import { createCompany } from "../contract/companies.ts";
+import { createFile, readFile } from "../contract/knowledge.ts";
+import { newId } from "../daemon/ids.ts";
+import { endSession } from "../runtime/sessions.ts";
+import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
+
+for (const kind of storeKinds)
+  describe(`the remembered company of a credential on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind);
+    const note = { description: "note", content: "x" };
+
+    test("a write is refused as soon as its credential is, however often it was good before", async () => {
+      const agent = await org.agent("Known");
+      const { id: keyId, key } = await org.board(createKey, { id: agent.id, label: "ci" });
+      const byKey = org.as(key);
+      const session = await org.session(agent.id);
+      for (const call of [byKey, session.call])
+        for (let turn = 0; turn < 2; turn++) await call(createFile, note);
+
+      await org.board(revokeKey, { id: agent.id, keyId });
+      await refusal(byKey(createFile, note), "unauthenticated");
+      await refusal(byKey(createFile, note), "unauthenticated");
+
+      await store.write((tx) => endSession(tx, session.id, { reason: "done", exitCode: 0 }, newId));
+      await refusal(session.call(createFile, note), "unauthenticated");
+
+      await agent.call(createFile, note);
+      await org.board(pauseAgent, { id: agent.id });
+      assert.notEqual((await refusal(agent.call(createFile, note), "forbidden")).message, "");
+      await org.board(resumeAgent, { id: agent.id });
+      await agent.call(createFile, note);
+      await org.board(terminateAgent, { id: agent.id });
+      await refusal(agent.call(createFile, note), "unauthenticated");
+    });
+
+    test("of many writes at once, none is made after the credential was revoked", async () => {
+      const agent = await org.agent("Busy");
+      const { id: keyId, key } = await org.board(createKey, { id: agent.id, label: "ci" });
+      const call = org.as(key);
+      await call(createFile, note);
+      let isRevoked = false;
+      const write = async (): Promise<"late" | "made" | "refused"> => {
+        const wasRevoked = isRevoked;
+        const made = await call(createFile, note).then(
+          () => true,
+          () => false,
+        );
+        return made ? (wasRevoked ? "late" : "made") : "refused";
+      };
+      const before = Array.from({ length: 10 }, write);
+      const revoked = org.board(revokeKey, { id: agent.id, keyId }).then(() => (isRevoked = true));
+      const beside = Array.from({ length: 10 }, write);
+      await revoked;
+      const after = Array.from({ length: 10 }, write);
+      await Promise.all([...before, ...beside]);
+      assert.deepEqual(new Set(await Promise.all(after)), new Set(["refused"]));
+    });
+
+    test("a person who names another company acts in that one", async () => {
+      const other = await org.board(createCompany, { name: "Elsewhere" });
+      const ids = [org.companyId, other.id, org.companyId, other.id];
+      for (const companyId of ids) {
+        const { id } = await org.board(createFile, { companyId, ...note });
+        const outsider = companyId === org.companyId ? undefined : org.root;
+        if (outsider === undefined) assert.equal((await org.board(readFile, { id })).version, 1);
+        else await refusal(outsider(readFile, { id }), "not_found");
+      }
+    });
+  });
