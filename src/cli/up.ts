@@ -92,7 +92,7 @@ export function addUp(program: Command, context: Context): void {
         // Loading the program creates so many objects that V8 would grow the space for new ones to 16 MB and keep it. Holding
         // it small until the daemon is ready saves 13 MB at rest. Under load it may still grow.
         setFlagsFromString("--semi-space-growth-factor=1");
-        const { startDaemon } = await import("../daemon/daemon.ts");
+        const { startDaemon, telemetryIn } = await import("../daemon/daemon.ts");
         const home = flags.home ?? homeOf(env);
         const command = flags.notifyCommand ?? env["AGENCY_NOTIFY_COMMAND"] ?? "";
         let url = "";
@@ -107,6 +107,7 @@ export function addUp(program: Command, context: Context): void {
           schedule: flags.agents && env["AGENCY_AGENTS"] !== "off",
           maxSessions: nodeSessionsIn(flags.nodeSessions ?? env["AGENCY_NODE_SESSIONS"]),
           failAt: env["AGENCY_FAIL_AT"],
+          telemetry: telemetryIn(env),
           reports: {
             tell: ({ at, says }) => {
               if (flags.json !== true && isReady)

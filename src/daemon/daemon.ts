@@ -15,6 +15,7 @@ import { ownUrl, originsFor } from "../doors/host.ts";
 import { signInDoor } from "../doors/sign-in-page.ts";
 import { eventStream } from "../doors/stream.ts";
 import { transcriptStream } from "../doors/transcript-stream.ts";
+import { gaugesIn } from "../readers/gauges.ts";
 import { audiencesOf } from "../readers/audiences.ts";
 import { noticesFor } from "../runtime/tool-notices.ts";
 import { redactText } from "../redaction/redact.ts";
@@ -72,9 +73,12 @@ import { type BrainSources, keepStartingBrain } from "./starting-brain.ts";
 import { type Space, watchSpace } from "./space.ts";
 import { spaceIsBack, spaceIsLow } from "./texts.ts";
 import { secretsFrom, type SecretSources } from "./secret-sources.ts";
+import type { TelemetrySettings } from "./telemetry.ts";
 import { version } from "./version.ts";
 import { openSealed, whenThereIsSpace } from "./opening.ts";
 import { closeDoor, lazily, listeningOn, somethingChanged } from "./serving.ts";
+
+export { telemetryIn } from "./telemetry-settings.ts";
 
 /** Starts, drains and stops a daemon. All state is in the object: one process can run several daemons on several homes. */
 export interface DaemonOptions extends DatabaseSources {
@@ -104,6 +108,8 @@ export interface DaemonOptions extends DatabaseSources {
   readonly brain?: BrainSources;
   /** The step at which to die, for tests (runtime/fail-points.ts). */
   readonly failAt?: string | undefined;
+  /** Where traces and metrics are sent. Default: nowhere. */
+  readonly telemetry?: TelemetrySettings | undefined;
   /** Other values than the defaults. */
   readonly limits?: Partial<Limits>;
   readonly log: (line: Record<string, unknown>) => void;
@@ -224,8 +230,12 @@ async function startLocked(opened: {
     void broker.probe(row, caller, false).catch((error: unknown) => reportBug(error, "MCP server"));
     return row.name;
   };
-  const metrics = keepMetrics(store);
   const node = nodeId(home, newId);
+  const telemetry =
+    options.telemetry &&
+    (await import("./telemetry.ts")).keepTelemetry(options.telemetry, node, (line) => options.log(line));
+  const metrics = keepMetrics(store, telemetry?.called);
+  telemetry?.begin(async () => metrics.readings(await store.read(gaugesIn)));
   const core = createCore({
     store,
     measured: metrics.text,
@@ -458,6 +468,7 @@ async function startLocked(opened: {
     lostCalls.stop();
     courier.stop();
     await anchor.stop();
+    await telemetry?.stop();
     await store.close();
     metrics.stop();
     space.stop();

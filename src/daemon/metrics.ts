@@ -17,20 +17,44 @@ export interface Metrics {
   /** Measures every call of this dispatch, with the time that it waits for its turn. */
   readonly observing: (dispatch: Dispatch) => Dispatch;
   readonly text: (gauges: readonly Gauge[]) => string;
+  /** The same figures as data. Histograms are in `calls`. */
+  readonly readings: (gauges: readonly Gauge[]) => {
+    families: readonly Family[];
+    calls: readonly CallReading[];
+  };
   readonly stop: () => void;
+}
+
+export interface CallReading {
+  readonly operation: string;
+  readonly code: string;
+  readonly count: number;
+  readonly seconds: number;
+  readonly bounds: readonly number[];
+  /** The calls up to each bound. */
+  readonly buckets: readonly number[];
 }
 
 /** Upper bounds in seconds. */
 const bounds = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 
-export function keepMetrics(store: Store): Metrics {
-  const calls = new Map<string, { count: number; seconds: number; buckets: number[] }>();
+/** `called` hears of each call as well. */
+export function keepMetrics(
+  store: Store,
+  called: (operation: string, code: string, milliseconds: number) => void = () => undefined,
+): Metrics {
+  const calls = new Map<
+    string,
+    { operation: string; code: string; count: number; seconds: number; buckets: number[] }
+  >();
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
   let commits = 0;
   const forget = store.onCommit(() => commits++);
-  const note = (key: string, seconds: number): void => {
-    const call = inMap(calls, key, () => ({
+  const note = (operation: string, code: string, seconds: number): void => {
+    const call = inMap(calls, `operation="${operation}",code="${code}"`, () => ({
+      operation,
+      code,
       count: 0,
       seconds: 0,
       buckets: bounds.map(() => 0),
@@ -39,7 +63,36 @@ export function keepMetrics(store: Store): Metrics {
     call.seconds += seconds;
     call.buckets = call.buckets.map((count, index) => count + (seconds <= (bounds[index] ?? 0) ? 1 : 0));
   };
+  const familiesOf = (gauges: readonly Gauge[]): Family[] => {
+    const { rss, heapUsed } = process.memoryUsage();
+    const { user, system } = process.cpuUsage();
+    const late = delay.count === 0 ? 0 : delay.percentile(99) / 1e9;
+    delay.reset();
+    return [
+      one("agency_info", "gauge", "The version of this daemon.", 1, `version="${version}"`),
+      one("process_resident_memory_bytes", "gauge", "Memory of the process.", rss),
+      one("process_cpu_seconds_total", "counter", "Computing time of the process.", (user + system) / 1e6),
+      one("agency_heap_bytes", "gauge", "Memory that objects of the process use.", heapUsed),
+      one(
+        "agency_event_loop_delay_seconds",
+        "gauge",
+        "How late timers fire, the 99th percentile since the last reading.",
+        late,
+      ),
+      one("agency_commits_total", "counter", "Commits that this node made or heard of.", commits),
+      ...[...Map.groupBy(gauges, ({ name }) => name)].map(([name, of]) => ({
+        name,
+        type: "gauge",
+        help: of[0]?.help ?? "",
+        samples: of.map(({ label, value }) => ({ name, label, value })),
+      })),
+    ];
+  };
   return {
+    readings: (gauges) => ({
+      families: familiesOf(gauges),
+      calls: [...calls.values()].map((call) => ({ ...call, bounds })),
+    }),
     observing: (dispatch) => async (request) => {
       const begun = performance.now();
       let code = "ok";
@@ -49,32 +102,14 @@ export function keepMetrics(store: Store): Metrics {
         code = error instanceof Refusal ? error.code : "bug";
         throw error;
       } finally {
-        note(`operation="${request.operation.name}",code="${code}"`, (performance.now() - begun) / 1000);
+        const milliseconds = performance.now() - begun;
+        note(request.operation.name, code, milliseconds / 1000);
+        called(request.operation.name, code, milliseconds);
       }
     },
     text: (gauges) => {
-      const { rss, heapUsed } = process.memoryUsage();
-      const { user, system } = process.cpuUsage();
-      const late = delay.count === 0 ? 0 : delay.percentile(99) / 1e9;
-      delay.reset();
       const families = [
-        one("agency_info", "gauge", "The version of this daemon.", 1, `version="${version}"`),
-        one("process_resident_memory_bytes", "gauge", "Memory of the process.", rss),
-        one("process_cpu_seconds_total", "counter", "Computing time of the process.", (user + system) / 1e6),
-        one("agency_heap_bytes", "gauge", "Memory that objects of the process use.", heapUsed),
-        one(
-          "agency_event_loop_delay_seconds",
-          "gauge",
-          "How late timers fire, the 99th percentile since the last reading.",
-          late,
-        ),
-        one("agency_commits_total", "counter", "Commits that this node made or heard of.", commits),
-        ...[...Map.groupBy(gauges, ({ name }) => name)].map(([name, of]) => ({
-          name,
-          type: "gauge",
-          help: of[0]?.help ?? "",
-          samples: of.map(({ label, value }) => ({ name, label, value })),
-        })),
+        ...familiesOf(gauges),
         {
           name: "agency_call_seconds",
           type: "histogram",
@@ -100,7 +135,7 @@ interface Sample {
   readonly value: number;
 }
 
-interface Family {
+export interface Family {
   readonly name: string;
   readonly type: string;
   readonly help: string;

@@ -148,3 +148,17 @@ export const didNotAnswer = (said: string) =>
     "The throw-away daemon did not start.",
     said === "" ? "Check the installation: agency doctor" : said,
   );
+
+export const notAnEndpoint = (given: string) =>
+  new Refusal(
+    "invalid",
+    `"${given}" is not the address of an OpenTelemetry endpoint.`,
+    "Use the address of a collector: OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318",
+  );
+
+export const otherProtocol = (given: string) =>
+  new Refusal(
+    "invalid",
+    `Agency does not send telemetry with the protocol ${given}.`,
+    "Set OTEL_EXPORTER_OTLP_PROTOCOL to http/json, which every OpenTelemetry collector receives on port 4318.",
+  );
