@@ -17,7 +17,7 @@ export interface Bench {
 export interface Entry {
   readonly name: string;
   readonly about: string;
-  /** It runs only when it is named: it needs the built pages and a browser. */
+  /** It runs only when it is named: it takes long, or needs the built pages and a browser. */
   readonly onlyIfNamed?: true;
   readonly run: (bench: Bench) => Promise<Omit<Figure, "store">[]>;
 }

@@ -93,7 +93,7 @@ export interface Daemon {
 export async function startDaemon(
   bench: Bench,
   home: Home<unknown>,
-  options: { agents?: boolean } = {},
+  options: { agents?: boolean; nodeOptions?: string } = {},
 ): Promise<Daemon> {
   const start = performance.now();
   // Usually without sessions, because the work of the agents would distort the figures.
@@ -110,6 +110,7 @@ export async function startDaemon(
         agentCallsPerSecond: 1_000_000,
       }),
       DATABASE_URL: home.databaseUrl,
+      ...(options.nodeOptions === undefined ? {} : { NODE_OPTIONS: options.nodeOptions }),
       AGENCY_SANDBOX: "off",
       AGENCY_ALLOW_UNSANDBOXED: "1",
     },

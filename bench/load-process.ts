@@ -1,4 +1,5 @@
 import { Agent, request as send } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { Loaded, Pair, Plan } from "./load.ts";
 import { percentile } from "./timing.ts";
@@ -33,8 +34,14 @@ async function run(plan: Plan): Promise<Loaded> {
   const times: number[] = [];
   const start = performance.now();
   const end = start + plan.milliseconds;
+  let sent = 0;
   const client = async (number: number): Promise<void> => {
     while (performance.now() < end) {
+      if (plan.perSecond !== undefined) {
+        const due = start + (sent++ * 1000) / plan.perSecond;
+        if (due >= end) return;
+        if (due > performance.now()) await sleep(due - performance.now());
+      }
       const call = nextCall(plan, number);
       const before = performance.now();
       const body = await exchange(agent, plan, call);

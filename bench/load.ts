@@ -9,6 +9,8 @@ export interface Plan {
   readonly token: string;
   readonly clients: number;
   readonly milliseconds: number;
+  /** The clients together send no more than this. Without it, each sends as soon as it can. */
+  readonly perSecond?: number;
   readonly requests: Requests;
 }
 

@@ -9,6 +9,7 @@ import { brains } from "./brains.ts";
 import { asTable, type Figure, growthOf, isMet, ratioOf } from "./figures.ts";
 import { dashboard } from "./dashboard.ts";
 import { floods } from "./floods.ts";
+import { heap } from "./heap.ts";
 import { hiring } from "./hiring.ts";
 import { crowd, deferred, mail, wake } from "./living.ts";
 import { mcp } from "./mcp.ts";
@@ -41,6 +42,7 @@ const entries: readonly Entry[] = [
   repos,
   postgres,
   dashboard,
+  heap,
 ];
 
 const { values: flags } = parseArgs({

@@ -1,0 +1,135 @@
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { z } from "zod";
+import type { Entry } from "./bench.ts";
+import { fillAgents, fillOutcomes } from "./fill.ts";
+import { prepareHome, startDaemon } from "./home.ts";
+import { type Correspondents, type Requests, startLoad } from "./load.ts";
+
+const clients = 16;
+const perSecond = 300;
+
+/** What the daemon's heap holds without garbage, while it is asked 300 times a second: files, outcomes, mail and lists in turn. */
+export const heap: Entry = {
+  name: "heap",
+  about: "the daemon's heap after ten minutes at 300 operations a second",
+  onlyIfNamed: true,
+  run: async (bench) => {
+    const [warm, end] = bench.quick ? [2000, 6000] : [120_000, 600_000];
+    const home = await prepareHome(bench, async ({ store, companyId, rootAgentId }) => ({
+      outcomes: await fillOutcomes(store, companyId, rootAgentId, rootAgentId, 200),
+      agents: (await fillAgents(store, companyId, rootAgentId, 100, 6)).filter(
+        ({ path }) => path.length === 3,
+      ),
+    }));
+    const port = await freePort();
+    const daemon = await startDaemon(bench, home, { nodeOptions: `--inspect-port=127.0.0.1:${port}` });
+    const load = startLoad();
+    try {
+      const pairs: Correspondents[] = [];
+      for (const { id, path } of home.filled.agents.slice(0, clients))
+        pairs.push({
+          senderToken: await daemon.agentKey(path.at(-2) ?? ""),
+          receiverToken: await daemon.agentKey(id),
+          receiverId: id,
+        });
+      const { companyId } = home;
+      const kinds: readonly Requests[] = [
+        { kind: "create file", companyIds: [companyId], bytes: 1000 },
+        { kind: "create outcome", companyId, parents: [home.rootAgentId] },
+        { kind: "mail", companyId, pairs },
+        { kind: "get", paths: [`/api/companies/${companyId}/agents?limit=100`] },
+      ];
+      process.kill(daemon.pid, "SIGUSR1");
+      const inspector = await openInspector(port);
+      const began = performance.now();
+      const until = async (milliseconds: number): Promise<void> => {
+        for (let turn = 0; performance.now() - began < milliseconds; turn++)
+          await load.run({
+            url: daemon.url,
+            token: home.boardToken,
+            clients,
+            milliseconds: bench.quick ? 500 : 5000,
+            perSecond,
+            requests: kinds[turn % kinds.length] ?? { kind: "get", paths: ["/api/health"] },
+          });
+      };
+      await until(warm);
+      const before = await inspector.heapMegabytes();
+      bench.say(`${before.toFixed(1)} MB after ${warm / 60_000} minutes`);
+      await until(end);
+      const after = await inspector.heapMegabytes();
+      inspector.close();
+      return [
+        {
+          name: "heap without garbage",
+          unit: "MB" as const,
+          rows: `${end / 60_000} min`,
+          value: after,
+          baseline: { what: `after ${warm / 1000} s`, value: before },
+          aim: { atMost: 1.05, of: "baseline" as const },
+        },
+      ];
+    } finally {
+      await load.stop();
+      await daemon.stop();
+    }
+  },
+};
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+const Targets = z.array(z.object({ webSocketDebuggerUrl: z.string() }));
+const Answer = z.object({
+  id: z.number(),
+  result: z.looseObject({ usedSize: z.number().optional() }).optional(),
+});
+
+/** Node's own inspector, which SIGUSR1 opens. */
+async function openInspector(
+  port: number,
+): Promise<{ heapMegabytes: () => Promise<number>; close: () => void }> {
+  const socket = new WebSocket(await address(port));
+  await once(socket, "open");
+  let last = 0;
+  const ask = async (method: string): Promise<number> => {
+    const id = ++last;
+    const answered = new Promise<number>((resolve) => {
+      const hear = ({ data }: MessageEvent): void => {
+        const answer = Answer.safeParse(JSON.parse(String(data))).data;
+        if (answer?.id !== id) return;
+        socket.removeEventListener("message", hear);
+        resolve(answer.result?.usedSize ?? 0);
+      };
+      socket.addEventListener("message", hear);
+    });
+    socket.send(JSON.stringify({ id, method }));
+    return answered;
+  };
+  return {
+    heapMegabytes: async () => {
+      // What waits to be finalized is free only after a second round.
+      for (let round = 0; round < 2; round++) await ask("HeapProfiler.collectGarbage");
+      return (await ask("Runtime.getHeapUsage")) / 1_000_000;
+    },
+    close: () => socket.close(),
+  };
+}
+
+async function address(port: number): Promise<string> {
+  for (let tries = 0; ; tries++)
+    try {
+      const targets = Targets.parse(await (await fetch(`http://127.0.0.1:${port}/json/list`)).json());
+      return targets[0]?.webSocketDebuggerUrl ?? "";
+    } catch (error) {
+      if (tries > 200) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+}
