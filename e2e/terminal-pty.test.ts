@@ -1,6 +1,7 @@
 // The command line as a person at a keyboard has it, on a pseudo-terminal: `run`, `hire`, completion, Ctrl-C and colours. Every
 // key is pressed only after the text is on the screen that it answers.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { after, before, test } from "node:test";
@@ -153,6 +154,47 @@ test("Tab completes commands and the names of agents in bash", async () => {
   await bash.sees("Root works again.");
   await bash.ends();
 });
+
+const left = (shell: string): boolean => {
+  const isHere = spawnSync("sh", ["-c", `command -v ${shell}`]).status === 0;
+  if (!isHere) console.log(`# left out: Tab in ${shell}, which is not installed`);
+  return !isHere;
+};
+
+if (!left("zsh"))
+  test("Tab completes commands and the names of agents in zsh", async () => {
+    const zsh = type("zsh -f -i", { PS1: "ready> ", HOME: folder.path });
+    await zsh.sees("ready> ");
+    zsh.types(
+      `autoload -U compinit; compinit -u -D; eval "$(agency completion zsh)"; echo inst''alled${enter}`,
+    );
+    await zsh.sees("\ninstalled");
+    await zsh.sees("ready> ");
+    zsh.types(`agency agents paus${tab}`);
+    await zsh.sees(/pause\s/);
+    zsh.types(`roo${tab}`);
+    await zsh.sees(/root\s/);
+    zsh.types(enter);
+    await zsh.sees("Root is paused. To resume: agency agents resume root");
+    zsh.types(`agency agents resume root; exit${enter}`);
+    await zsh.sees("Root works again.");
+    await zsh.ends();
+  });
+
+if (!left("fish"))
+  test("Tab completes commands and the names of agents in fish", async () => {
+    const asked = ["agency agents paus", "agency agents pause roo", "agency agents create --rol"];
+    const lines = asked.map((line) => `complete -C '${line}'`).join("; ");
+    const fish = type(`fish --no-config -c "agency completion fish | source; ${lines}"`, {
+      HOME: folder.path,
+    });
+    assert.equal(await fish.ends(), 0);
+    const found = fish.screen().replaceAll("\r", "").trim().split("\n");
+    assert.deepEqual(
+      found.map((line) => line.split("\t")[0]),
+      ["pause", "root", "--role"],
+    );
+  });
 
 test("colours are for terminals that want them, and tables are as wide as the terminal", async () => {
   const wanted = type("agency agents list");
