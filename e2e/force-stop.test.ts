@@ -36,10 +36,9 @@ describe("stopping 200 sessions that run at once", () => {
     withCrowd(t, { sandbox: "off", leads: 10, workers: 189 }, async ({ daemon, sessions }) => {
       const start = performance.now();
       assert.deepEqual(await daemon.stop(), { code: 0, signal: null });
-      t.diagnostic(
-        `${sessions.length} sessions ended ${Math.round(performance.now() - start)} ms after SIGTERM`,
-      );
-      assert.deepEqual(sessionProcesses(daemon.home), []);
+      // They are killed by now. A busy system may need a moment to end the last of them.
+      const ended = await gone(() => sessionProcesses(daemon.home), promised, "SIGTERM", start);
+      t.diagnostic(`${sessions.length} sessions ended ${Math.round(ended)} ms after SIGTERM`);
       assert.equal(daemon.log(), "");
     }));
 });

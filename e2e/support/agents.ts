@@ -30,17 +30,17 @@ export function actorBrain(folder: string, options: { wild: boolean }) {
 /** Prints the session's token letter by letter. A transcript hides the token itself. */
 export const sayToken = `printf 'said '; printf %s "$AGENCY_TOKEN" | sed 's/./& /g'; echo`;
 
-/** The token that a session said with `sayToken`; undefined before it has. */
+/** The token that a session said with `sayToken`; undefined before the line is complete. */
 export function tokenIn(transcript: string): string | undefined {
-  return /^said ((?:\S )+)$/m.exec(transcript)?.[1]?.replaceAll(" ", "");
+  return /^said ((?:\S )+)\n/m.exec(transcript)?.[1]?.replaceAll(" ", "");
 }
 
-/** A brain that says its token and then waits, with a child that waits as well. */
+/** A brain that waits, with two children that wait as well. It says its token when it has both. */
 export const sleeper = {
   adapterType: "process",
   adapterConfig: {
     command: "/bin/sh",
-    args: ["-c", `${sayToken}; sleep 3600 & sleep 3600; wait`],
+    args: ["-c", `sleep 3600 & sleep 3600 & ${sayToken}; wait`],
   },
 } as const;
 
@@ -190,8 +190,9 @@ export function readNotes(folder: string): Notes {
 }
 
 /**
- * A port that several daemons listen on, one after the other. Processes that a killed daemon left behind then find the
- * next daemon. The port is below the range that the system uses for outgoing connections.
+ * A port that is known before a program listens on it, or that several daemons listen on, one after the other: processes that a
+ * killed daemon left behind then find the next daemon. It is below the range from which the system takes ports for outgoing
+ * connections and for servers that ask for any port, so none of them takes it meanwhile.
  */
 export async function fixedPort(): Promise<number> {
   for (;;) {

@@ -78,7 +78,7 @@ export function testStops(sandbox: "on" | "off"): void {
           } finally {
             assert.deepEqual(await next.stop(), { code: 0, signal: null });
           }
-          assert.deepEqual(sessionProcesses(daemon.home), []);
+          await gone(() => sessionProcesses(daemon.home), promised, "SIGTERM");
         },
       ));
 
