@@ -4,6 +4,7 @@ import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { terminateAgent } from "../src/contract/agents.ts";
 import { approve } from "../src/contract/approvals.ts";
+import { updateCompany } from "../src/contract/companies.ts";
 import { grantPermission, revokePermission } from "../src/contract/capabilities.ts";
 import { type McpServerName, mcpServers } from "../src/contract/operation.ts";
 import { listRoster } from "../src/contract/roster.ts";
@@ -113,6 +114,9 @@ let world: McpWorld;
 
 before(async () => {
   world = await McpWorld.open();
+  // No agent is started: the tests are the agents. Sessions would work on the outcomes that the tests make.
+  const { board, companyId } = world.daemon;
+  await board.call(updateCompany, { companyId, maxSessions: 0 });
 });
 
 after(() => world.close());

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { listAgents, updateAgent, viewAgent } from "../src/contract/agents.ts";
+import { listAgents, pauseAgent, updateAgent, viewAgent } from "../src/contract/agents.ts";
 import { grantPermission, revokePermission } from "../src/contract/capabilities.ts";
 import { putMcpServer } from "../src/contract/servers.ts";
 import { createAgent } from "../src/contract/hiring.ts";
@@ -165,13 +165,17 @@ test("an agent can't hire beyond maxAgents in any way", async () => {
     assert.equal(asked["status"], "error", JSON.stringify(asked));
     assert.match(JSON.stringify(asked), new RegExp(`${most}`));
     // The line of a final output is refused as well, and its author is told.
-    await board.call(sendMessage, { companyId, to: printing.id, body: "Go on." });
-    await until("a notice about the line", async () => {
+    const notices = async () => {
       const { messages } = await board.call(agentInbox, { id: printing.id, all: true, limit: 1000 });
-      return messages.some(({ body }) => body?.includes("HIRE[Writer]") === true) || undefined;
-    });
+      return messages.filter(({ body }) => body?.includes("HIRE[Writer]") === true).length;
+    };
+    const before = await notices();
+    await board.call(sendMessage, { companyId, to: printing.id, body: "Go on." });
+    await until("a notice about the line", async () => (await notices()) > before || undefined);
     assert.equal(await employed(), most);
   }
+  // Its next session would take the place that is free now.
+  await board.call(pauseAgent, { id: printing.id });
   await members.change({ maxAgents: most + 1, requireBoardApprovalForNewAgents: false });
   await boss.ask("org", "hire_agent", { name: "The last", role: "helper" });
   await members.change({ maxAgents: 1000 });
