@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { allowed } from "../src/testing/allowed.ts";
 import { listCosts } from "../src/contract/budgets.ts";
@@ -26,6 +27,7 @@ import { sessionProcesses } from "./support/processes.ts";
 // A newcomer without a model types one command and sees an organization work. On an idle machine it should take 20 s. The
 // assertions allow more for a busy machine.
 const mostSeconds = 60;
+const secondsAllowed = (): number => allowed(mostSeconds * 1000) / 1000;
 
 const Result = z.object({
   goal: z.string(),
@@ -119,7 +121,7 @@ describe("the rehearsal with unusual goals", () => {
 async function run(t: TestContext, options: DaemonOptions, goal: string): Promise<z.infer<typeof Result>> {
   const start = performance.now();
   const { code, out, err } = await agency(
-    ["run", "--yes", "--accept", "--json", "--timeout", "120", "--", goal],
+    ["run", "--yes", "--accept", "--json", "--timeout", String(2 * secondsAllowed()), "--", goal],
     options,
   );
   const seconds = (performance.now() - start) / 1000;
@@ -129,7 +131,7 @@ async function run(t: TestContext, options: DaemonOptions, goal: string): Promis
   const result = Result.parse(JSON.parse(out));
   t.diagnostic(`done ${result.seconds.toFixed(1)} s after the goal was sent, ${seconds.toFixed(1)} s in all`);
   assert.equal(result.status, "done");
-  assert.ok(seconds < allowed(mostSeconds * 1000) / 1000, `it took ${seconds} s`);
+  assert.ok(seconds < secondsAllowed(), `it took ${seconds} s`);
   return result;
 }
 
@@ -213,14 +215,20 @@ async function checkWork(
 
 async function checkRest(daemon: BuiltDaemon, options: DaemonOptions): Promise<void> {
   const { board, companyId } = daemon;
+  const atWork = async () => (await board.call(listSessions, { companyId, live: true })).sessions;
+  for (const begun = performance.now(); (await atWork()).length > 0; await sleep(50))
+    assert.ok(performance.now() - begun < allowed(60_000), "it does not come to rest");
   const { sessions } = await board.call(listSessions, { companyId, limit: 1000 });
-  assert.deepEqual(new Set(sessions.map(({ endReason }) => endReason)), new Set(["exited with code 0"]));
+  // A command that started its own daemon stops it when the result is accepted, perhaps before the session that submitted it ends.
+  const ended = sessions.filter(({ endReason }) => endReason !== "the daemon stopped");
+  assert.ok(sessions.length - ended.length <= 2);
+  assert.deepEqual(new Set(ended.map(({ endReason }) => endReason)), new Set(["exited with code 0"]));
   // No model was asked, so nothing is booked.
   const { total } = await board.call(listCosts, { companyId });
   assert.deepEqual([total.costUsd, total.inputTokens, total.outputTokens], [0, 0, 0]);
   assert.equal(total.sessions, sessions.length);
   // The transcript shows each call and its answer.
-  const shown = await agency(["sessions", "transcript", sessions[0]?.id ?? ""], options);
+  const shown = await agency(["sessions", "transcript", ended[0]?.id ?? ""], options);
   assert.match(shown.out, /^\S+Z tool submit_summary: \{"summary":"- .+\n\S+Z result submit_summary: \{/m);
   assert.deepEqual(sessionProcesses(daemon.home), []);
   const outcomes: OutcomeSummary[] = await allPages(

@@ -86,7 +86,8 @@ test("Ctrl-C leaves a run, says how to follow and how to stop it, and the work c
   const said = await run.sees(/Stop it: +agency cancel O\d+/);
   assert.match(said, /The work continues\.\nFollow it: +agency follow O\d+/);
   assert.equal(await run.ends(), 130);
-  assert.equal((await goalCalled("Name the cat"))?.status, "open");
+  // The team of the first goal may have the result already.
+  assert.match((await goalCalled("Name the cat"))?.status ?? "", /^(?:open|submitted)$/);
 
   const again = type('agency follow "Name the cat"');
   await again.sees(/(?:Approve|Accept the result)\? \[y\]es/);
