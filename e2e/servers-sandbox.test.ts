@@ -3,7 +3,6 @@ import { allowed } from "../src/testing/allowed.ts";
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
-import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -18,7 +17,7 @@ import { closeOutcome, createOutcome } from "../src/contract/outcomes.ts";
 import { why } from "../src/contract/why.ts";
 import { listMcpServers, putMcpServer, testMcpServer } from "../src/contract/servers.ts";
 import { setSecret } from "../src/contract/secrets.ts";
-import { tokensOf } from "./support/agents.ts";
+import { fixedPort, tokensOf } from "./support/agents.ts";
 import { withCrowd } from "./support/stops.ts";
 
 const packages = fileURLToPath(new URL("../node_modules/@modelcontextprotocol", import.meta.url));
@@ -33,7 +32,7 @@ describe("third-party MCP servers behind the broker", () => {
       const { board, companyId, home, url } = daemon;
       const [first] = sessions;
       assert.ok(first !== undefined);
-      const port = await freePort();
+      const port = await fixedPort();
       const remote = spawn(process.execPath, [everything, "streamableHttp"], {
         env: { PORT: String(port), PATH: process.env["PATH"] ?? "" },
         stdio: "ignore",
@@ -269,14 +268,6 @@ async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
 
 const none = (isThere: () => boolean, what: string): Promise<true> =>
   until(async () => (isThere() ? undefined : true)).catch(() => assert.fail(`${what} is still there`));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 const listening = (port: number): Promise<true> =>
   until(() =>

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createFile, listFiles, readFile, searchFiles, writeFile } from "../src/contract/knowledge.ts";
 import { viewCompany } from "../src/contract/companies.ts";
 import { createOutcome, viewOutcome } from "../src/contract/outcomes.ts";
+import { fixedPort } from "./support/agents.ts";
 import { agency, type BuiltDaemon, isAlive, startDaemon, temporaryFolder } from "./support/daemon.ts";
 import { allowed } from "../src/testing/allowed.ts";
 
@@ -111,7 +111,7 @@ test("a second daemon on the same home is refused, and the first keeps running",
 
 /** Milliseconds from spawning the process to the first 200, and how many of them the process itself computed. */
 async function startAndMeasure(home: string): Promise<{ wall: number; computed: number }> {
-  const port = await freePort();
+  const port = await fixedPort();
   const start = performance.now();
   const starting = startDaemon({ home, port });
   let ended = false;
@@ -134,15 +134,6 @@ async function isHealthy(port: number): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  assert.ok(typeof address === "object" && address !== null);
-  return address.port;
 }
 
 /** Calls files, outcomes, a search, the API page and MCP, which is loaded at the first call. */
