@@ -21,6 +21,7 @@ import { listEvents } from "../src/contract/ledger.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import { listAgentSessions } from "../src/contract/sessions.ts";
 import { createPerson, linkPerson, viewMe } from "../src/contract/people.ts";
+import { fixedPort } from "./support/agents.ts";
 import { launchBrowser, newVisit, type Profile, signedIn, type Visit } from "./support/browser.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 import { enliven, foundPress, type Press } from "./support/press.ts";
@@ -35,7 +36,8 @@ describe("the dashboard", () => {
   let profile: Profile;
   let visit: Visit;
   before(async () => {
-    daemon = await startDaemon({ home: home.path }).ready;
+    // One test starts it again at the same address.
+    daemon = await startDaemon({ home: home.path, port: await fixedPort() }).ready;
     press = await foundPress(daemon);
     ({ hireId } = await enliven(daemon, press));
     browser = await launchBrowser();
@@ -143,7 +145,7 @@ describe("the dashboard", () => {
     const id = await hire("Keyboard Kay");
     await page.goto(at("/"));
     await card(page, "Keyboard Kay").waitFor();
-    for (let step = 0; step < 12; step++) {
+    for (let step = 0; step < 50; step++) {
       await page.keyboard.press("j");
       const focused = await page.evaluate(`document.activeElement?.textContent ?? ""`);
       if (String(focused).includes("Keyboard Kay")) break;
@@ -298,8 +300,8 @@ describe("the dashboard", () => {
     await page.getByRole("button", { name: "Outline" }).click();
     await page.getByRole("treegrid").waitFor();
     await page.getByRole("button", { name: "to approve" }).click();
+    await page.locator(".orow.faint", { hasText: "Marlow" }).waitFor();
     assert.ok((await page.locator(".orow.pend:not(.faint)").count()) > 0);
-    assert.equal(await page.locator(".orow.faint", { hasText: "Marlow" }).count(), 1);
     await page.locator("[data-row='0']").focus();
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowLeft");
