@@ -143,7 +143,7 @@ for (const { adapterType, dialect } of brains)
           script: steps(
             ...triage,
             use("read", { path: "missing.txt" }),
-            use("shell", { command: "echo out; echo err >&2; exit 3", timeoutSeconds: 5 }),
+            use("shell", { command: "echo out; echo err >&2; exit 3", timeoutSeconds: 60 }),
             use("shell", { command: "sleep 30", timeoutSeconds: 1 }),
             use("create_file", { wrong: true }),
             () => ({ calls: [{ tool: "fly", input: { to: "the moon" } }] }),

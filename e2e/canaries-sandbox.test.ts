@@ -142,9 +142,11 @@ async function play(
   await hear(board.call(exportCompany, { companyId }));
   const hide = hiderOf(canaries);
   const hits = (where: string, content: string): string[] => (hide(content) === content ? [] : [where]);
-  const stored = await until(() => {
+  const { files, stored } = await until(() => {
     try {
-      return filesIn(home).flatMap((path) => hits(path, readFileSync(path, "latin1")));
+      const paths = filesIn(home);
+      const found = paths.flatMap((path) => hits(path, readFileSync(path, "latin1")));
+      return { files: paths.length, stored: found };
     } catch (error) {
       // The daemon gave a file its final name meanwhile: look at all of them again.
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
@@ -163,7 +165,7 @@ async function play(
   });
   assert.deepEqual(outside, []);
   t.diagnostic(
-    `0 of ${canaries.length} canaries in ${filesIn(home).length} files, ${answered.length} answers, logs and arguments`,
+    `0 of ${canaries.length} canaries in ${files} files, ${answered.length} answers, logs and arguments`,
   );
 }
 

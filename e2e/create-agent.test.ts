@@ -115,7 +115,9 @@ describe("create_agent", { concurrency: 4 }, () => {
       );
       const progress = before.flatMap(({ progress: seen }) => (seen === undefined ? [] : [seen]));
       const heard = progress.filter(({ progressToken }) => progressToken === "create_agent");
-      assert.ok(heard.length >= 4, `${heard.length} notices`);
+      // One every 10 seconds. A slow machine delays each of them a little.
+      const least = Math.floor((first?.at ?? 0) / (10_000 + allowed(1200)));
+      assert.ok(heard.length >= least, `${heard.length} notices, not ${least}`);
       assert.ok(
         heard.every(
           ({ progress: now, total }, index) => total === 50 && now > (heard[index - 1]?.progress ?? 0),

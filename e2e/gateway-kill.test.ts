@@ -104,7 +104,7 @@ test(`${(kills + 1) * callsPerRound} calls and ${kills} kills of the daemon: the
       daemon = await startDaemon(options).ready;
     }
 
-    const db = new DatabaseSync(join(home.path, "agency.db"), { readOnly: true });
+    const db = new DatabaseSync(join(home.path, "agency.db"), { readOnly: true, timeout: 60_000 });
     // What was asked before a kill may still be answered.
     while (Number(db.prepare("select count(*) as n from model_calls where status = 'open'").get()?.["n"]) > 0)
       await sleep(50);

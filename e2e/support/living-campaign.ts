@@ -121,7 +121,7 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
 async function someActivity(arena: Arena, random: Random): Promise<void> {
   const { board, companyId } = arena.daemon;
   const wanted = random.between(0, 3);
-  const until = performance.now() + 2000;
+  const until = performance.now() + allowed(2000);
   const { sessions } = await board.call(listSessions, { companyId, limit: 1 });
   const last = sessions[0]?.id ?? "";
   for (let begun = 0; begun < wanted && performance.now() < until; await sleep(20)) {

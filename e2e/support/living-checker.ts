@@ -1,5 +1,6 @@
 // Checks a daemon that was killed together with its agents: against what the agents and the board were told, and against
 // the rules that always hold.
+import { allowed } from "../../src/testing/allowed.ts";
 import type { Attempt, Notes } from "./agents.ts";
 import { agency, type BuiltDaemon, type DaemonOptions } from "./daemon.ts";
 import { listOutcomes } from "../../src/contract/outcomes.ts";
@@ -26,7 +27,7 @@ export interface LivingCheck {
 export async function checkLiving(check: LivingCheck): Promise<LedgerSight> {
   const { daemon, options, tables, moment } = check;
   const isPostgres = options.databaseUrl !== undefined;
-  const ledger = await checkLedger(tables, isPostgres ? 2000 : 0);
+  const ledger = await checkLedger(tables, isPostgres ? allowed(2000) : 0);
   const problems = [...ledger.problems, ...(await checkInvariants(daemon))];
   if (moment === "at rest") problems.push(...(await checkRest(tables)), ...(await checkTables(tables)));
   problems.push(...(await checkEffects(tables, check)));
