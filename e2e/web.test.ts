@@ -22,7 +22,7 @@ import { sendMessage } from "../src/contract/mail.ts";
 import { listAgentSessions } from "../src/contract/sessions.ts";
 import { createPerson, linkPerson, viewMe } from "../src/contract/people.ts";
 import { fixedPort } from "./support/agents.ts";
-import { launchBrowser, newVisit, type Profile, signedIn, type Visit } from "./support/browser.ts";
+import { launchBrowser, newVisit, pressKeys, type Profile, signedIn, type Visit } from "./support/browser.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 import { enliven, foundPress, type Press } from "./support/press.ts";
 
@@ -295,9 +295,9 @@ describe("the dashboard", () => {
     const { page } = visit;
     await page.goto(at("/"));
     await page.getByRole("heading", { name: /need/ }).waitFor();
-    await page.keyboard.press("g");
-    await page.keyboard.press("o");
-    await page.getByRole("button", { name: "Outline" }).click();
+    const outline = page.getByRole("button", { name: "Outline" });
+    await pressKeys(page, ["g", "o"], outline);
+    await outline.click();
     await page.getByRole("treegrid").waitFor();
     await page.getByRole("button", { name: "to approve" }).click();
     await page.locator(".orow.faint", { hasText: "Marlow" }).waitFor();

@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { linkPerson } from "../../src/contract/people.ts";
 import { allowed } from "../../src/testing/allowed.ts";
 import { type BuiltDaemon, temporaryFolder } from "./daemon.ts";
@@ -137,4 +137,12 @@ export async function newVisit(
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
   return { page, context, complaints };
+}
+
+/** Presses keys that are one command only if each follows soon: again, if a slow browser took them apart. */
+export async function pressKeys(page: Page, keys: readonly string[], leadTo: Locator): Promise<void> {
+  for (let tries = 0; tries < 20 && (await leadTo.count()) === 0; tries++) {
+    for (const key of keys) await page.keyboard.press(key);
+    await leadTo.waitFor({ timeout: 3000 }).catch(() => undefined);
+  }
 }
