@@ -15,6 +15,7 @@ import {
 } from "./home.ts";
 import { newSecret } from "./ids.ts";
 import { waitingForSpace } from "./texts.ts";
+import { version } from "./version.ts";
 
 /** What opening the store needs of the daemon's options. */
 export interface Opening extends DatabaseSources {
@@ -61,8 +62,8 @@ async function openStore(options: Opening, home: Home, key: string): Promise<Sto
   const url = databaseUrlIn(home, options);
   if (url !== undefined) {
     const { openPostgres } = await import("../store/postgres.ts");
-    return openPostgres({ url, directUrl: directUrlIn(home, options), key });
+    return openPostgres({ url, directUrl: directUrlIn(home, options), key, version });
   }
   const { openSqlite } = await import("../store/sqlite.ts");
-  return openSqlite({ path: home.database, blobFolder: home.knowledge, clock: Date.now, key });
+  return openSqlite({ path: home.database, blobFolder: home.knowledge, clock: Date.now, key, version });
 }

@@ -1,3 +1,4 @@
+import { refused } from "../contract/refusal.ts";
 import type { Column } from "./columns.ts";
 import type { Dialect } from "./query.ts";
 import { type TableName, tableNames, tables } from "./schema.ts";
@@ -7,6 +8,14 @@ import { rowKeys } from "./row-keys.ts";
  * Makes the tables, on both databases alike. Their columns are in schema.ts, so this file has only keys and indexes. Nothing
  * was released yet, so there is one migration, and it changes with the schema. The first release writes its statements
  * out. From then on, each change is another migration, and no released migration is edited.
+ *
+ * Nodes of two versions run beside each other during an update, so a migration is one of two kinds:
+ *
+ * - Expand: it only adds what older versions need not know, such as a table or an index. They ignore it. A new column of a table that
+ *   the ledger seals is not of this kind: an older node would seal rows without it.
+ * - Contract: older versions can't work after it. Its name ends with the version that nodes need from then on: `0007-names needs
+ *   0.4.0`. It waits until no older node is running, so its version must work before it and after it. Older nodes then refuse to
+ *   start.
  *
  * SQLite applies each migration in a transaction, PostgreSQL all missing ones in a single transaction.
  */
@@ -153,16 +162,46 @@ const migrations: readonly Migration[] = [
 /** Marks a copy that is not finished, among the names of its migrations (copying.ts). */
 export const copyMark = "copy of ";
 
-/** The migrations that a database lacks, which has applied these. */
-export function missingMigrations(applied: readonly string[]): readonly Migration[] {
-  const unknown = applied.find((name) => migrations.every((migration) => migration.name !== name));
-  if (unknown?.startsWith(copyMark) === true)
+/** What is known of the nodes of a database. Tests leave it out: one node, which is new enough. */
+export interface NodeVersions {
+  readonly own: string;
+  /** Of the other nodes that run. */
+  readonly others: readonly string[];
+}
+
+/** The migrations to apply to a database, which has applied these. One that contracts waits for older nodes to end. */
+export function missingMigrations(applied: readonly string[], nodes?: NodeVersions): readonly Migration[] {
+  if (applied.some((name) => name.startsWith(copyMark)))
     throw new Error(
       "This database is an unfinished copy. Finish it: run the same `agency migrate` or `agency restore` again.",
     );
-  if (unknown !== undefined)
-    throw new Error(`this database was made by a newer version of agency (it has ${unknown})`);
-  return migrations.filter(({ name }) => !applied.includes(name));
+  for (const name of applied) {
+    const needed = neededBy(name);
+    if (nodes !== undefined && needed !== undefined && isOlder(nodes.own, needed))
+      throw refused(
+        `The data needs Agency ${needed} or newer. This is Agency ${nodes.own}.`,
+        `Install it: npm install --global agency@${needed}. Then start again. Nothing was changed.`,
+      );
+  }
+  return migrations.filter(({ name }) => !applied.includes(name) && !isTooEarly(name, nodes?.others ?? []));
+}
+
+/** Whether a migration would break a node that runs. */
+export function isTooEarly(name: string, others: readonly string[]): boolean {
+  const needed = neededBy(name);
+  return needed !== undefined && others.some((other) => isOlder(other, needed));
+}
+
+const neededBy = (name: string): string | undefined => / needs (\d+(?:\.\d+)*)$/.exec(name)?.[1];
+
+/** Compares versions number by number. What follows a hyphen does not count. */
+export function isOlder(version: string, than: string): boolean {
+  const [have = [], need = []] = [version, than].map((each) =>
+    (each.split("-")[0] ?? "").split(".").map(Number),
+  );
+  for (let part = 0; part < Math.max(have.length, need.length); part++)
+    if ((have[part] ?? 0) !== (need[part] ?? 0)) return (have[part] ?? 0) < (need[part] ?? 0);
+  return false;
 }
 
 function createTable(dialect: Dialect, table: TableName): string {

@@ -34,6 +34,8 @@ export interface PostgresOptions {
   /** The server itself, if `url` leads to a pool of connections (pooling.ts). */
   readonly directUrl?: string | undefined;
   readonly connections?: number;
+  /** The version of this program. Data that needs a newer one is refused (migrations.ts). */
+  readonly version?: string;
   /** Seals the ledger (chain.ts). Every node needs the same key. */
   readonly key?: string;
 }
@@ -45,7 +47,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const direct = { url: options.directUrl ?? options.url, isShared: false };
   const usual = { url: options.url, isShared: options.directUrl !== undefined };
   await checkAddresses(options);
-  await migrate(direct.url, options.directUrl === undefined);
+  await migrate(direct.url, options.directUrl === undefined, options.version);
   const pools = {
     writes: keepPool(usual, most, timeouts.writes),
     reads: keepPool(usual, most, timeouts.reads),
@@ -410,7 +412,15 @@ function noLink(): never {
   throw new Error("there is no transaction");
 }
 
-async function migrate(url: string, isOnly: boolean): Promise<void> {
+/** The versions of the nodes that renewed their leases within the last minute, by the database's clock. */
+async function nodeVersions(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ version: string }>(
+    "select version from nodes where heartbeat > (extract(epoch from clock_timestamp()) * 1000)::bigint - 60000",
+  );
+  return rows.map((row) => row.version);
+}
+
+async function migrate(url: string, isOnly: boolean, version: string | undefined): Promise<void> {
   // Without the timeouts of the pools: a migration of large tables takes long.
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeout });
   client.on("error", () => undefined);
@@ -425,7 +435,10 @@ async function migrate(url: string, isOnly: boolean): Promise<void> {
       "create table if not exists migrations (name text primary key, applied_at bigint not null)",
     );
     const { rows } = await client.query<{ name: string }>("select name from migrations");
-    for (const { name, statements } of missingMigrations(rows.map((row) => row.name))) {
+    const applied = rows.map((row) => row.name);
+    const others = applied.length === 0 ? [] : await nodeVersions(client);
+    const nodes = version === undefined ? undefined : { own: version, others };
+    for (const { name, statements } of missingMigrations(applied, nodes)) {
       for (const statement of statements("postgres")) await client.query(statement);
       await client.query(
         "insert into migrations (name, applied_at) values ($1, (extract(epoch from clock_timestamp()) * 1000)::bigint)",

@@ -37,6 +37,8 @@ export interface SqliteOptions {
   readonly clock: () => number;
   /** Seals the ledger (chain.ts). Without it (in tests), hashes are not secret. */
   readonly key?: string;
+  /** The version of this program. Data that needs a newer one is refused (migrations.ts). */
+  readonly version?: string;
 }
 
 type Row = Record<string, Value>;
@@ -46,7 +48,7 @@ const groupLimit = 128;
 export function openSqlite(options: SqliteOptions): Store {
   const inMemory = options.path === ":memory:";
   const db = open(options.path, false);
-  migrate(db, options.clock);
+  migrate(db, options.clock, options.version);
   // An in-memory database belongs to one connection, so reads then queue with the writes.
   const reader = inMemory ? undefined : open(options.path, true);
   const writing = new Connection(db);
@@ -283,10 +285,14 @@ function open(path: string, readOnly: boolean): DatabaseSync {
   return db;
 }
 
-function migrate(db: DatabaseSync, clock: () => number): void {
+function migrate(db: DatabaseSync, clock: () => number, version: string | undefined): void {
   db.exec("create table if not exists migrations (name text primary key, applied_at bigint not null)");
   const applied = db.prepare("select name from migrations").all();
-  for (const { name, statements } of missingMigrations(applied.map((row) => String(row["name"])))) {
+  const nodes = version === undefined ? undefined : { own: version, others: [] };
+  for (const { name, statements } of missingMigrations(
+    applied.map((row) => String(row["name"])),
+    nodes,
+  )) {
     db.exec("begin immediate");
     try {
       for (const statement of statements("sqlite")) db.exec(statement);
