@@ -70,7 +70,9 @@ export function addRun(program: Command, context: Context): void {
           description: goal,
           ...(flags.maxUsd !== undefined && { budget: { usd: flags.maxUsd } }),
         });
-        await followed(context, daemon.client, { companyId, id, stopsWithUs: daemon.isOurs }, flags);
+        const ours = { companyId, id, stopsWithUs: daemon.isOurs };
+        // The session that completed the goal still has its state to save.
+        if ((await followed(context, daemon.client, ours, flags)) === "done") await daemon.stop(10_000);
       } finally {
         await daemon.stop();
       }
@@ -124,7 +126,7 @@ async function followed(
   client: Client,
   goal: { companyId: string; id: string; stopsWithUs: boolean },
   flags: Flags,
-): Promise<void> {
+): Promise<Followed["status"]> {
   const result = await followGoal(context, client, goal, {
     seconds: flags.timeout,
     yes: flags.yes === true,
@@ -133,6 +135,7 @@ async function followed(
   });
   if (flags.json === true) context.terminal.out(JSON.stringify(result));
   context.exitCode = exitCodes[result.status];
+  return result.status;
 }
 
 /** 4: a person is needed, and there is no terminal to ask at. */
@@ -161,7 +164,7 @@ function firstLineOf(goal: string): string {
 async function daemonFor(
   context: Context,
   flags: Flags,
-): Promise<{ client: Client; isOurs: boolean; stop: () => Promise<void> }> {
+): Promise<{ client: Client; isOurs: boolean; stop: (drainMilliseconds?: number) => Promise<void> }> {
   const { env } = context;
   const client = clientOf(env);
   try {
@@ -173,7 +176,11 @@ async function daemonFor(
   }
   const { startDaemon } = await import("../daemon/daemon.ts");
   const daemon = await startDaemon({ ...daemonOptions(context), ...isolationOf(context, flags), port: 0 });
-  return { client: createClient(daemon), isOurs: true, stop: () => daemon.stop() };
+  return {
+    client: createClient(daemon),
+    isOurs: true,
+    stop: (drainMilliseconds) => daemon.stop(drainMilliseconds),
+  };
 }
 
 async function founded(context: Context, client: Client): Promise<string> {

@@ -235,9 +235,9 @@ class Session {
     }
     const last = requests.at(-1);
     const note = `${last === undefined ? "" : `Revised as you asked: "${firstLineOf(last)}"\n\n`}The result is kb://${file}`;
+    if (this.#isRoot && this.#isWhole(outcome)) await this.#report(title, file);
     await this.#call(outcome.delegated ? submitOutcome : completeOutcome, { id, note, files: [file] });
     this.#did.push(`${last === undefined ? "did" : "revised"} "${title}" with the result kb://${file}`);
-    if (this.#isRoot && this.#isWhole(outcome)) await this.#report(title, file);
   }
 
   /** Completes an integration with one file that has all results. The divided outcome is completed or submitted with it. */
@@ -248,12 +248,12 @@ class Session {
     const isOne = first !== undefined && second === undefined;
     // A single result that an agent below already combined is passed on as it is.
     const file = isOne ? first.id : await this.#write(title, combinedFile(title, found));
+    if (this.#isRoot) await this.#report(title, file);
     await this.#call(completeOutcome, { id, note: `The result is kb://${file}`, files: [file] });
     this.#did.push(`${isOne ? "passed on the result" : "combined the results"} of "${title}": kb://${file}`);
-    if (this.#isRoot) await this.#report(title, file);
   }
 
-  /** The board is told about a whole, never about a part. */
+  /** The board is told about a whole, never about a part. It is told first: the report is there when the end is seen. */
   async #report(title: string, file: string): Promise<void> {
     await this.#call(sendMessage, { to: "board", body: `Done: ${title}\n\nThe result is kb://${file}` });
   }
