@@ -28,25 +28,27 @@ before(async () => {
   // The session waits for a file of the test, which a sandbox would hide.
   const env = { AGENCY_SANDBOX: "off" };
   daemon = await startDaemon({ home: join(folder.path, "home"), env }).ready;
-  const { board, companyId } = daemon;
   const script = `cat > /dev/null; echo first; while [ ! -e '${goOn}' ]; do sleep 0.1; done; echo second`;
-  const adapterConfig = { command: "sh", args: ["-c", script] };
-  const agent = await board.call(createAgent, {
-    companyId,
-    name: "Ann",
-    role: "Writer",
-    adapterType: "process",
-    adapterConfig,
-  });
-  agentId = agent.id;
-  await board.call(sendMessage, { companyId, to: agentId, body: "Hello." });
-  let sessions = [];
-  do {
-    ({ sessions } = await board.call(listAgentSessions, { id: agentId }));
-    await sleep(50);
-  } while (sessions.length === 0);
-  path = `/api/sessions/${sessions[0]?.id ?? ""}/transcript/stream`;
+  ({ agentId, path } = await sessionOf("Ann", "sh", ["-c", script]));
 });
+
+/** A new agent that runs this command, and the stream of its first session. */
+async function sessionOf(
+  name: string,
+  command: string,
+  args: readonly string[],
+): Promise<{ agentId: string; path: string }> {
+  const { board, companyId } = daemon;
+  const adapterConfig = { command, args: [...args] };
+  const made = { companyId, name, role: "Writer", adapterType: "process", adapterConfig } as const;
+  const { id } = await board.call(createAgent, made);
+  await board.call(sendMessage, { companyId, to: id, body: "Hello." });
+  for (; ; await sleep(50)) {
+    const { sessions } = await board.call(listAgentSessions, { id });
+    const first = sessions.at(-1);
+    if (first !== undefined) return { agentId: id, path: `/api/sessions/${first.id}/transcript/stream` };
+  }
+}
 
 after(async () => {
   await daemon.stop();
@@ -101,6 +103,26 @@ test("a stream follows a session live until it ends, and another one begins wher
   }
   const [only, ...more] = await allPartsOf(await get(`?after=${last}`));
   assert.deepEqual([only?.entries, more], [[], []]);
+});
+
+test("a transcript that is longer than one part comes whole, and its end is told last", async () => {
+  const script = `for (let line = 0; line < 2500; line++) console.log(line + " " + "x".repeat(1000))`;
+  const long = await sessionOf("Ben", process.execPath, ["-e", script]);
+  const own = path;
+  path = long.path;
+  try {
+    // The first stream sees the end of the session, the second one begins when it has ended.
+    for (let round = 0; round < 2; round++) {
+      const parts = await allPartsOf(await get());
+      const lines = said(parts.flatMap(({ entries }) => entries)).match(/^\d+ x{1000}$/gm) ?? [];
+      assert.deepEqual([lines.length, lines.at(-1)?.slice(0, 5)], [2500, "2499 "]);
+      assert.ok(parts.length > 2, `${parts.length} parts`);
+      assert.ok(parts.slice(0, -1).every(({ endedAt }) => endedAt === null));
+      assert.notEqual(parts.at(-1)?.endedAt, null);
+    }
+  } finally {
+    path = own;
+  }
 });
 
 test("agents, strangers and wrong addresses are refused", async () => {

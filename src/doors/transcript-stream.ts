@@ -14,8 +14,8 @@ const every = 300;
 
 /**
  * Server-sent events for people at `/api/sessions/<id>/transcript/stream?after=<next>`: what a session has said and done since,
- * then live. Each message has the entries, where the next part begins (also as its id, for Last-Event-ID), and whether the
- * session has ended. The stream ends with the session. Agents read parts: every reading of theirs is on record.
+ * then live. Each message has the entries and where the next part begins (also as its id, for Last-Event-ID). The last one says
+ * that the session has ended, and the stream ends with it. Agents read parts: every reading of theirs is on record.
  */
 export function transcriptStream(
   store: Store,
@@ -45,7 +45,8 @@ export function transcriptStream(
         const { endedAt, endReason } = session;
         return { entries: after === "now" ? [] : part.entries, next: part.next, endedAt, endReason };
       };
-      let part = await look(given);
+      let at = given;
+      let part = await look(at);
       const ended = await account.listen(request.socket);
       response.once("close", ended);
       response.writeHead(200, {
@@ -57,13 +58,18 @@ export function transcriptStream(
       const beat = setInterval(() => response.write(": beat\n\n"), 15_000);
       try {
         for (;;) {
-          const isNews = part.entries.length > 0 || part.endedAt !== null;
-          if (isNews && !response.write(`id: ${part.next}\ndata: ${JSON.stringify(part)}\n\n`))
+          // A long transcript comes in several parts. Its end is told after the last of them.
+          const isAll = at === "now" || part.next === at;
+          const { entries, next } = part;
+          const [endedAt, endReason] = isAll ? [part.endedAt, part.endReason] : [null, null];
+          const message = `id: ${next}\ndata: ${JSON.stringify({ entries, next, endedAt, endReason })}\n\n`;
+          if ((entries.length > 0 || endedAt !== null) && !response.write(message))
             await once(response, "drain", { signal: gone }).catch(() => undefined);
-          if (part.endedAt !== null || gone.aborted) return;
-          await sleep(every);
+          if (endedAt !== null || gone.aborted) return;
+          if (isAll) await sleep(every);
           if (gone.aborted) return;
-          part = await look(part.next);
+          at = next;
+          part = await look(at);
         }
       } catch {
         // The credential has ended, or its person may no longer see the session.

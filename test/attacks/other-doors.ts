@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { createAgent } from "../../src/contract/hiring.ts";
 import { removePerson } from "../../src/contract/people.ts";
+import { listSessions } from "../../src/contract/sessions.ts";
 import { type Place, send, sendBytes } from "./attack.ts";
 import {
   answered,
@@ -74,6 +75,75 @@ const streamAttacks: readonly DoorAttack[] = [
     await place.world.org.board(removePerson, { id: own.personId });
     await ended;
   }),
+];
+
+const following = "following the transcript of a session";
+const transcript = async ({ world }: Place, query = ""): Promise<string> => {
+  const { sessions } = await world.org.board(listSessions, { companyId: world.org.companyId, limit: 1 });
+  return `/api/sessions/${sessions[0]?.id ?? "none"}/transcript/stream${query}`;
+};
+
+const transcriptAttacks: readonly DoorAttack[] = [
+  answered("transcript-stream", following, "a transcript without a credential", 401, async (place) => ({
+    path: await transcript(place),
+  })),
+  answered(
+    "transcript-stream",
+    following,
+    "a transcript with the token in the query string",
+    401,
+    async (place) => ({ path: await transcript(place, `?token=${place.world.tokens.board}`) }),
+  ),
+  answered("transcript-stream", following, "a transcript with a cookie alone", 401, async (place) => ({
+    path: await transcript(place),
+    headers: { cookie: `${nameOf(place)}=${(await browser(place, "board")).cookie}` },
+  })),
+  answered(
+    "transcript-stream",
+    following,
+    "a transcript with the code of a sign-in link",
+    401,
+    async (place) => ({
+      path: await transcript(place),
+      headers: { authorization: `Bearer ${(await invite(place, "board")).code}` },
+    }),
+  ),
+  ...(["root", "report", "session"] as const).map((who) =>
+    answered(
+      "transcript-stream",
+      following,
+      `a transcript with the token of the ${who}`,
+      403,
+      async (place) => ({
+        path: await transcript(place),
+        headers: { authorization: `Bearer ${place.world.tokens[who]}` },
+      }),
+    ),
+  ),
+  answered(
+    "transcript-stream",
+    following,
+    "a transcript by an agent of another company",
+    403,
+    async (place) => ({
+      path: await transcript(place),
+      headers: { authorization: `Bearer ${place.foreign.token}` },
+    }),
+  ),
+  ...["-1", "1e3", "soon", "9".repeat(40)].map((after) =>
+    answered("transcript-stream", following, `a transcript after ${after}`, 400, async (place) => ({
+      path: await transcript(place, `?after=${after}`),
+      headers: { authorization: `Bearer ${place.world.tokens.board}` },
+    })),
+  ),
+  ...["POST", "PUT"].map((method) =>
+    answered("transcript-stream", following, `${method} of a transcript's stream`, 404, async (place) => ({
+      method,
+      path: await transcript(place),
+      headers: { ...json, authorization: `Bearer ${place.world.tokens.board}` },
+      body: "{}",
+    })),
+  ),
 ];
 
 const batch = "reading several things in one request";
@@ -308,6 +378,7 @@ const relayAttacks: readonly DoorAttack[] = [
 
 export const otherDoorAttacks: readonly DoorAttack[] = [
   ...streamAttacks,
+  ...transcriptAttacks,
   ...batchAttacks,
   ...metricsAttacks,
   ...callbackAttacks,
