@@ -24,6 +24,12 @@ export const alive = {
   keepAliveInitialDelayMillis: 2000,
 };
 
+/**
+ * A prepared statement keeps its plan. If its tables were small when it was planned, it would read all their rows, and go on with that
+ * until the server looks at them again, a minute of load later. So a plan uses an index if there is one.
+ */
+const plans = "-c enable_seqscan=off";
+
 /** `isShared`: a program such as PgBouncer gives each transaction another connection (pooling.ts). */
 export interface Address {
   readonly url: string;
@@ -52,6 +58,7 @@ export function keepPool({ url, isShared }: Address, max: number, of: (typeof ti
             lock_timeout: of.lock,
             idle_in_transaction_session_timeout: of.idle,
             statement_timeout: of.statement,
+            options: plans,
           }),
     });
     // Without these listeners, a broken connection would end the process. The pool replaces a connection that breaks while

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { openTestStore, bothStores, type TestStore } from "../testing/organization.ts";
-import { query } from "./query.ts";
+import { sql } from "kysely";
+import { query, textQuery } from "./query.ts";
 import type { Store } from "./store.ts";
 
 const put = query((db, p: { id: string; name: string }) =>
@@ -21,6 +22,8 @@ const rename = query((db, p: { id: string; name: string }) =>
 const get = query((db, p: { id: string }) =>
   db.selectFrom("companies").select("name").where("id", "=", p.id),
 );
+
+const explain = textQuery(() => sql<unknown>`explain select * from companies where id = 'only'`);
 
 const nameOf = (store: Store, id: string) => store.read(async (tx) => (await tx.first(get, { id }))?.name);
 
@@ -105,6 +108,17 @@ for (const kind of bothStores)
         assert.ok(heard > 0);
         stop();
       }));
+
+    if (kind === "postgres")
+      test("a plan uses an index, however small the table is when it is made", () =>
+        withStore(async (store) => {
+          await store.write((tx) => tx.run(put, { id: "only", name: "x" }));
+          const plans = [
+            await store.read((tx) => tx.all(explain, {})),
+            await store.write((tx) => tx.all(explain, {})),
+          ];
+          for (const plan of plans) assert.match(JSON.stringify(plan), /Index Scan/);
+        }));
 
     test("ten stores do not see each other's rows", async () => {
       const opened = await Promise.all(Array.from({ length: 10 }, () => openTestStore(kind)));
