@@ -94,9 +94,12 @@ export async function saveOutcome(tx: Tx, outcome: OutcomeRow, author: Actor): P
 
 /** A person who writes to an agent, or unblocks its work, does not wait for its pause to end (runtime/progress.ts). */
 export async function endPause(tx: Tx, agentId: string): Promise<void> {
+  const agent = await tx.first(agentById, { id: agentId });
+  if (agent === undefined || (agent.idle_sessions === 0 && agent.not_before === 0)) return;
   await tx.run(setPause, { id: agentId, idle_sessions: 0, not_before: 0 });
 }
 
+const agentById = selection("agents", ["id"]);
 const setPause = updating("agents", ["idle_sessions", "not_before"], ["id"]);
 
 /**

@@ -75,6 +75,16 @@ if (testStores.has("postgres"))
       );
     });
 
+    test("a read of other rows does not make the store insert them early", async () => {
+      const results = await writes(10, async (tx, index) => {
+        await tx.run(keep, row(`of ${index}`, "k"));
+        return (await tx.all(kept, { file_id: "none" })).length;
+      });
+      assert.equal(good(results), 10);
+      assert.ok(inserts("blobs") < 10, `${inserts("blobs")} statements`);
+      for (const index of results.keys()) assert.deepEqual(await keysOf(`of ${index}`), ["k"]);
+    });
+
     test("a write that throws leaves nothing, and takes nothing from the writes before it", async () => {
       const results = await writes(12, async (tx, index) => {
         await tx.run(keep, row("c", `k${index}`));

@@ -1,4 +1,5 @@
 import type { Pending } from "./chain.ts";
+import { areApart, type Filled } from "./about.ts";
 import type { Value } from "./columns.ts";
 import type { StatementAnswer, Statement, Waves } from "./waves.ts";
 
@@ -17,10 +18,10 @@ export interface Link {
   keep(savepoint: string): void;
   /** Undoes what was done since. */
   rollBackTo(savepoint: string): Promise<void>;
-  /** Keeps a row for a statement that inserts many at once, when a statement names its table, or at the commit. */
+  /** Keeps a row for a statement that inserts many at once, when a statement could see it, or at the commit. */
   hold(into: HeldTable, row: readonly Value[]): void;
-  /** A statement that names these tables comes next. */
-  reach(tables: readonly string[]): void;
+  /** This statement comes next. Held rows that it could see or meet are inserted before. */
+  reach(next: Filled): void;
   commit(): Promise<void>;
   /** Gives the connection back, after a rollback if a transaction is open. */
   close(failure: unknown): Promise<void>;
@@ -30,19 +31,17 @@ export interface Link {
 }
 
 /** How rows that are held are inserted. The same object for each row of a table. */
-interface HeldTable {
-  readonly table: string;
+interface HeldTable extends Pick<Filled, "tables" | "about"> {
   readonly statement: (rows: readonly (readonly Value[])[]) => Statement;
 }
 
 /** PostgreSQL keeps a statement for each number of rows. */
 const mostHeld = 50;
 
-/** Answers a repeated read from memory, until one of its tables changes. */
+/** Answers a repeated read from memory, until a statement may have changed its answer. */
 interface Known {
   rows(read: Read, ask: () => Promise<unknown[]>): Promise<unknown[]>;
-  /** A statement changes these tables. */
-  change(tables: readonly string[]): void;
+  change(by: Filled): void;
   /** The next write of the batch begins. Of what others have read, it uses only the rows of the company whose lock is held, and of its agents. */
   turn(companyId: string | null): void;
   forget(): void;
@@ -65,10 +64,8 @@ interface Answered extends Read {
   found: readonly unknown[];
 }
 
-interface Read {
+interface Read extends Filled {
   readonly sql: string;
-  readonly tables: readonly string[];
-  readonly values: readonly Value[];
 }
 
 function knownRows(): Known {
@@ -78,14 +75,14 @@ function knownRows(): Known {
   };
   return {
     rows: (read, ask) => {
-      const key = JSON.stringify([read.sql, read.values]);
+      const key = `${read.sql} ${JSON.stringify(read.values)}`;
       const before = known.get(key);
       if (before !== undefined) return before.rows;
       const answered: Answered = { ...read, rows: ask(), found: [] };
       known.set(key, answered);
       return answered.rows.then((found) => (answered.found = found));
     },
-    change: (changed) => drop(({ tables }) => tables.some((table) => changed.includes(table))),
+    change: (by) => drop((read) => !areApart(read, by)),
     turn: (companyId) => drop((read) => companyId === null || !isOf(companyId, read)),
     forget: () => known.clear(),
   };
@@ -139,8 +136,9 @@ export function linkOn(
       held.set(into, rows);
       if (rows.length === mostHeld) insert(into);
     },
-    reach: (tables) => {
-      for (const into of held.keys()) if (tables.includes(into.table)) insert(into);
+    reach: (next) => {
+      for (const [into, rows] of held)
+        if (rows.some((values) => !areApart({ ...into, values }, next))) insert(into);
     },
     rollBackTo: async (savepoint) => {
       known.forget();

@@ -2,6 +2,7 @@ import pg from "pg";
 import type { Mac, ReadTx, Store, Tx } from "./store.ts";
 import { BatchFailed, createBatches, type Job } from "./batches.ts";
 import { missingMigrations } from "./migrations.ts";
+import type { Filled } from "./about.ts";
 import { checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
 import { intact } from "./blob-files.ts";
@@ -202,7 +203,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
         return await look(async (link) => {
           begin(link, beginRead, "reads");
           // Its end is not waited for.
-          return work(readsOn(time, mac, (prepared, params) => rowsOf(link, prepared, params)));
+          return work(readsOn(time, mac, (asked) => rowsOf(link, asked)));
         });
       } catch (error) {
         throw asRefusal(error);
@@ -252,33 +253,30 @@ function nowIn({ rows: [row] }: StatementAnswer): number {
   throw new TypeError("the database did not tell the time");
 }
 
-function statementOf({ sql, slots }: PreparedQuery, params: Readonly<Record<string, Value>>): Statement {
-  return { text: sql, values: fill(slots, params) };
+/** A query with its parameters, on the way to PostgreSQL. */
+interface Asking extends Filled {
+  readonly prepared: PreparedQuery;
 }
 
-async function rowsOf(
-  link: Link,
-  prepared: PreparedQuery,
-  params: Readonly<Record<string, Value>>,
-): Promise<unknown[]> {
-  const { checks } = prepared;
-  link.reach(prepared.tables);
-  const { rows } = await link.ask(statementOf(prepared, params));
+function asking(prepared: PreparedQuery, params: Readonly<Record<string, Value>>): Asking {
+  const { tables, about, slots } = prepared;
+  return { prepared, tables, about, values: fill(slots, params) };
+}
+
+async function rowsOf(link: Link, asked: Asking): Promise<unknown[]> {
+  const { checks, sql } = asked.prepared;
+  link.reach(asked);
+  const { rows } = await link.ask({ text: sql, values: asked.values });
   if (checks.length > 0) for (const row of rows) checkRow(Object(row), checks);
   return rows;
 }
 
 /** The same, from memory if the write has read it before. Credentials, sessions, the ledger and content are always read. */
-async function knownOf(
-  link: Link,
-  prepared: PreparedQuery,
-  params: Readonly<Record<string, Value>>,
-): Promise<unknown[]> {
-  const { tables, changes } = prepared;
-  if (changes) link.known.change(tables);
-  if (!isKept(prepared)) return rowsOf(link, prepared, params);
-  const read = { sql: prepared.sql, tables, values: fill(prepared.slots, params) };
-  const rows = await link.known.rows(read, () => rowsOf(link, prepared, params));
+async function knownOf(link: Link, asked: Asking): Promise<unknown[]> {
+  const { prepared } = asked;
+  if (prepared.changes) link.known.change(asked);
+  if (!isKept(prepared)) return rowsOf(link, asked);
+  const rows = await link.known.rows({ ...asked, sql: prepared.sql }, () => rowsOf(link, asked));
   return rows.map((row) => ({ ...Object(row) }));
 }
 const isKept = ({ tables, changes }: PreparedQuery): boolean =>
@@ -300,27 +298,26 @@ const kept = new Set([
   "versions",
 ]);
 
-function changing(link: Link, prepared: PreparedQuery, params: Readonly<Record<string, Value>>) {
-  link.known.change(prepared.tables);
-  link.reach(prepared.tables);
-  return statementOf(prepared, params);
+function changing(link: Link, asked: Asking): Statement {
+  link.known.change(asked);
+  link.reach(asked);
+  return { text: asked.prepared.sql, values: asked.values };
 }
 
-function runOn(link: Link, prepared: PreparedQuery, params: Readonly<Record<string, Value>>): void {
-  const { holds } = prepared;
-  if (holds === undefined) return link.send(changing(link, prepared, params));
-  link.known.change([holds.table]);
-  link.hold(
-    inMap(holding, holds, () => heldIn(holds)),
-    fill(prepared.slots, params),
-  );
+function runOn(link: Link, asked: Asking): void {
+  const { holds } = asked.prepared;
+  if (holds === undefined) return link.send(changing(link, asked));
+  const into = inMap(holding, holds, () => heldIn(holds));
+  link.known.change({ ...into, values: asked.values });
+  link.hold(into, asked.values);
 }
 
 const holding = new WeakMap<Holds, Parameters<Link["hold"]>[0]>();
 
-function heldIn({ table, several }: Holds): Parameters<Link["hold"]>[0] {
+function heldIn({ table, about, several }: Holds): Parameters<Link["hold"]>[0] {
   return {
-    table,
+    tables: [table],
+    about,
     statement: (rows) => {
       const { sql, values } = several(rows);
       return { text: sql, values };
@@ -328,7 +325,7 @@ function heldIn({ table, several }: Holds): Parameters<Link["hold"]>[0] {
   };
 }
 
-type AskRows = (prepared: PreparedQuery, params: Readonly<Record<string, Value>>) => Promise<unknown[]>;
+type AskRows = (asked: Asking) => Promise<unknown[]>;
 
 function readsOn(now: number, mac: Mac, ask: AskRows): ReadTx {
   return {
@@ -337,12 +334,12 @@ function readsOn(now: number, mac: Mac, ask: AskRows): ReadTx {
     mac,
     blobs: {
       read: async (fileId, hash) => {
-        const [row] = await ask(blobRow.on("postgres"), { file_id: fileId, hash });
+        const [row] = await ask(asking(blobRow.on("postgres"), { file_id: fileId, hash }));
         return intact(fileId, hash, Object(row)["content"]);
       },
     },
-    all: async (q, params) => typed(q, await ask(q.on("postgres"), params)),
-    first: async (q, params) => typed(q, await ask(q.on("postgres"), params))[0],
+    all: async (q, params) => typed(q, await ask(asking(q.on("postgres"), params))),
+    first: async (q, params) => typed(q, await ask(asking(q.on("postgres"), params)))[0],
     ahead: () => undefined,
   };
 }
@@ -365,27 +362,28 @@ function txOn(linkNow: () => Link | undefined, now: number, mac: Mac, beginning?
   };
   let parts = 0;
   return {
-    ...readsOn(now, mac, (prepared, params) => {
+    ...readsOn(now, mac, (asked) => {
       const link = linkNow();
-      if (link !== undefined) return knownOf(link, prepared, params);
-      return beginning?.look((looking) => rowsOf(looking, prepared, params)) ?? noLink();
+      if (link !== undefined) return knownOf(link, asked);
+      return beginning?.look((looking) => rowsOf(looking, asked)) ?? noLink();
     }),
     ahead: (q, params) => {
       const link = linkNow();
       const prepared = q.on("postgres");
       // If it fails, so does the transaction.
-      if (link !== undefined && isKept(prepared)) void knownOf(link, prepared, params).catch(() => undefined);
+      if (link !== undefined && isKept(prepared))
+        void knownOf(link, asking(prepared, params)).catch(() => undefined);
     },
     get pending() {
       return linkNow()?.pending ?? beginning?.early ?? noLink();
     },
-    run: (q, params) => started(async (link) => runOn(link, q.on("postgres"), params)),
+    run: (q, params) => started(async (link) => runOn(link, asking(q.on("postgres"), params))),
     count: (q, params) =>
-      started(async (link) => (await link.ask(changing(link, q.on("postgres"), params))).count),
+      started(async (link) => (await link.ask(changing(link, asking(q.on("postgres"), params)))).count),
     changed: (q, params) =>
       started(async (link) => {
-        const asked: Statement = { ...changing(link, q.on("postgres"), params), isArrays: true };
-        return (await link.ask(asked)).rows as Value[][];
+        const statement = changing(link, asking(q.on("postgres"), params));
+        return (await link.ask({ ...statement, isArrays: true })).rows as Value[][];
       }),
     lock: async (key) => {
       const link = linkNow();

@@ -22,6 +22,7 @@ import {
   type TableName,
   tables,
 } from "./schema.ts";
+import { type About, aboutOf } from "./about.ts";
 import { isSealed, type SealedTable } from "./row-keys.ts";
 import { inMap } from "../contract/in-map.ts";
 
@@ -51,12 +52,14 @@ export interface PreparedQuery {
   /** The tables that the text names, and the search index. */
   readonly tables: readonly string[];
   readonly changes: boolean;
+  readonly about: About | undefined;
   /** PostgreSQL may insert the row later, together with others. */
   readonly holds?: Holds;
 }
 
 export interface Holds {
   readonly table: string;
+  readonly about: About | undefined;
   /** The statement for several rows. */
   readonly several: (rows: readonly (readonly Value[])[]) => {
     readonly sql: string;
@@ -150,7 +153,7 @@ export function laterInsertion<P extends Params>(
       const merged = merge(rows);
       return { sql: (texts[merged.length] ??= sqlFor(merged.length)), values: merged.flat() };
     };
-    return { ...prepared, holds: { table, several } };
+    return { ...prepared, holds: { table, about: prepared.about, several } };
   };
   return { on: (dialect) => (dialect === "sqlite" ? one.on(dialect) : (later ??= prepareLater())) };
 }
@@ -357,8 +360,10 @@ function prepare(compilable: Compilable<unknown>, checks?: readonly Check[]): Pr
   const seals = isSealed(table) && !changesOnlyUnsealed(text, table);
   const named = [...new Set(text.match(/\w+/g))].filter((word) => word in tables || word === "search");
   const returned = seals ? sealedColumns(table).map((column) => `"${table}"."${column}"`) : [];
+  const whole = seals ? `${text.replace(/\sreturning\s[^]*$/i, "")} returning ${returned.join(", ")}` : text;
   return {
-    sql: seals ? `${text.replace(/\sreturning\s[^]*$/i, "")} returning ${returned.join(", ")}` : text,
+    sql: whole,
+    about: aboutOf(whole),
     checks: checks ?? checksOf(node),
     slots: parameters.map((slot) => (slot instanceof Hole ? slot : asValue(slot))),
     readsLedger: named.includes("events") || named.includes("ledger_heads"),

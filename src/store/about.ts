@@ -1,0 +1,65 @@
+import type { Value } from "./columns.ts";
+
+/**
+ * Which rows of its table a statement can see or change, as far as its text says so: those that have certain values in certain
+ * columns. For each of these columns, the place of the value among the values of the statement. Two statements of one table are
+ * apart if a column must have one value for the first and another for the second. Then neither sees what the other changes.
+ */
+export type About = ReadonlyMap<string, number>;
+
+/** A statement with its values. */
+export interface Filled {
+  readonly tables: readonly string[];
+  /** Undefined: it may be about any row of its tables. */
+  readonly about: About | undefined;
+  readonly values: readonly Value[];
+}
+
+export function aboutOf(text: string): About | undefined {
+  const [, names, holes = ""] = insertion.exec(text.trim()) ?? [];
+  if (names !== undefined) {
+    const places = holes.split(", ").map(placeIn);
+    return new Map(names.split(", ").map((name, at) => [name.replaceAll('"', ""), places[at] ?? -1]));
+  }
+  const [, set = "", conditions] = ofOneTable.exec(text.trim()) ?? [];
+  if (conditions === undefined || (text.match(morePart) ?? []).length > 1) return undefined;
+  const where = withoutBrackets(conditions);
+  if (/\bcase\b/i.test(where)) return undefined;
+  // A row may have another value there before and after it.
+  const changed = new Set([...set.matchAll(/"?(\w+)"? = /g)].map(([, name]) => name));
+  const found = where.split(/\sand\s/i).flatMap((condition): [string, number][] => {
+    const [, name, hole = ""] = /^\s*"?(\w+)"? = (\$\d+)\s*$/.exec(condition) ?? [];
+    return name === undefined || changed.has(name) ? [] : [[name, placeIn(hole)]];
+  });
+  return found.length === 0 ? undefined : new Map(found);
+}
+
+const insertion =
+  /^insert into "?\w+"? \(([\w", ]+)\) values \((\$\d+(?:, \$\d+)*)\)(?:\son conflict do nothing)?(?:\sreturning\s[^()]*)?$/i;
+const ofOneTable =
+  /^(?:select\s[^]*?\sfrom "?\w+"?|update "?\w+"? set ([^]*?)|delete from "?\w+"?)\swhere\s([^]*?)(?:\s(?:order by|limit|group by|returning)\s[^]*)?$/i;
+/** Beyond the first word of a text, each of these makes it more than conditions that all hold for the rows of one table. */
+const morePart = /\b(?:select|insert|update|delete|with|join|union|or|not|having|using)\b/gi;
+
+const placeIn = (hole: string): number => Number(hole.slice(1)) - 1;
+
+function withoutBrackets(text: string): string {
+  const shorter = text.replaceAll(/\([^()]*\)/g, "[]");
+  return shorter === text ? text : withoutBrackets(shorter);
+}
+
+/** Whether neither can see what the other changes. */
+export function areApart(one: Filled, other: Filled): boolean {
+  if (!one.tables.some((table) => other.tables.includes(table))) return true;
+  if (one.about === undefined || other.about === undefined) return false;
+  for (const [name, place] of one.about) {
+    const otherPlace = other.about.get(name);
+    if (otherPlace !== undefined && differ(one.values[place], other.values[otherPlace])) return true;
+  }
+  return false;
+}
+
+function differ(a: Value | undefined, b: Value | undefined): boolean {
+  if (a === null || b === null) return a !== b && a !== undefined && b !== undefined;
+  return typeof a === typeof b && typeof a !== "object" && a !== b;
+}
