@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { companyNamed } from "../dispatch/dispatch.ts";
 import { authenticate } from "../dispatch/identity.ts";
@@ -7,6 +6,7 @@ import { presentEvent, seenSoFar } from "../events/ledger.ts";
 import type { Store } from "../store/store.ts";
 import { credentialOf, positionIn } from "./credential.ts";
 import type { OtherDoor } from "./http.ts";
+import { sentEvents } from "./sent-events.ts";
 import { boardFollowsOnly, noSuchStream, notASequence } from "./texts.ts";
 
 /**
@@ -36,13 +36,7 @@ export function eventStream(
       const after = start === "now" ? ((await store.read(seenSoFar)).get(companyId) ?? 0) : start;
       const gone = new AbortController();
       response.on("close", () => gone.abort());
-      response.writeHead(200, {
-        "content-type": "text/event-stream",
-        "cache-control": "no-store",
-        "x-accel-buffering": "no",
-      });
-      response.write(": follows\n\n");
-      const beat = setInterval(() => response.write(": beat\n\n"), 15_000);
+      const events = sentEvents(response, gone.signal);
       // The credential may end, or its person may no longer govern.
       const check = setInterval(() => void demandBoard().catch(() => gone.abort()), 1000);
       try {
@@ -51,14 +45,12 @@ export function eventStream(
           { companyId, after, signal: AbortSignal.any([gone.signal, closing]), sleep },
           async (row) => {
             const event = presentEvent(row);
-            if (!response.write(`id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`))
-              await once(response, "drain", { signal: gone.signal }).catch(() => undefined);
+            await events.send(event.seq, event);
           },
         );
       } finally {
-        clearInterval(beat);
         clearInterval(check);
-        response.end();
+        events.end();
       }
     },
   };

@@ -1,10 +1,10 @@
-import { once } from "node:events";
 import { viewSession, viewTranscript } from "../contract/sessions.ts";
 import { notFound } from "../contract/refusal.ts";
 import { authenticate } from "../dispatch/identity.ts";
 import type { Store } from "../store/store.ts";
 import { credentialOf, positionIn } from "./credential.ts";
 import { goneWith, type OtherDoor } from "./http.ts";
+import { sentEvents } from "./sent-events.ts";
 import { boardFollowsTranscripts } from "./texts.ts";
 import { startOf } from "./stream.ts";
 import type { PatientDispatch } from "./waiting.ts";
@@ -49,22 +49,15 @@ export function transcriptStream(
       let part = await look(at);
       const ended = await account.listen(request.socket);
       response.once("close", ended);
-      response.writeHead(200, {
-        "content-type": "text/event-stream",
-        "cache-control": "no-store",
-        "x-accel-buffering": "no",
-      });
-      response.write(": follows\n\n");
-      const beat = setInterval(() => response.write(": beat\n\n"), 15_000);
+      const events = sentEvents(response, gone);
       try {
         for (;;) {
           // A long transcript comes in several parts. Its end is told after the last of them.
           const isAll = at === "now" || part.next === at;
           const { entries, next } = part;
           const [endedAt, endReason] = isAll ? [part.endedAt, part.endReason] : [null, null];
-          const message = `id: ${next}\ndata: ${JSON.stringify({ entries, next, endedAt, endReason })}\n\n`;
-          if ((entries.length > 0 || endedAt !== null) && !response.write(message))
-            await once(response, "drain", { signal: gone }).catch(() => undefined);
+          if (entries.length > 0 || endedAt !== null)
+            await events.send(next, { entries, next, endedAt, endReason });
           if (endedAt !== null || gone.aborted) return;
           if (isAll) await sleep(every);
           if (gone.aborted) return;
@@ -74,8 +67,7 @@ export function transcriptStream(
       } catch {
         // The credential has ended, or its person may no longer see the session.
       } finally {
-        clearInterval(beat);
-        response.end();
+        events.end();
       }
     },
   };
