@@ -65,6 +65,14 @@ test("nothing in the package names the machine it was built on", () => {
     );
 });
 
+test("the programs are ASCII, which Node keeps in memory at one byte for each character", () => {
+  const installed = join(place, "node_modules", "agency");
+  const programs = packed.files.filter(({ path }) => /^dist\/(?!web\/).+\.js$/.test(path));
+  assert.ok(programs.length > 20);
+  for (const { path } of programs)
+    assert.doesNotMatch(readFileSync(join(installed, path), "utf8"), /[^\0-\x7f]/, path);
+});
+
 test("an installation brings no other package, and takes less than 15 MB", (t) => {
   const megabytes = sizeOf(join(place, "node_modules")) / 1024 / 1024;
   const packages = readdirSync(join(place, "node_modules")).filter((name) => !name.startsWith("."));

@@ -39,9 +39,23 @@ async function buildPrograms(): Promise<string[]> {
     entryFileNames: "[name].js",
     // Two folders below the package, like the sources that ask for their own place.
     chunkFileNames: "parts/[name]-[hash].js",
+    // licenses.txt has those of the packages.
+    comments: false,
   });
   await bundle.close();
+  for (const file of output)
+    if (file.type === "chunk") writeFileSync(join(out, file.fileName), inAscii(file.code));
   return output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
+}
+
+/** Node keeps the text of a program in memory: with one character beyond Latin-1 in it, at two bytes for each of all. */
+function inAscii(code: string): string {
+  if (/String\.raw`[^`]*[^\0-\x7f]/.test(code))
+    throw new Error("String.raw would show the escapes of this text");
+  return code.replaceAll(
+    /[^\0-\x7f]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** The licences of the packages that these files belong to. */
