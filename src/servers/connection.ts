@@ -1,13 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type AuthProvider,
+import type {
+  AuthProvider,
   Client,
-  type FetchLike,
-  ProtocolError,
-  type ServerCapabilities,
-  StreamableHTTPClientTransport,
-  type Transport,
+  FetchLike,
+  ServerCapabilities,
+  Transport,
 } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import type { ServerTool } from "../companies/mcp-servers.ts";
@@ -18,6 +16,7 @@ import { itWrote } from "../processes/texts.ts";
 import type { ServerProcess, StartServer } from "../processes/server-process.ts";
 import type { Hide } from "../redaction/known-texts.ts";
 import { limitIntake } from "./intake.ts";
+import { mcpClient } from "./mcp-client.ts";
 import { overPipes } from "./pipes.ts";
 import { fetchFor } from "./reaching.ts";
 import type { FoundHealth } from "./server-health.ts";
@@ -115,7 +114,8 @@ export function keepConnection(
       debounceMs: 0,
       onChanged: () => hear(`notifications/${list}/list_changed`),
     });
-    const client = new Client(
+    const sdk = await mcpClient();
+    const client = new sdk.Client(
       { name: "agency", version: parts.version },
       {
         capabilities: {},
@@ -185,6 +185,7 @@ export function keepConnection(
     if (!("command" in config)) {
       const wrong = Object.keys(values).find((name) => !/^[\t\x20-\x7e\x80-\xff]*$/.test(values[name] ?? ""));
       if (wrong !== undefined) throw new Error(headerHasLines(wrong));
+      const { StreamableHTTPClientTransport } = await mcpClient();
       return new StreamableHTTPClientTransport(new URL(config.url), {
         ...parts.signedIn(fetchFor(config, intake)),
         requestInit: { headers: values },
@@ -316,6 +317,3 @@ export function messageOf(error: unknown): string {
     error.cause instanceof Error && !said.includes(error.cause.message) ? error.cause.message : "";
   return `${said === "" ? emptyCause : said}${cause === "" ? "" : ` (${cause})`}`;
 }
-
-/** The server understood the request and answered with an error. Any other failure is one of the connection. */
-export const isAnswer = (error: unknown): error is ProtocolError => error instanceof ProtocolError;

@@ -1,14 +1,11 @@
-import {
-  type JSONRPCMessage,
-  ReadBuffer,
-  serializeMessage,
-  type Transport,
-} from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { ServerProcess } from "../processes/server-process.ts";
 import type { Intake } from "./intake.ts";
+import { mcpClient } from "./mcp-client.ts";
 
 /** Messages as lines of JSON, as the protocol has them for programs. Lines that are no message are left out. */
-export function overPipes(process: ServerProcess, intake: Intake): Transport {
+export async function overPipes(process: ServerProcess, intake: Intake): Promise<Transport> {
+  const { ReadBuffer, serializeMessage } = await mcpClient();
   const buffer = new ReadBuffer({ maxBufferSize: Number.MAX_SAFE_INTEGER });
   let isOver = false;
   const transport: Transport = {

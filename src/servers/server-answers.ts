@@ -1,8 +1,9 @@
-import { type CallToolResult, isCallToolResult } from "@modelcontextprotocol/client";
+import type { CallToolResult } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { shown } from "../contract/visible-text.ts";
 import { JsonObject } from "../contract/words.ts";
 import type { Hide } from "../redaction/known-texts.ts";
+import { mcpClient } from "./mcp-client.ts";
 import { toolOfServer, notAResult, outsideData } from "./texts.ts";
 
 /**
@@ -14,7 +15,8 @@ const Answer = z.looseObject({
   structuredContent: JsonObject.optional(),
 });
 
-export function markedAnswer(server: string, answer: unknown, hide: Hide): CallToolResult {
+export async function markedAnswer(server: string, answer: unknown, hide: Hide): Promise<CallToolResult> {
+  const { isCallToolResult } = await mcpClient();
   const { content, structuredContent, ...rest } = Answer.parse(scrubbed(answer, hide));
   const mark = outsideData(server);
   const marked: unknown = {

@@ -1,10 +1,4 @@
-import {
-  type CallToolResult,
-  type Client,
-  type RequestOptions,
-  SdkError,
-  SdkErrorCode,
-} from "@modelcontextprotocol/client";
+import type { CallToolResult, Client, RequestOptions } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { configOf, type ServerRow } from "../companies/mcp-servers.ts";
 import { Refusal } from "../contract/refusal.ts";
@@ -13,7 +7,8 @@ import { callContext } from "../dispatch/context.ts";
 import type { Caller } from "../dispatch/identity.ts";
 import type { Hide } from "../redaction/known-texts.ts";
 import type { Store } from "../store/store.ts";
-import { isAnswer, messageOf, type ServerConnection } from "./connection.ts";
+import { messageOf, type ServerConnection } from "./connection.ts";
+import { mcpClient } from "./mcp-client.ts";
 import { markedAnswer, scrubbedResult } from "./server-answers.ts";
 import * as texts from "./texts.ts";
 
@@ -128,7 +123,7 @@ export function serverCalls(parts: {
       status = "done";
       return answer;
     } catch (error) {
-      throw cause ?? failure(used, name, tool, seconds, error);
+      throw cause ?? (await failure(used, name, tool, seconds, error));
     } finally {
       open.delete(entry);
       used.calls--;
@@ -202,10 +197,18 @@ export function serverCalls(parts: {
 }
 
 /** What a failed request means for its caller, and for the connection. */
-function failure(used: UsedConnection, name: string, tool: string, seconds: number, error: unknown): unknown {
+async function failure(
+  used: UsedConnection,
+  name: string,
+  tool: string,
+  seconds: number,
+  error: unknown,
+): Promise<unknown> {
   if (error instanceof Refusal) return error;
   const says = used.hider()(messageOf(error)).slice(0, 2000);
-  if (isAnswer(error)) return texts.serverRefuses(name, says);
+  const { ProtocolError, SdkError, SdkErrorCode } = await mcpClient();
+  // The server understood the request and answered with an error. Any other failure is one of the connection.
+  if (error instanceof ProtocolError) return texts.serverRefuses(name, says);
   const code = error instanceof SdkError ? error.code : undefined;
   if (code === SdkErrorCode.RequestTimeout) return texts.callTimedOut(name, tool, seconds);
   if (code !== SdkErrorCode.InvalidResult) used.connection.failed(error);

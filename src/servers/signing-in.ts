@@ -1,15 +1,10 @@
-import {
-  auth,
-  type AuthProvider,
-  extractWWWAuthenticateParams,
-  type FetchLike,
-  type OAuthClientProvider,
-  type OAuthDiscoveryState,
-  OAuthError,
-  OAuthErrorCode,
-  refreshAuthorization,
-  type StoredOAuthClientInformation,
-  type StoredOAuthTokens,
+import type {
+  AuthProvider,
+  FetchLike,
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
 import { boardPeople } from "../capabilities/people.ts";
 import { configOf, serverNamed, type ServerRow } from "../companies/mcp-servers.ts";
@@ -20,6 +15,7 @@ import type { Caller } from "../dispatch/identity.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
 import type { ReadTx, Store } from "../store/store.ts";
 import { limitIntake } from "./intake.ts";
+import { mcpClient } from "./mcp-client.ts";
 import { fetchFor } from "./reaching.ts";
 import * as texts from "./texts.ts";
 
@@ -98,6 +94,7 @@ export function keepSignIns(parts: SignInParts) {
     const { tokens, discovery, resource } = kept;
     if (tokens !== null && tokens.access_token !== used) return;
     if (tokens?.refresh_token === undefined) throw new SignedOut(texts.signInEnded(row.name));
+    const { refreshAuthorization } = await mcpClient();
     try {
       const renewed = await refreshAuthorization(discovery.authorizationServerUrl, {
         ...(discovery.authorizationServerMetadata && { metadata: discovery.authorizationServerMetadata }),
@@ -108,7 +105,7 @@ export function keepSignIns(parts: SignInParts) {
       });
       await keep(row, { ...kept, tokens: { ...tokens, ...renewed } });
     } catch (error) {
-      if (!(error instanceof OAuthError && isFinal(error))) throw error;
+      if (!(await isFinal(error))) throw error;
       // Another node may have renewed it a moment before.
       const now = await store.read((tx) => keptFor(tx, row));
       if (now?.tokens != null && now.tokens.refresh_token !== tokens.refresh_token) return;
@@ -171,6 +168,7 @@ export function keepSignIns(parts: SignInParts) {
       discoveryState: () => discovery,
       saveResourceUrl: (found) => void (resource = found),
     };
+    const { auth } = await mcpClient();
     try {
       const hints = await hintsOf(ask, serverUrl);
       const scope = signIn?.scope ?? hints.scope;
@@ -291,12 +289,14 @@ function keptIn(text: string): Kept | undefined {
 }
 
 /** The service does not accept the sign-in any more. Anything else may pass. */
-const isFinal = ({ code }: OAuthError): boolean =>
-  new Set<string>([
-    OAuthErrorCode.InvalidGrant,
-    OAuthErrorCode.InvalidClient,
-    OAuthErrorCode.UnauthorizedClient,
-  ]).has(code);
+async function isFinal(error: unknown): Promise<boolean> {
+  const { OAuthError, OAuthErrorCode } = await mcpClient();
+  const { InvalidGrant, InvalidClient, UnauthorizedClient } = OAuthErrorCode;
+  return (
+    error instanceof OAuthError &&
+    new Set<string>([InvalidGrant, InvalidClient, UnauthorizedClient]).has(error.code)
+  );
+}
 
 /** A client that was registered for another address of this daemon is of no use. */
 function knownClient(kept: Kept | undefined, redirectUrl: string): StoredOAuthClientInformation | undefined {
@@ -326,5 +326,6 @@ const soon =
 async function hintsOf(ask: FetchLike, url: string) {
   const answer = await ask(url, { headers: { accept: "text/event-stream" } });
   await answer.body?.cancel().catch(() => undefined);
+  const { extractWWWAuthenticateParams } = await mcpClient();
   return answer.status === 401 ? extractWWWAuthenticateParams(answer) : {};
 }
