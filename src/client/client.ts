@@ -1,3 +1,5 @@
+import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { type Operation, takesBody } from "../contract/operation.ts";
 import { Refusal, refusalCodes, type RefusalCode } from "../contract/refusal.ts";
@@ -31,33 +33,57 @@ export function createClient(options: {
 }): Client {
   const callAny: Client["callAny"] = async (operation, input, { key } = {}) => {
     const request = requestFor(operation, input);
-    let response: Response;
-    try {
-      response = await fetch(new URL(request.path, options.url), {
-        method: operation.http.method,
-        headers: {
-          ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
-          ...(request.body === undefined ? {} : { "content-type": "application/json" }),
-          ...(options.as === undefined ? {} : { "x-agency-as": encodeURIComponent(options.as) }),
-          ...(key === undefined ? {} : { "idempotency-key": key }),
-        },
-        ...(request.body === undefined ? {} : { body: request.body }),
-      });
-    } catch (error) {
-      throw new NoDaemon(`No daemon answers at ${options.url}. Start one: agency up`, {
-        cause: error,
-      });
-    }
-    if (response.ok && operation.http.as === "text") return { text: await response.text() };
-    const body: unknown = await response.json();
-    if (!response.ok) throw refusalIn(body, response.status);
-    return body;
+    const headers = {
+      ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+      ...(options.as === undefined ? {} : { "x-agency-as": encodeURIComponent(options.as) }),
+      ...(key === undefined ? {} : { "idempotency-key": key }),
+    };
+    const { status, said } = await exchange(
+      new URL(request.path, options.url),
+      operation.http.method,
+      headers,
+      request.body,
+    ).catch((error: unknown) => {
+      throw new NoDaemon(`No daemon answers at ${options.url}. Start one: agency up`, { cause: error });
+    });
+    const isOk = status >= 200 && status < 300;
+    if (isOk && operation.http.as === "text") return { text: said };
+    if (!isOk) throw refusalIn(said, status);
+    return JSON.parse(said);
   };
   return {
     callAny,
     call: async (operation, input, given) =>
       operation.output.parse(await callAny(operation, { ...input }, given)),
   };
+}
+
+/** Longer than any call waits. */
+const patience = 300_000;
+
+/** One request. `fetch` would take 20 MB of memory, for good in a daemon that asks itself once, and longer to load than a call. */
+async function exchange(
+  url: URL,
+  method: string,
+  headers: Readonly<Record<string, string>>,
+  body: string | undefined,
+): Promise<{ status: number; said: string }> {
+  const { request }: { request: (url: URL, options: RequestOptions) => ClientRequest } =
+    url.protocol === "https:" ? await import("node:https") : await import("node:http");
+  const content =
+    body === undefined
+      ? {}
+      : { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(url, { method, headers: { ...headers, ...content }, timeout: patience })
+      .on("response", resolve)
+      .on("error", reject)
+      .on("timeout", function (this: ClientRequest) {
+        this.destroy(new Error("no answer"));
+      })
+      .end(body);
+  });
+  return { status: response.statusCode ?? 0, said: await text(response) };
 }
 
 /** Fills the path's parameters. The rest of the input becomes a JSON body, or a query string if the operation only reads. */
@@ -85,14 +111,22 @@ const Refused = z.object({
   error: z.object({ code: z.string(), message: z.string(), hint: z.string(), details: Data.optional() }),
 });
 
-function refusalIn(body: unknown, status: number): Error {
-  const { data } = Refused.safeParse(body);
+function refusalIn(said: string, status: number): Error {
+  const { data } = Refused.safeParse(jsonIn(said));
   if (data === undefined)
     return new Error(
       `The daemon answered with HTTP status ${status} and no explanation. Check the daemon's log.`,
     );
   const { code, message, hint, details } = data.error;
   return isCode(code) ? new Refusal(code, message, hint, details) : new Error(`${message} ${hint}`);
+}
+
+function jsonIn(said: string): unknown {
+  try {
+    return JSON.parse(said);
+  } catch {
+    return undefined;
+  }
 }
 
 function isCode(code: string): code is RefusalCode {

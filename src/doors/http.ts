@@ -348,7 +348,7 @@ interface Route {
 function routesOf(table: readonly Operation[]): (method: string, path: string) => Route | undefined {
   const routes = table
     .map((operation) => ({ operation, pieces: operation.http.path.split("/") }))
-    .toSorted((a, b) => literalFirst(a.pieces).localeCompare(literalFirst(b.pieces)));
+    .toSorted((a, b) => Number(literalFirst(a.pieces)) - Number(literalFirst(b.pieces)));
   const byShape = new Map<string, typeof routes>();
   for (const route of routes) {
     const key = `${route.operation.http.method} ${route.pieces.length}`;

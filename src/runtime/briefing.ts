@@ -101,8 +101,10 @@ function headOf(situation: Situation, bytes: number): string {
   ].join("\n");
 }
 
+const weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
 function openingOf({ agent, manager, mandate, now, budget, hiring, limits, inbox }: Situation): string[] {
-  const day = new Date(now).toLocaleDateString("en", { weekday: "long", timeZone: "UTC" });
+  const day = weekdays[new Date(now).getUTCDay()] ?? "";
   return [
     `You are ${agent.name} (${agent.role}), agent ${agent.id}. Your boss is ${manager === null ? "the board" : `${manager.name}, agent ${manager.id}`}.`,
     `It is ${day}, ${now.slice(0, 16)}Z.`,
