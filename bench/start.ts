@@ -1,8 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Entry, rounds, sizes } from "./bench.ts";
 import { fillOutcomes } from "./fill.ts";
 import { type Home, prepareHome, residentMegabytes, startDaemon } from "./home.ts";
 import { bareNode } from "../src/daemon/speed.ts";
 import { inTurns } from "./timing.ts";
+
+/** An idle daemon gives memory back after 2 to 4 seconds (src/cli/idle-memory.ts). */
+const untilIdle = 6000;
 
 /** The start of the daemon until it is healthy, and its memory then. The baseline is a Node process that only listens. */
 export const start: Entry = {
@@ -20,10 +24,15 @@ export const start: Entry = {
       );
     }
     const memory: Record<"small" | "large" | "raw", number[]> = { small: [], large: [], raw: [] };
+    const idle: number[] = [];
     const slice = (name: "small" | "large", home: Home<unknown> | undefined) => async () => {
       if (home === undefined) return Number.NaN;
       const daemon = await startDaemon(bench, home);
       memory[name].push(residentMegabytes(daemon.pid));
+      if (name === "large" && idle.length < 3) {
+        await sleep(untilIdle);
+        idle.push(residentMegabytes(daemon.pid));
+      }
       await daemon.stop();
       return daemon.startMilliseconds;
     };
@@ -54,6 +63,14 @@ export const start: Entry = {
         rows,
         value: median(memory.large),
         small: median(memory.small),
+        baseline: { what: "a Node that listens", value: median(memory.raw) },
+      },
+      {
+        name: "memory when idle",
+        unit: "MB" as const,
+        rows,
+        value: median(idle),
+        aim: { atMost: 100 },
         baseline: { what: "a Node that listens", value: median(memory.raw) },
       },
     ];
