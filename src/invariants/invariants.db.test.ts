@@ -267,7 +267,12 @@ const plants: Readonly<Record<string, Plant>> = {
   "search-entry": {
     sql: (s) => [`delete from search where rowid = (select num from files where id = '${s.file}')`],
   },
-  "search-file": { sql: () => ["insert into search (rowid, description, body) values (999999, 'a', 'b')"] },
+  "search-file": {
+    sql: (s) => [
+      `update search set rowid = 999999 where rowid = (select num from files where id = '${s.file}')`,
+    ],
+    also: ["search-entry"],
+  },
   "version-content": {
     sql: (s) => [
       `update blobs set content = (select content from blobs where file_id = '${s.own}') where file_id = '${s.file}'`,
@@ -310,6 +315,20 @@ for (const kind of storeKinds)
             assert.ok(await isBroken(tx, invariant, id));
             await repair({ tx, companyId: scene.companyId, newId }, id);
           }
+          assert.deepEqual(idsOf(await everyFinding(tx)), []);
+        });
+      });
+
+    if (kind === "postgres")
+      test("an entry of the search index with other words than its text is found, and mended", async () => {
+        await undone(store, async (tx) => {
+          await run(
+            tx,
+            `update search set words = array_to_tsvector('{"other"}') where rowid = (select num from files where id = '${scene.file}')`,
+          );
+          const [finding] = await everyFinding(tx);
+          assert.equal(finding?.invariant.id, "search-text");
+          await finding?.invariant.repair?.({ tx, companyId: scene.companyId, newId }, scene.file);
           assert.deepEqual(idsOf(await everyFinding(tx)), []);
         });
       });

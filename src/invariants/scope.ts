@@ -33,7 +33,8 @@ interface Table {
   readonly onSqlite?: { readonly table: string; readonly key: string };
 }
 
-/** The tables that invariants are about. Queries use exactly these aliases next to `{here}`; `{rows}` and `{key}` are optional. */
+/** The tables that invariants are about. Queries use exactly these aliases next to `{here}`; `{rows}` and `{key}` are optional,
+ * and so is `{words}`: what PostgreSQL keeps of a search entry `i`. */
 const subjects = {
   companies: { alias: "k", key: "id", company: "id", noun: "Company", name: "name" },
   agents: { alias: "a", key: "id", company: "company_id", noun: "Agent", name: "name" },
@@ -96,16 +97,16 @@ function forms<R>(
   build: (form: Form, p: Params, dialect: Dialect) => RawBuilder<R>,
   subject?: Subject,
 ): Scoped<R> {
-  const on = (dialect: Dialect) => {
-    const queryFor = (form: Form) =>
-      query((db, p: Params) => ({ compile: () => build(form, p, dialect).compile(db) }));
-    return new Map(everyForm.map((form) => [form, queryFor(form)]));
-  };
-  const made = { sqlite: on("sqlite"), postgres: on("postgres") };
+  const made = new Map(
+    everyForm.map((form) => [
+      form,
+      query((db, p: Params, dialect) => ({ compile: () => build(form, p, dialect).compile(db) })),
+    ]),
+  );
   const isNumbered = subject !== undefined && tableOf(subject).isNumbered === true;
   return async (tx, scope) => {
     const form = scope.kind === "range" && scope.companyId !== null ? "range of company" : scope.kind;
-    const found = made[tx.dialect].get(form);
+    const found = made.get(form);
     return found === undefined ? [] : tx.all(found, paramsOf(isNumbered, scope));
   };
 }
@@ -198,7 +199,8 @@ function filled(text: string, subject: Subject, form: Form, p: Params, dialect: 
   const place = placeOf(subject, dialect);
   const named = text
     .replaceAll("{rows}", `${place.table} ${place.alias}`)
-    .replaceAll("{key}", `${place.alias}.${place.key}`);
+    .replaceAll("{key}", `${place.alias}.${place.key}`)
+    .replaceAll("{words}", dialect === "sqlite" ? "''" : "array_to_string(tsvector_to_array(i.words), ' ')");
   const [first = "", ...rest] = named.split("{here}");
   return sql.join(
     [sql.raw(first), ...rest.map((part) => sql`${condition(place, form, p)}${sql.raw(part)}`)],

@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { Refusal } from "../contract/refusal.ts";
+import { firstPlace } from "../store/search-words.ts";
 import { notBase64, notUnicode, tooLarge } from "./texts.ts";
 
-/** Pure rules about the bytes of a file: decoding, encoding, the words for search, and the links in it. */
+/** Pure rules about the bytes of a file: decoding, encoding, the text for search, and the links in it. */
 
 export function decodeContent(
   content: string,
@@ -70,21 +71,9 @@ export function linksIn(bytes: Uint8Array): string[] {
   return [...found];
 }
 
-/** The words of a query: letters and digits only, so a search engine's own syntax can't get through. */
-export function wordsOf(query: string): string[] {
-  return (
-    query
-      .normalize("NFC")
-      .toLowerCase()
-      .match(/[\p{L}\p{N}\p{M}]+/gu) ?? []
-  ).slice(0, 20);
-}
-
 /** A line of text around the first word found. */
 export function excerptOf(body: string, words: readonly string[]): string {
-  const lower = body.toLowerCase();
-  const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0);
-  const start = Math.max(0, Math.min(...(places.length === 0 ? [0] : places)) - 60);
+  const start = Math.max(0, firstPlace(body, words) - 60);
   const line = body
     .slice(start, start + 200)
     .replace(/\s+/g, " ")

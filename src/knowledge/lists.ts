@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { noRight, ranks } from "../contract/resources.ts";
 import { type Dialect, dynamic, query } from "../store/query.ts";
+import { entryQuery, hasWords, wordsOf } from "../store/search-words.ts";
 import type { ReadTx } from "../store/store.ts";
 import { effectiveRank } from "../capabilities/rights.ts";
 import { maybePinned, type Pin, pinsOf, pinsOn } from "../capabilities/pinned.ts";
@@ -8,7 +9,7 @@ import { departedBelow, reportsBelow } from "../capabilities/structure.ts";
 import { isKnown, readableFiles, visibleVersions } from "../capabilities/visible.ts";
 import { countOf, cursorRow, pageAfter } from "../dispatch/page.ts";
 import { fileById, type FileRow, versionAt } from "./table.ts";
-import { searchableText, wordsOf } from "./content.ts";
+import { searchableText } from "./content.ts";
 
 /** Which files an actor sees, and what it may do with each. */
 export interface ListFilter {
@@ -52,6 +53,7 @@ export async function listFor(
             : await effectiveRank(tx, agentId, `kb:${row.id}`);
       const [pin] = agentId === null || rank >= ranks.read ? [] : await pinsOn(tx, agentId, row.id);
       const pinned = pin === undefined ? undefined : await pinnedRow(tx, row, pin);
+      // The index has only the newest version of a file, so earlier ones are compared here.
       if (pinned !== undefined && hasWords(pinned.description, words)) found.push(pinned);
       else if (pinned === undefined && rank >= filter.leastRank && described === 1)
         found.push({ ...row, rank, pinned: false });
@@ -82,19 +84,6 @@ async function pinnedRow(tx: ReadTx, file: FileRow, pin: Pin): Promise<Ranked | 
   if (at === undefined) return undefined;
   const { version, hash, size, description, created_at: updated_at } = at;
   return { ...file, version, hash, size, description, updated_at, rank: ranks.read, pinned: true };
-}
-
-/** The index has only the newest version of a file, so earlier ones are compared here. */
-function hasWords(text: string, words: readonly string[]): boolean {
-  const missing = new Set(words);
-  for (const [said] of text
-    .normalize("NFC")
-    .toLowerCase()
-    .matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
-    for (const word of missing) if (said.startsWith(word)) missing.delete(word);
-    if (missing.size === 0) return true;
-  }
-  return missing.size === 0;
 }
 
 /** The board may write every file except those that only the system writes. */
@@ -246,17 +235,18 @@ function matching(
 const indexed = (dialect: Dialect, words: readonly string[]): RawBuilder<boolean> =>
   dialect === "sqlite"
     ? sql<boolean>`f.num in (select rowid from search where search match ${fts5(words)})`
-    : sql<boolean>`f.num in (select rowid from search where words @@ to_tsquery('simple', ${tsquery(words)}))`;
+    : inIndex(words, "anywhere");
 
 /** The files `f` whose description has all of these words. */
 export const describedBy = (dialect: Dialect, words: readonly string[]): RawBuilder<boolean> =>
   dialect === "sqlite"
     ? sql<boolean>`f.num in (select rowid from search where search match ${`description : (${fts5(words)})`})`
-    : sql<boolean>`f.num in (select rowid from search where described @@ to_tsquery('simple', ${tsquery(words)}))`;
+    : inIndex(words, "description");
 
 /** Words are letters and digits only (wordsOf), so they can't contain query syntax. Each word matches as a prefix. */
 const fts5 = (words: readonly string[]): string => words.map((word) => `"${word}"*`).join(" AND ");
-const tsquery = (words: readonly string[]): string => words.map((word) => `'${word}':*`).join(" & ");
+const inIndex = (words: readonly string[], where: "anywhere" | "description"): RawBuilder<boolean> =>
+  sql<boolean>`f.num in (select rowid from search where words @@ ${entryQuery(words, where)}::tsquery)`;
 
 /** The part of a text in which the excerpt is looked for. */
 export const indexedText = query((db, p: { num: number }) => ({

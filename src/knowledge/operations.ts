@@ -5,6 +5,7 @@ import { levelAt, ranks } from "../contract/resources.ts";
 import { parseData, presentActor } from "../events/ledger.ts";
 import { accessesOf } from "../events/pages.ts";
 import { dynamic, query } from "../store/query.ts";
+import { wordsOf } from "../store/search-words.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { giveCreator } from "../capabilities/grants.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
@@ -13,7 +14,7 @@ import { memberById } from "../capabilities/members.ts";
 import { cursorParts, defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { includesVersion } from "../capabilities/pinned.ts";
 import { isKnown, type Viewer, visibleVersions } from "../capabilities/visible.ts";
-import { decodeContent, encodeContent, excerptOf, wordsOf } from "./content.ts";
+import { decodeContent, encodeContent, excerptOf } from "./content.ts";
 import { countForBoard, indexedText, listFor, matches, type Ranked } from "./lists.ts";
 import {
   addVersion,

@@ -1,12 +1,22 @@
 import { hash as digest } from "node:crypto";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { leastStorage } from "../contract/companies.ts";
 import { settingsOf } from "../dispatch/company-settings.ts";
 import type { Refusal } from "../contract/refusal.ts";
 import type { Event } from "../contract/ledger.ts";
 import { type Actor, presentActor } from "../events/ledger.ts";
-import { insertion, laterInsertion, laterRow, query, selection, textQuery } from "../store/query.ts";
+import type { Value } from "../store/columns.ts";
+import {
+  type Dialect,
+  insertion,
+  laterInsertion,
+  laterRow,
+  query,
+  selection,
+  textQuery,
+} from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
+import { entryWords } from "../store/search-words.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { linksIn, searchableText } from "./content.ts";
 import { storageFull } from "./texts.ts";
@@ -43,11 +53,7 @@ export async function insertFile(tx: Tx, file: NewFile): Promise<{ version: numb
   });
   await countBytes(tx, file, file);
   await insertVersion(tx, { ...file, fileId: file.id, version: 1, hash });
-  await tx.run(indexNew, {
-    id: file.id,
-    description: file.description.normalize("NFC"),
-    body: searchableText(file.content),
-  });
+  await tx.run(indexNew, { id: file.id, ...entryOf(tx, file.description, file.content) });
   await insertLinks(tx, file.companyId, file.id, file.content);
   return { version: 1, hash };
 }
@@ -70,11 +76,7 @@ export async function addVersion(
     description: change.description,
     now: tx.now,
   });
-  await tx.run(indexAgain, {
-    num: file.num,
-    description: change.description.normalize("NFC"),
-    body: searchableText(change.content),
-  });
+  await tx.run(indexAgain, { num: file.num, ...entryOf(tx, change.description, change.content) });
   await tx.run(dropLinks, { id: file.id });
   await insertLinks(tx, file.company_id, file.id, change.content);
   return { version, hash };
@@ -92,11 +94,7 @@ export async function reindex(tx: Tx, id: string): Promise<void> {
   if (file === undefined) return;
   await tx.run(unindex, { num: file.num });
   if (file.deleted_at !== null) return;
-  await tx.run(indexNew, {
-    id,
-    description: file.description.normalize("NFC"),
-    body: searchableText(await tx.blobs.read(id, file.hash)),
-  });
+  await tx.run(indexNew, { id, ...entryOf(tx, file.description, await tx.blobs.read(id, file.hash)) });
 }
 
 export async function fileById(tx: ReadTx, id: string): Promise<FileRow | undefined> {
@@ -275,22 +273,34 @@ const insertLink = insertion("links", sql`on conflict do nothing`);
 
 const dropLinks = query((db, p: { id: string }) => db.deleteFrom("links").where("from_id", "=", p.id));
 
-const indexNew = laterInsertion(
-  "search",
-  ["rowid", "description", "body"],
-  (p: { id: string; description: string; body: string }) => [
-    sql`(select num from files where id = ${p.id})`,
-    sql`${p.description}`,
-    sql`${p.body}`,
-  ],
-);
+interface Entry extends Readonly<Record<string, Value>> {
+  readonly description: string;
+  readonly body: string;
+  /** SQLite makes them itself. */
+  readonly words: string;
+}
 
-const indexAgain = query((db, p: { num: number; description: string; body: string }) => ({
-  compile: () =>
-    sql`update search set description = ${p.description}, body = ${p.body} where rowid = ${p.num}`.compile(
-      db,
-    ),
+/** What search knows of a file. */
+function entryOf({ dialect }: Tx, description: string, content: Uint8Array): Entry {
+  const entry = { description: description.normalize("NFC"), body: searchableText(content) };
+  return { ...entry, words: dialect === "sqlite" ? "" : entryWords(entry.description, entry.body) };
+}
+
+const cellsOf = (p: Entry, dialect: Dialect): Readonly<Record<string, RawBuilder<unknown>>> => ({
+  description: sql`${p.description}`,
+  body: sql`${p.body}`,
+  ...(dialect === "sqlite" ? {} : { words: sql`array_to_tsvector(${p.words}::text[])` }),
+});
+
+const indexNew = laterInsertion("search", (p: Entry & { id: string }, dialect) => ({
+  rowid: sql`(select num from files where id = ${p.id})`,
+  ...cellsOf(p, dialect),
 }));
+
+const indexAgain = textQuery((p: Entry & { num: number }, dialect) => {
+  const set = Object.entries(cellsOf(p, dialect)).map(([column, cell]) => sql`${sql.ref(column)} = ${cell}`);
+  return sql<never>`update search set ${sql.join(set)} where rowid = ${p.num}`;
+});
 
 const unindex = query((db, p: { num: number }) => ({
   compile: () => sql`delete from search where rowid = ${p.num}`.compile(db),

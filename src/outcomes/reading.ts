@@ -6,9 +6,9 @@ import { cursorRow, defaultPage, pageAfter, type PageInput } from "../dispatch/p
 import { findMember } from "../capabilities/members.ts";
 import { readsBelow } from "../capabilities/structure.ts";
 import { type Viewer, visible } from "../capabilities/visible.ts";
-import { wordsOf } from "../knowledge/content.ts";
 import { describedBy } from "../knowledge/lists.ts";
 import { dynamic, query } from "../store/query.ts";
+import { wordsOf } from "../store/search-words.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
 import { listedColumns, type ListedRow, presentRow } from "./presenting.ts";

@@ -1,14 +1,14 @@
 import { sql } from "kysely";
 import { type Found, type FoundKind, foundKinds, search } from "../contract/finding.ts";
 import type { FileRow } from "../knowledge/table.ts";
-import { wordsOf } from "../knowledge/content.ts";
 import { matches } from "../knowledge/lists.ts";
 import { rootAgentOf } from "../capabilities/members.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { titleOf } from "../approvals/texts.ts";
 import { everyPerson } from "../people/table.ts";
 import { redactText } from "../redaction/redact.ts";
-import { dynamic, selection } from "../store/query.ts";
+import { dynamic, query, selection } from "../store/query.ts";
+import { hasWords, wordsOf } from "../store/search-words.ts";
 import type { ReadTx } from "../store/store.ts";
 import { foundDetail } from "./texts.ts";
 
@@ -50,7 +50,7 @@ type Hit = Omit<Found, "kind">;
 
 const finders: Readonly<Record<FoundKind, (asked: Asked) => Promise<Hit[]>>> = {
   agent: async ({ tx, companyId, words, limit }) => {
-    const rows = await tx.all(agentsNamed(companyId, words), {});
+    const rows = await tx.all(everyAgent, { companyId });
     return rows
       .filter(({ name, role, title, slug }) => hasWords(`${name} ${role} ${title ?? ""} ${slug}`, words))
       .slice(0, limit)
@@ -112,12 +112,6 @@ const finders: Readonly<Record<FoundKind, (asked: Asked) => Promise<Hit[]>>> = {
           .map(({ id, name, role }) => ({ id, title: name, detail: role })),
 };
 
-/** Does each of the words begin a word of the text? */
-function hasWords(said: string, words: readonly string[]): boolean {
-  const found = wordsOf(said);
-  return words.every((word) => found.some((one) => one.startsWith(word)));
-}
-
 const described = ({ tx, companyId, agentId, words, limit }: Asked, kinds: readonly FileRow["kind"][]) =>
   matches(tx, companyId, agentId, words, limit - 1, kinds);
 
@@ -160,28 +154,16 @@ const sentIn = async ({ tx, agentId }: Asked, files: readonly FileRow[]) =>
         {},
       );
 
-/** Agents that have not left come first. A word of plain letters narrows the rows; the caller compares all words. */
-const agentsNamed = (companyId: string, words: readonly string[]) =>
-  dynamic((db) => {
-    const plain = words.find((word) => /^[a-z0-9]+$/.test(word));
-    const rows = db
-      .selectFrom("agents as a")
-      .select(["a.id", "a.name", "a.slug", "a.role", "a.title", "a.status"])
-      .where("a.company_id", "=", companyId);
-    const named =
-      plain === undefined
-        ? rows
-        : rows.where(
-            sql<boolean>`lower(a.name || ' ' || a.slug || ' ' || a.role || ' ' || coalesce(a.title, '')) like ${`%${plain}%`}`,
-          );
-    return named
-      .orderBy(sql`case when a.status = 'terminated' then 1 else 0 end`)
-      .orderBy("a.name")
-      .orderBy("a.id")
-      .limit(mostCompared);
-  });
-
-const mostCompared = 1000;
+/** Agents that have not left come first. The words are compared here, because databases differ in how they fold letters. */
+const everyAgent = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("agents as a")
+    .select(["a.id", "a.name", "a.slug", "a.role", "a.title", "a.status"])
+    .where("a.company_id", "=", p.companyId)
+    .orderBy(sql`case when a.status = 'terminated' then 1 else 0 end`)
+    .orderBy("a.name")
+    .orderBy("a.id"),
+);
 
 const newestApprovals = selection("approvals", ["company_id"], sql`order by num desc limit 300`);
 const ownApprovals = selection("approvals", ["requested_by"], sql`order by num desc limit 300`);

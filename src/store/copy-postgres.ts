@@ -17,6 +17,7 @@ import { getTypeParser } from "./connections.ts";
 import { openPostgres } from "./postgres.ts";
 import { blobRow, fill, type Query } from "./query.ts";
 import { tables } from "./schema.ts";
+import { entryWords } from "./search-words.ts";
 
 /** PostgreSQL as the source or the target of a copy (copying.ts). */
 export interface PostgresPlace {
@@ -77,7 +78,6 @@ export async function fillPostgres(place: PostgresPlace): Promise<CopyTarget> {
   const clear = async (): Promise<void> => {
     for (const table of [...copiedTables, "blobs", "migrations"])
       await client.query(`drop table if exists ${table}`);
-    await client.query("drop function if exists words_in(varchar)");
   };
   return {
     state: async () => {
@@ -107,10 +107,18 @@ export async function fillPostgres(place: PostgresPlace): Promise<CopyTarget> {
       const columns = columnsIn(table);
       const lists = columns.map((_, index) => rows.map((row) => row[index] ?? null));
       const holes = columns.map((column, index) => `$${index + 1}::${arrayOf(table, column)}`);
-      await client.query(
-        `insert into ${table} (${columns.join(", ")}) select * from unnest(${holes.join(", ")})`,
-        lists,
-      );
+      const names = columns.join(", ");
+      if (table !== "search")
+        await client.query(
+          `insert into ${table} (${names}) select * from unnest(${holes.join(", ")})`,
+          lists,
+        );
+      else
+        await client.query(
+          `insert into search (${names}, words) select ${names}, array_to_tsvector(said::text[])
+           from unnest(${holes.join(", ")}, $${columns.length + 1}::text[]) as rows(${names}, said)`,
+          [...lists, rows.map(([, description, body]) => entryWords(String(description), String(body)))],
+        );
     },
     lacking: async (versions) => {
       const { rows } = await client.query<{ file_id: string; hash: string }>(

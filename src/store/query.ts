@@ -76,12 +76,12 @@ export class Hole {
 
 /** `checks` is only for text that the builder can't see through; the checks of other queries are derived. */
 export function query<P extends Params, R>(
-  build: (db: Db, params: P) => Compilable<R>,
+  build: (db: Db, params: P, dialect: Dialect) => Compilable<R>,
   checks?: readonly Check[],
 ): Query<P, R> {
   const built: Partial<Record<Dialect, PreparedQuery>> = {};
   const made: Query<P, R> = {
-    on: (dialect) => (built[dialect] ??= prepare(build(builders[dialect], holes<P>()), checks)),
+    on: (dialect) => (built[dialect] ??= prepare(build(builders[dialect], holes<P>(), dialect), checks)),
   };
   onQuery?.(made);
   return made;
@@ -103,10 +103,10 @@ export function dynamic<R>(
 
 /** A query as text. Its columns are not checked by the compiler, but a test prepares it on both stores. */
 export function textQuery<P extends Params, R>(
-  text: (p: P) => RawBuilder<R>,
+  text: (p: P, dialect: Dialect) => RawBuilder<R>,
   checks: readonly Check[] = [],
 ): Query<P, R> {
-  return query((db, p: P) => ({ compile: () => text(p).compile(db) }), checks);
+  return query((db, p: P, dialect) => ({ compile: () => text(p, dialect).compile(db) }), checks);
 }
 
 /** Inserts a row with all columns of the table in schema.ts. `ending` can add `on conflict` or `returning`. */
@@ -123,28 +123,32 @@ export function insertion<T extends TableName, R = never>(
 
 /**
  * Inserts a row whose effect the transaction does not wait for. PostgreSQL inserts it together with other rows of its kind, also
- * of other writes, as soon as a statement names the table, and at the latest at the commit. `merge` joins rows that a single
- * statement could not insert one by one.
+ * of other writes, as soon as a statement names the table, and at the latest at the commit. `cells` are the columns and their values.
+ * `merge` joins rows that a single statement could not insert one by one.
  */
 export function laterInsertion<P extends Params>(
   table: TableName | "search",
-  columns: readonly string[],
-  values: (p: P) => readonly RawBuilder<unknown>[],
+  cells: (p: P, dialect: Dialect) => Readonly<Record<string, RawBuilder<unknown>>>,
   ending: RawBuilder<unknown> = sql``,
   merge: (rows: readonly (readonly Value[])[]) => readonly (readonly Value[])[] = (rows) => rows,
 ): Query<P, never> {
-  const into = sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})`;
-  const one = textQuery((p: P) => sql<never>`${into} values (${sql.join(values(p))}) ${ending}`);
+  const into = (row: ReturnType<typeof cells>) =>
+    sql`insert into ${sql.table(table)} (${sql.join(Object.keys(row).map((column) => sql.ref(column)))})`;
+  const one = textQuery((p: P, dialect) => {
+    const row = cells(p, dialect);
+    return sql<never>`${into(row)} values (${sql.join(Object.values(row))}) ${ending}`;
+  });
   let later: PreparedQuery | undefined;
   const prepareLater = (): PreparedQuery => {
     const part = (text: RawBuilder<unknown>): string => text.compile(builders.postgres).sql;
-    const [start, tuple, end] = [part(into), part(sql.join(values(holes<P>()))), part(ending)];
+    const row = cells(holes<P>(), "postgres");
+    const [start, tuple, end] = [part(into(row)), part(sql.join(Object.values(row))), part(ending)];
     const prepared = one.on("postgres");
     const sqlFor = (rows: number): string => {
       const tuples = Array.from(
         { length: rows },
-        (_, row) =>
-          `(${tuple.replace(/\$(\d+)/g, (_all, number) => `$${Number(number) + row * prepared.slots.length}`)})`,
+        (_, at) =>
+          `(${tuple.replace(/\$(\d+)/g, (_all, number) => `$${Number(number) + at * prepared.slots.length}`)})`,
       );
       return `${start} values ${tuples.join(", ")} ${end}`;
     };
@@ -165,7 +169,8 @@ export function laterRow<T extends TableName>(
   merge?: (rows: readonly (readonly Value[])[]) => readonly (readonly Value[])[],
 ): Query<NewRow<T>, never> {
   const columns = columnsOf(table);
-  return laterInsertion(table, columns, (p: Params) => columns.map((name) => sql`${p[name]}`), ending, merge);
+  const cells = (p: Params) => Object.fromEntries(columns.map((name) => [name, sql`${p[name]}`]));
+  return laterInsertion(table, cells, ending, merge);
 }
 
 /** Inserts several rows with one statement. */

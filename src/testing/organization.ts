@@ -23,7 +23,7 @@ import type { SecretStore } from "../secrets/secrets.ts";
 import { openPostgres } from "../store/postgres.ts";
 import { openSqlite } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
-import { storeDatabase, testStores } from "./postgres.ts";
+import { storeDatabase, testDatabase, testStores } from "./postgres.ts";
 
 /** An organization for tests: the real core on a real store. Tests call dispatch directly, without HTTP or MCP. */
 export type StoreKind = "sqlite" | "postgres";
@@ -52,10 +52,14 @@ export interface TestStore {
 /** The audit key of test stores. */
 export const testKey = "the audit key of the tests";
 
-/** Opens SQLite on a new file (in memory with `fast: true`) or a new PostgreSQL database. close() deletes it. */
-export async function openTestStore(kind: StoreKind, options: { fast?: boolean } = {}): Promise<TestStore> {
+/** Opens SQLite on a new file (in memory with `fast: true`) or a new PostgreSQL database, also with another locale. close() deletes it. */
+export async function openTestStore(
+  kind: StoreKind,
+  options: { fast?: boolean; locale?: string } = {},
+): Promise<TestStore> {
   if (kind === "postgres") {
-    const database = await storeDatabase();
+    const { locale } = options;
+    const database = await (locale === undefined ? storeDatabase() : testDatabase({ locale }));
     const store = await openPostgres({ url: database.url, key: testKey });
     return {
       store,

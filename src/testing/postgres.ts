@@ -41,8 +41,14 @@ export const testStores: ReadonlySet<string> = new Set(
   (process.env["AGENCY_TEST_STORES"] ?? "sqlite,postgres").split(","),
 );
 
+/** `locale`: how `create database` says it. Default: that of the server. */
+interface DatabaseOptions {
+  readonly template?: string;
+  readonly locale?: string;
+}
+
 /** A new database for one test. It is on the run's server or, for a file that is run by hand, on this process's server. */
-export async function testDatabase(options: { template?: string } = {}): Promise<PostgresDatabase> {
+export async function testDatabase(options: DatabaseOptions = {}): Promise<PostgresDatabase> {
   return createDatabase(process.env["AGENCY_TEST_DATABASE_URL"] ?? (await ownServer()).url, options);
 }
 
@@ -68,11 +74,12 @@ function ownServer(): Promise<PostgresServer> {
 /** A new database with a random name. With a template it is a copy, and no client may be connected to the template. */
 export async function createDatabase(
   serverUrl: string,
-  options: { template?: string } = {},
+  options: DatabaseOptions = {},
 ): Promise<PostgresDatabase> {
   const name = `test_${randomBytes(8).toString("hex")}`;
-  const template = options.template === undefined ? "" : ` template ${pg.escapeIdentifier(options.template)}`;
-  await execute(serverUrl, `create database ${name} strategy file_copy${template}`);
+  const { locale, template = locale === undefined ? undefined : "template0" } = options;
+  const copied = template === undefined ? "" : `template ${pg.escapeIdentifier(template)}`;
+  await execute(serverUrl, `create database ${name} strategy file_copy ${copied} ${locale ?? ""}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return {
