@@ -1,4 +1,4 @@
-import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { type Operation, takesBody } from "../contract/operation.ts";
@@ -68,8 +68,7 @@ async function exchange(
   headers: Readonly<Record<string, string>>,
   body: string | undefined,
 ): Promise<{ status: number; said: string }> {
-  const { request }: { request: (url: URL, options: RequestOptions) => ClientRequest } =
-    url.protocol === "https:" ? await import("node:https") : await import("node:http");
+  const { request } = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");
   const content =
     body === undefined
       ? {}

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
@@ -65,6 +65,8 @@ export function keepCourier(folder: string): Courier {
     if (!(pipe instanceof Socket)) throw new Error("the courier has no pipe");
     pipe.on("error", () => undefined);
     pipe.unref();
+    // Loaded with the first call of a model: it takes 8 MB.
+    const { connect } = process.getBuiltinModule("node:http2");
     const session = connect("http://courier", {
       createConnection: () => pipe,
       settings: { initialWindowSize: windowSize },

@@ -4,7 +4,6 @@ import {
   request as askPlain,
   type RequestOptions,
 } from "node:http";
-import { Agent as SecureAgent, request as askSecure } from "node:https";
 import { isIP } from "node:net";
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { blockerFor, plainHost, type Resolve, resolveHost } from "../capabilities/hosts.ts";
@@ -43,6 +42,8 @@ export function fetchFor(
     );
   };
   const plain = new PlainAgent({ keepAlive: true, timeout: idleMilliseconds });
+  // Loaded with the first remote server: TLS takes 8 MB.
+  const { Agent: SecureAgent, request: askSecure } = process.getBuiltinModule("node:https");
   const secure = new SecureAgent({ keepAlive: true, timeout: idleMilliseconds });
   return async (given, init = {}) => {
     const url = new URL(given);
