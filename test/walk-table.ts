@@ -406,6 +406,7 @@ export const table: readonly Row[] = [
   row(ledger.listEvents, "board", company, boardOnly),
   row(ledger.readAuditLog, "boss", () => ({}), agentsOnly, ownOnly),
   row(ledger.listAgentEvents, "board", ({ report }) => ({ id: report.id }), boardOnly),
+  row(ledger.exportEvents, "board", (w) => ({ ...company(w), month: "2020-01" }), { ...boardOnly, board: "not_found" }),
   row(ledger.verifyLedger, "board", () => ({}), boardOnly, noCompany),
   row(people.viewMe, "board", () => ({}), boardOnly, noCompany),
   row(people.listPeople, "board", () => ({}), boardOnly, noCompany),

@@ -6,7 +6,7 @@ import { addBrains } from "./brains.ts";
 import { addConnect } from "./connect.ts";
 import { addCopies } from "./copies.ts";
 import { addKnowledge } from "./adding.ts";
-import { addAuditVerify } from "./audit.ts";
+import { addAudit } from "./audit.ts";
 import { addResults, addSave } from "./saving.ts";
 import { addFollow, addRun } from "./goal.ts";
 import { addFire, addReorganize } from "./reorganize.ts";
@@ -155,7 +155,7 @@ export function commandsOf(context: Context, args: readonly string[]): Command {
     addLogs,
     addSkills,
     addReorganize,
-    addAuditVerify,
+    addAudit,
     addSignIn,
     addSecretSet,
     addServerImport,

@@ -230,10 +230,13 @@ export const nothingToAdd = (paths: readonly string[], skipped: readonly { path:
 export const fileTooLarge = (size: number, most: number) =>
   new Refusal("too_large", `It has ${size} bytes. The maximum is ${most}.`, "Split it into several files.");
 
-export const wouldOverwrite = (paths: readonly string[]) =>
+export const wouldOverwrite = (
+  paths: readonly string[],
+  hint = "Choose another path with --to, or add --force to overwrite.",
+) =>
   conflict(
     `${paths.slice(0, 5).join(", ")}${paths.length > 5 ? ` and ${paths.length - 5} more` : ""} ${paths.length === 1 ? "exists" : "exist"} already. Nothing was written.`,
-    "Choose another path with --to, or add --force to overwrite.",
+    hint,
   );
 
 export const noResultYet = (id: string, all: boolean) =>

@@ -16,6 +16,44 @@ export const notFrozen = ({ name }: { readonly name: string }) =>
 export const notArchived = ({ name }: { readonly name: string }) =>
   conflict(`${name} is not archived.`, "There is nothing to take out of the archive.");
 
+export const monthNotOver = (month: string) =>
+  refused(`${month} is not over (UTC), so its events can't be exported yet.`, "Export it next month.");
+
+export const nothingInMonth = (month: string) =>
+  new Refusal("not_found", `The record has no events in ${month}.`, "Choose another month: agency audit events.");
+
+export const monthRemoved = (month: string, file: string, isPartly: boolean) =>
+  refused(
+    isPartly
+      ? `A part of ${month} was exported to ${file} and removed. The rest can't be exported alone.`
+      : `The events of ${month} were exported to ${file} and removed.`,
+    isPartly
+      ? `Remove the rest with the same file: agency audit export --month ${month} --to ${file} --remove.`
+      : `Look for the file ${file}. Check it: agency audit verify ${file}.`,
+  );
+
+export const earlierMonth = (month: string) =>
+  refused(`There are older events, of ${month}.`, `Export and remove ${month} first.`);
+
+export const notInMonth = (month: string, until: number) =>
+  invalid(`Event ${until} is not in ${month}.`, "Pass the number of an event of this month.");
+
+export const tooManyEvents = (most: number) =>
+  invalid(`One call removes at most ${most} events.`, "Pass the number of an earlier event, then call again.");
+
+export const notExported = (month: string) =>
+  refused(
+    `The file does not have what is to be removed of ${month}: it was changed, or it is an export of another company. Nothing was removed.`,
+    "Export the month again, to another file.",
+  );
+
+export const damagedMonth = (month: string) =>
+  new Refusal(
+    "damaged",
+    `The events of ${month} do not verify. Nothing was removed.`,
+    "See what was changed: agency audit verify.",
+  );
+
 export const shownSkillPath = (path: string): string => `skills/${path}`;
 
 const wrong = (path: string, what: string, hint: string) => invalid(`${shownSkillPath(path)}: ${what}`, hint);

@@ -53,6 +53,22 @@ const ToldEvent = Event.extend({
 });
 export type ToldEvent = z.infer<typeof ToldEvent>;
 
+const Month = z
+  .string()
+  .regex(/^\d{4}-(0[1-9]|1[0-2])$/, "a month, such as 2030-01")
+  .describe("The month, in UTC, such as `2030-01`.");
+
+const RemovedMonth = z.object({
+  month: z.string(),
+  file: z.string().describe("The name of the file with the export."),
+  removedAt: z.string(),
+});
+export type RemovedMonth = z.infer<typeof RemovedMonth>;
+
+const removed = z
+  .array(RemovedMonth)
+  .describe("The months in question whose events were exported and removed, except those that are still needed.");
+
 const After = whole(0)
   .optional()
   .describe("Only events after this sequence number. Default 0: from the beginning.");
@@ -84,7 +100,7 @@ export const listEvents = operation("event.list", "GET /api/companies/:companyId
     ),
     ...Page,
   }),
-  output: z.object({ events: z.array(ToldEvent), nextCursor }),
+  output: z.object({ events: z.array(ToldEvent), removed, nextCursor }),
   cli: { command: "audit events", example: "--order newest --actor ada --operation outcome" },
 });
 
@@ -101,7 +117,7 @@ export const readAuditLog = operation("event.mine", "GET /api/audit", {
 export const listAgentEvents = operation("event.of_agent", "GET /api/agents/:id/audit", {
   summary: "List what an agent did and what was done to it, newest first.",
   input: z.strictObject({ id: idOf("agent"), ...Page }),
-  output: z.object({ events: z.array(ToldEvent), nextCursor }),
+  output: z.object({ events: z.array(ToldEvent), removed, nextCursor }),
   cli: { command: "audit agent <id>", example: "ada" },
 });
 
@@ -127,3 +143,47 @@ export const verifyLedger = operation("event.verify", "GET /api/events/verify", 
   heavy: () => true,
   within: "installation",
 });
+
+export const exportEvents = operation("event.export", "GET /api/companies/:companyId/events/months/:month", {
+  summary:
+    "Export the events of a month that is over, with everything their hashes cover. `agency audit export` writes them to a file.",
+  input: z.strictObject({ companyId: CompanyId, month: Month, cursor: Page.cursor }),
+  output: z.object({
+    companyId: z.string(),
+    month: z.string(),
+    first: z.number().describe("The number of the first event."),
+    last: z.number().describe("The number of the last event."),
+    previous: z.string().describe("The hash that the first event continues."),
+    hash: z.string().describe("The hash of the last event."),
+    seal: z.string().describe("A keyed hash of all of the above."),
+    lines: z.array(z.string()).describe("The events of this page, each as JSON."),
+    nextCursor,
+  }),
+  heavy: () => true,
+});
+
+export const removeEvents = operation(
+  "event.remove",
+  "POST /api/companies/:companyId/events/months/:month/remove",
+  {
+    summary:
+      "Remove the oldest events of a month, which were exported. The record verifies without them: their last hash and the newest digest of each row are kept. Events of open work stay.",
+    input: z.strictObject({
+      companyId: CompanyId,
+      month: Month,
+      until: whole(1).describe("The number of the last event to remove. At most 2,000 are removed by one call."),
+      digest: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/, "a SHA-256 in hexadecimal")
+        .describe("The SHA-256 of the exported lines from the oldest event to this one, joined by newlines."),
+      file: text(200)
+        .regex(/^[^/\\]+$/, "the name of a file, without its folder")
+        .describe("The name of the file with the export, for people who look for these events later."),
+    }),
+    output: z.object({
+      removed: z.number(),
+      kept: z.number().describe("Events that stay, because open work needs them."),
+    }),
+    heavy: () => true,
+  },
+);

@@ -1,11 +1,8 @@
 import { createHash, type Hash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
-import { finished } from "node:stream/promises";
-import { createGunzip, createGzip } from "node:zlib";
 import { z } from "zod";
 import type { Mac } from "../store/store.ts";
 import { damagedBackup, notABackup, otherAuditKey } from "./texts.ts";
+import { linesOf, writeLines } from "./zipped-lines.ts";
 
 /**
  * A backup is one file: lines of JSON, compressed with gzip, readable by its owner only. The first line says what it is, the
@@ -37,24 +34,15 @@ const End = z.object({ end: z.object({ lines: z.number(), seal: z.string() }) })
 const sealOf = (mac: Mac, lines: number, hash: Hash): string =>
   mac(JSON.stringify(["backup", lines, hash.copy().digest("hex")]));
 
-/** Writes to a draft beside the file. finish() puts it in place. */
 export async function writeBackup(path: string, head: BackupHead, mac: Mac) {
-  const draft = `${path}.part`;
-  await rm(draft, { force: true });
-  const file = createWriteStream(draft, { flags: "wx", mode: 0o600, flush: true });
-  const zip = createGzip({ level: 3 });
+  const file = await writeLines(path);
   const hash = createHash("sha256");
   let lines = 0;
-  let failure: unknown;
-  zip.pipe(file);
-  const closed = finished(file).catch((error: unknown) => (failure = error));
-  zip.on("error", (error) => (failure = error));
   const put = async (line: unknown): Promise<void> => {
-    if (failure !== undefined) throw failure;
-    const text = `${JSON.stringify(line)}\n`;
-    hash.update(text);
+    const text = JSON.stringify(line);
+    hash.update(`${text}\n`);
     lines++;
-    if (!zip.write(text)) await Promise.race([new Promise((resolve) => zip.once("drain", resolve)), closed]);
+    await file.put(text);
   };
   await put(head);
   return {
@@ -62,27 +50,14 @@ export async function writeBackup(path: string, head: BackupHead, mac: Mac) {
     finish: async (): Promise<number> => {
       const seal = sealOf(mac, lines, hash);
       await put({ end: { lines, seal } });
-      zip.end();
-      await closed;
-      if (failure !== undefined) throw failure;
-      await rename(draft, path);
-      const written = await open(path, "r");
-      try {
-        return (await written.stat()).size;
-      } finally {
-        await written.close();
-      }
+      return file.finish();
     },
-    abandon: async (): Promise<void> => {
-      zip.destroy();
-      file.destroy();
-      await rm(draft, { force: true });
-    },
+    abandon: file.abandon,
   };
 }
 
 export async function headOfBackup(path: string): Promise<BackupHead> {
-  for await (const line of linesOf(path)) {
+  for await (const line of linesOf(path, damagedBackup)) {
     const head = Head.safeParse(parsed(line));
     if (head.success) return head.data;
     break;
@@ -95,7 +70,7 @@ export async function keyOfBackup<K>(path: string, keys: readonly { key: K; mac:
   const hash = createHash("sha256");
   let lines = 0;
   let end: z.infer<typeof End>["end"] | undefined;
-  for await (const line of linesOf(path)) {
+  for await (const line of linesOf(path, damagedBackup)) {
     if (end !== undefined) throw damagedBackup(path);
     if (line.startsWith('{"end":')) {
       end = End.safeParse(parsed(line)).data?.end;
@@ -115,37 +90,10 @@ export async function keyOfBackup<K>(path: string, keys: readonly { key: K; mac:
 /** What the lines between the first and the last say. */
 export async function* linesIn(path: string): AsyncGenerator<BackupLine> {
   let isFirst = true;
-  for await (const line of linesOf(path)) {
+  for await (const line of linesOf(path, damagedBackup)) {
     if (!isFirst && !line.startsWith('{"end":')) yield Line.parse(parsed(line));
     isFirst = false;
   }
-}
-
-/** Lines end with a newline only: text may contain other characters at which a terminal would break a line. */
-async function* linesOf(path: string): AsyncGenerator<string> {
-  const file = createReadStream(path);
-  const unzip = createGunzip();
-  file.on("error", (error) => unzip.destroy(error));
-  let begun: Buffer[] = [];
-  try {
-    for await (const chunk of file.pipe(unzip)) {
-      let rest: Buffer = chunk;
-      for (let at = rest.indexOf(10); at !== -1; at = rest.indexOf(10)) {
-        begun.push(rest.subarray(0, at));
-        yield Buffer.concat(begun).toString();
-        begun = [];
-        rest = rest.subarray(at + 1);
-      }
-      if (rest.byteLength > 0) begun.push(rest);
-    }
-  } catch (error) {
-    if (Object(error).code === "ENOENT") throw error;
-    throw damagedBackup(path, error);
-  } finally {
-    file.destroy();
-    unzip.destroy();
-  }
-  if (begun.length > 0) throw damagedBackup(path);
 }
 
 function parsed(line: string): unknown {

@@ -30,6 +30,7 @@ import { damagedContent, doctorHandlers } from "../invariants/operations.ts";
 import { outcomeHandlers } from "../outcomes/operations.ts";
 import { graphHandlers } from "../outcomes/graph.ts";
 import { refreshOutcomeFile } from "../outcomes/table.ts";
+import { ledgerMonthHandlers } from "../companies/ledger-months.ts";
 import { activityHandlers, type AnchorReader } from "../readers/activity.ts";
 import { attentionHandlers } from "../readers/attention.ts";
 import { agentPageHandlers } from "../readers/agent-page.ts";
@@ -139,6 +140,7 @@ export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   ...rosterHandlers,
   ...exportHandlers,
   ...importHandlers(parts.startingBrain),
+  ...ledgerMonthHandlers,
   ...activityHandlers(parts.anchor, damagedContent),
   ...costHandlers,
   ...doctorHandlers,

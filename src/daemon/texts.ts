@@ -41,6 +41,37 @@ export const otherAuditKey = (path: string, has: "none" | "other") =>
     `Put the file ${path}.key, which \`agency backup\` wrote, beside the backup, name it with --audit-key, or set AGENCY_AUDIT_KEY.`,
   );
 
+export const notAMonth = (path: string) =>
+  refused(`${path} is not an exported month of a record.`, "Name a file that `agency audit export` wrote.");
+
+export const damagedMonth = (path: string, cause?: unknown) =>
+  new Refusal(
+    "damaged",
+    `The export ${path} is damaged${cause instanceof Error ? `: ${cause.message}` : ""}: it was cut, or an event in it was changed.`,
+    "Copy the file again from where you keep it.",
+  );
+
+export const unsealedMonth = (path: string, hasNoKey: boolean) =>
+  hasNoKey
+    ? refused(
+        `${path} can't be checked without the audit key it was sealed with.`,
+        "Name the key with --audit-key, or set AGENCY_AUDIT_KEY. It is the file audit-key in the home folder of the daemon.",
+      )
+    : new Refusal(
+        "damaged",
+        `${path} was changed, or was sealed with another audit key.`,
+        "Copy the file again from where you keep it, or name the key with --audit-key.",
+      );
+
+export const otherMonth = (path: string, month: string) =>
+  refused(
+    `${path} exists already and is another export, of ${month}. Nothing was removed.`,
+    "Choose another path with --to.",
+  );
+
+export const monthMoved = (month: string) =>
+  new Refusal("conflict", `An event of ${month} was recorded during the export.`, "Export it again.");
+
 export const otherShape = (path: string, version: string, own: string) =>
   refused(
     `${path} was written by version ${version} of Agency, whose tables differ from those of this version (${own}).`,

@@ -1,6 +1,7 @@
 import { actorKinds } from "../contract/actors.ts";
 import type { Event } from "../contract/ledger.ts";
 import { redact } from "../redaction/redact.ts";
+import { headOf } from "../store/chain.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { query } from "../store/query.ts";
 import { known } from "../store/columns.ts";
@@ -63,6 +64,20 @@ export const listAfter = query((db, p: { companyId: string; after: number; limit
     .orderBy("seq")
     .limit(p.limit),
 );
+
+/** The number of the first event at or after a time. Numbers follow time, so it is found by halving. */
+export async function firstAt(tx: ReadTx, companyId: string, time: number): Promise<number> {
+  let low = 1;
+  let high = ((await tx.first(headOf, { company_id: companyId }))?.seq ?? 0) + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    // Events may have been removed.
+    const next = await tx.first(listAfter, { companyId, after: middle - 1, limit: 1 });
+    if (next === undefined || next.at >= time) high = middle;
+    else low = next.seq + 1;
+  }
+  return low;
+}
 
 /** The end of every chain. The installation's comes first. */
 export const allHeads = query((db, _: Record<never, never>) =>

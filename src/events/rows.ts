@@ -6,6 +6,7 @@ import { type Row, sealedColumns, tables } from "../store/schema.ts";
 import { isSealed, rowKeys, type SealedTable } from "../store/row-keys.ts";
 import type { ReadTx } from "../store/store.ts";
 import { allHeads, markSeen, newEvents, type Seen } from "./ledger.ts";
+import { linesLeftBy, removedAfter } from "./removed.ts";
 import { advice, wrong } from "./texts.ts";
 import type { Damage } from "./verify.ts";
 
@@ -69,6 +70,16 @@ export class RowCheck {
 
   /** Reads the events since the last step. False: there are more. */
   async #read(tx: ReadTx): Promise<boolean> {
+    for (const { company_id } of await tx.all(allHeads, {})) {
+      const after = this.#seen.get(company_id) ?? 0;
+      for (const stretch of await tx.all(removedAfter, { company_id, after })) {
+        const { last_seq: seq } = stretch;
+        const left = { company_id, seq, rows: unlessBroken(() => linesLeftBy(stretch)) };
+        for (const [name, line] of this.#linesOf(left)) this.#expected.set(name, line);
+        // Events of the stretch that are still there have no newer lines.
+        this.#seen.set(company_id, seq);
+      }
+    }
     for (let round = 0; round < 20; round++) {
       const events = await newEvents(tx, this.#seen);
       if (events.length === 0) return true;
@@ -98,6 +109,15 @@ export class RowCheck {
       advice: advice.ledger,
     });
     return readable;
+  }
+}
+
+/** Lines that name no row, if they can't be read. */
+function unlessBroken(read: () => string): string {
+  try {
+    return read();
+  } catch {
+    return "?";
   }
 }
 

@@ -3,6 +3,7 @@ import { query, selection } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { allHeads, listAfter, parseData } from "./ledger.ts";
+import { firstMissing, removedAfter, removedAt, sealOfRemoved } from "./removed.ts";
 import { advice, wrong } from "./texts.ts";
 
 /** Checks the chains of the ledger, one after another: the installation's first, then each company's. */
@@ -75,9 +76,13 @@ async function damageIn(
   { companyId, after }: ChainPlace,
   rows: readonly Row<"events">[],
 ): Promise<Damage | null> {
+  const removed = await tx.all(removedAfter, { company_id: companyId, after: after - 1 });
+  /** The hash that the next event continues. Null: that of a removed event in the middle of a stretch, which is not known. */
+  const endingWith = (seq: number): string | null =>
+    seq === 0 ? genesis : (removed.find(({ last_seq }) => last_seq === seq)?.hash ?? null);
   const before = after === 0 ? undefined : await tx.first(eventAt, { company_id: companyId, seq: after });
-  let { hash: previous, at: intactUntil }: { hash: string; at: number | null } = before ?? {
-    hash: genesis,
+  let { hash: previous, at: intactUntil }: { hash: string | null; at: number | null } = before ?? {
+    hash: endingWith(after),
     at: null,
   };
   const bad = (seq: number, what: string, todo = advice.ledger): Damage => ({
@@ -88,14 +93,24 @@ async function damageIn(
     intactUntil,
     advice: todo,
   });
-  if (after > 0 && before === undefined) return bad(after, wrong.missing(after));
   const anchored = anchors.get(companyId) ?? new Map<number, never>();
+  for (const stretch of removed) {
+    const { first_seq, last_seq, hash } = stretch;
+    if (stretch.seal !== sealOfRemoved(tx.mac, stretch)) return bad(first_seq, wrong.removal);
+    const noted = anchored.get(last_seq);
+    if (noted !== undefined && noted.hash !== hash)
+      return bad(last_seq, wrong.rewritten(noted.at), advice.rolledBack);
+  }
+  if (before === undefined && after > 0 && firstMissing(removed, after, after) !== undefined)
+    return bad(after, wrong.missing(after));
   let seq = after;
   for (const row of rows) {
-    seq += 1;
-    if (row.seq !== seq) return bad(seq, wrong.missing(seq));
+    const missing = firstMissing(removed, seq + 1, row.seq - 1);
+    if (missing !== undefined) return bad(missing, wrong.missing(missing));
+    if (row.seq > seq + 1) previous = endingWith(row.seq - 1);
+    ({ seq } = row);
     if (row.previous === brokenLink) return bad(seq, wrong.headBefore);
-    if (row.previous !== previous) return bad(seq, wrong.order);
+    if (previous !== null && row.previous !== previous) return bad(seq, wrong.order);
     if (row.hash !== hashOf(tx.mac, row)) return bad(seq, wrong.content);
     const noted = anchored.get(seq);
     if (noted !== undefined && noted.hash !== row.hash)
@@ -125,6 +140,10 @@ async function unsealed(tx: ReadTx, rows: readonly Row<"events">[]): Promise<Dam
         if (typeof seq !== "number" || found.has(companyId)) continue;
         const event = await tx.first(eventAt, { company_id: companyId, seq });
         if (event?.hash === hash) continue;
+        if (event === undefined) {
+          const stretch = await tx.first(removedAt, { company_id: companyId, seq });
+          if (stretch !== undefined && (stretch.last_seq !== seq || stretch.hash === hash)) continue;
+        }
         const what = event === undefined ? wrong.rolledBack(seq, row.at) : wrong.rewritten(row.at);
         found.set(companyId, {
           companyId,
@@ -160,6 +179,7 @@ const allChains = query((db, _: Record<never, never>) =>
     .select("company_id as id")
     .union(db.selectFrom("companies").select("id"))
     .union(db.selectFrom("events").select("company_id as id").where("seq", "=", 1))
+    .union(db.selectFrom("removed_events").select("company_id as id").where("first_seq", "=", 1))
     .orderBy("id"),
 );
 

@@ -4,13 +4,14 @@ import type { Input } from "../contract/operation.ts";
 import { memberCalled } from "../capabilities/members.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { cursorParts, defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
-import { aboutAgent, presentEvent } from "../events/ledger.ts";
+import { aboutAgent, firstAt, presentEvent } from "../events/ledger.ts";
 import { deedsOf } from "../events/pages.ts";
+import { removedMonths } from "../events/removed.ts";
 import { RowCheck } from "../events/rows.ts";
 import { type Anchors, type Damage, verify } from "../events/verify.ts";
 import { findPerson } from "../people/table.ts";
 import { redactText } from "../redaction/redact.ts";
-import { dynamic, selection } from "../store/query.ts";
+import { dynamic } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { aboutIn, deedSentence } from "./deeds.ts";
@@ -38,8 +39,27 @@ const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => 
     {},
   );
   const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.seq));
-  return { events: await told(tx, page), nextCursor };
+  const removed = await removedIn(tx, companyId, input);
+  return { events: await told(tx, page), removed, nextCursor };
 });
+
+/** The removed months that a list would have shown. */
+async function removedIn(
+  tx: ReadTx,
+  companyId: string,
+  { after = 0, from, to }: Pick<Input<typeof contract.listEvents>, "after" | "from" | "to">,
+): Promise<contract.RemovedMonth[]> {
+  const months = await tx.all(removedMonths, { companyId });
+  const monthOf = (time: string): string => new Date(time).toISOString().slice(0, 7);
+  return months
+    .filter(
+      ({ month, last }) =>
+        last > after &&
+        (from === undefined || month >= monthOf(from)) &&
+        (to === undefined || month <= monthOf(to)),
+    )
+    .map(({ month, file, at }) => ({ month, file, removedAt: new Date(at).toISOString() }));
+}
 
 async function filtersOf(
   tx: ReadTx,
@@ -71,22 +91,6 @@ async function filtersOf(
   parts.push(isNarrow ? sql`company_id || '' = ${companyId}` : sql`company_id = ${companyId}`);
   return parts;
 }
-
-/** The number of the first event at or after a time. Numbers follow time, so it is found by halving. */
-async function firstAt(tx: ReadTx, companyId: string, time: number): Promise<number> {
-  let low = 1;
-  let high = ((await tx.first(lastOf, { company_id: companyId }))?.seq ?? 0) + 1;
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const row = await tx.first(eventAt, { company_id: companyId, seq: middle });
-    if (row === undefined || row.at >= time) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
-const lastOf = selection("ledger_heads", ["company_id"]);
-const eventAt = selection("events", ["company_id", "seq"]);
 
 /** Events with the names of who did what to what, in a fixed number of queries. */
 async function told(tx: ReadTx, rows: readonly Row<"events">[]): Promise<contract.ToldEvent[]> {
@@ -123,12 +127,12 @@ const onMine = guarded(contract.readAuditLog, async ({ tx, actor, companyId, inp
   return { events, nextCursor };
 });
 
-const onAgent = guarded(contract.listAgentEvents, async ({ tx, input }) => {
+const onAgent = guarded(contract.listAgentEvents, async ({ tx, companyId, input }) => {
   const limit = input.limit ?? defaultPage;
   const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
   const rows = await tx.all(aboutAgent, { agent: input.id, before, limit: limit + 1 });
   const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.seq));
-  return { events: await told(tx, page), nextCursor };
+  return { events: await told(tx, page), removed: await removedIn(tx, companyId, {}), nextCursor };
 });
 
 /** What a place outside the database remembers of the ledger. Tests leave it out. */

@@ -31,6 +31,7 @@ export const keys: Readonly<Record<TableName, readonly string[]>> = {
   storage: ["company_id", "agent_id"],
   events: ["company_id", "seq"],
   ledger_heads: ["company_id"],
+  removed_events: ["company_id", "first_seq"],
   nodes: ["id"],
   transcript_chunks: ["session_id", "start_byte"],
 };
@@ -43,6 +44,7 @@ const large: readonly TableName[] = [
   "providers",
   "repo_branches",
   "transcript_chunks",
+  "removed_events",
 ];
 
 const search: readonly Readonly<Record<Dialect, string>>[] = [

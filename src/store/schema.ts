@@ -31,6 +31,7 @@ import {
 import { budgetTables } from "./budget-tables.ts";
 import { repoTables } from "./repo-tables.ts";
 import { modelTables } from "./model-tables.ts";
+import { ledgerTables } from "./ledger-tables.ts";
 import { nodeTables } from "./node-tables.ts";
 
 /**
@@ -494,31 +495,7 @@ export const tables = {
     applied_at: integer,
     undone_at: orNull(integer),
   },
-  /** The ledger: a chain of events for each company, and one of the installation, whose company_id is empty. */
-  events: {
-    company_id: string,
-    seq: integer,
-    at: integer,
-    actor_kind: string,
-    agent_id: orNull(string),
-    session_id: orNull(string),
-    person_id: orNull(string),
-    operation: string,
-    subject: orNull(string),
-    data: json(JsonObject),
-    /** The rows that changed since the event before, one in a line: table, key, digest (chain.ts). */
-    rows: string,
-    previous: string,
-    hash: string,
-  },
-  /** The end of each chain, and the rows that changed since its last event. `seal` covers both. */
-  ledger_heads: {
-    company_id: string,
-    seq: integer,
-    hash: string,
-    rows: string,
-    seal: string,
-  },
+  ...ledgerTables,
   ...nodeTables,
   idempotency: {
     actor: string,
