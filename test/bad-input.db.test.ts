@@ -15,6 +15,7 @@ import { createKey, updateAgent } from "../src/contract/agents.ts";
 import { createOutcome, updateOutcome, viewOutcome } from "../src/contract/outcomes.ts";
 import { delegateOutcome } from "../src/contract/delegation.ts";
 import type { RefusalCode } from "../src/contract/refusal.ts";
+import { ageEvents } from "../src/testing/old-events.ts";
 import { refusal, sharedOrganization, storeKinds } from "../src/testing/organization.ts";
 import { unchanged } from "./digest.ts";
 import { allowed } from "../src/testing/allowed.ts";
@@ -298,6 +299,7 @@ for (const kind of storeKinds)
       const file = await boss.call(createFile, { description: "d", content: "c" });
       const { requestId: approval } = await boss.call(requestAgent, { name: "Listed", waitSeconds: 0 });
       const ids: Input = { file: file.id, approval };
+      await ageEvents(org.core.store, org.companyId);
       for (const operation of lists) {
         const { within } = operation;
         const noun = typeof within === "string" ? undefined : Object.keys(within)[0];
@@ -307,6 +309,7 @@ for (const kind of storeKinds)
           ...("query" in operation.input.shape ? { query: "d" } : {}),
           ...("resource" in operation.input.shape ? { resource: `kb:${file.id}` } : {}),
           ...("q" in operation.input.shape ? { q: "d" } : {}),
+          ...("month" in operation.input.shape ? { month: "2020-01" } : {}),
         };
         const isBoards =
           operation.needs === "board" ||

@@ -220,6 +220,7 @@ const playedElsewhere: Readonly<Record<string, string>> = {
   backup: "src/cli/copies.test.ts",
   restore: "src/cli/copies.test.ts",
   migrate: "src/cli/copies.test.ts",
+  "audit export": "src/cli/audit.test.ts",
   bench: "src/cli/measuring.test.ts: each run has other figures",
   nodes: "src/cli/nodes.test.ts: it shows the name of the machine",
   mcp: "e2e/mcp.test.ts: it speaks to a program, not to a person",

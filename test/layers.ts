@@ -114,6 +114,7 @@ export const layers: Readonly<Record<string, Layer>> = {
 /** Files that may load a folder with `import()`. Commands that don't need the folder start faster without it. */
 export const lazyImports: Readonly<Record<string, readonly string[]>> = {
   "src/cli/copies.ts": ["daemon"],
+  "src/cli/audit.ts": ["daemon"],
   "src/cli/goal.ts": ["daemon"],
   "src/cli/main.ts": ["daemon"],
   "src/cli/measuring.ts": ["daemon"],

@@ -1,4 +1,7 @@
 // Creates the objects that a row of the walk needs. Each function returns the input that names them.
+import { exportEvents } from "../src/contract/ledger.ts";
+import { digestOfLines } from "../src/events/removed.ts";
+import { ageEvents } from "../src/testing/old-events.ts";
 import { startGuardedServer } from "../src/testing/guarded-server.ts";
 import { createPerson, linkPerson, signIn, viewMe } from "../src/contract/people.ts";
 import { hireAgent } from "../src/contract/hiring.ts";
@@ -87,6 +90,20 @@ export const anotherCompany =
     if (first !== undefined) await org.board(first, { companyId });
     return { companyId };
   };
+
+/** A company whose events are old. */
+export async function oldMonth(w: World) {
+  const { companyId } = await anotherCompany()(w);
+  await w.org.board(knowledge.createFile, { companyId, description: "old notes", content: "old" });
+  await ageEvents(w.org.core.store, companyId);
+  return { companyId, month: "2020-01" };
+}
+
+export async function exportedMonth(w: World) {
+  const month = await oldMonth(w);
+  const { lines, last } = await w.org.board(exportEvents, month);
+  return { ...month, until: last, digest: digestOfLines(lines), fileName: "2020-01.ledger" };
+}
 
 export async function reportsSession({ org, name, boss }: World) {
   return { id: (await org.session((await org.agent(name(), boss.id)).id)).id };

@@ -21,15 +21,26 @@ export function addAudit(program: Command, context: Context): void {
       "--deep",
       "Also compare every stored row with the record, and the content of every file with its hash.",
     )
-    .option("--audit-key <file>", "With a file: the file with the audit key. Defaults to that of the home folder.")
+    .option(
+      "--audit-key <file>",
+      "With a file: the file with the audit key. Defaults to that of the home folder.",
+    )
     .option(...jsonFlag)
-    .addHelpText("after", example("agency audit verify", "agency audit verify --deep", "agency audit verify 2030-01.ledger"))
+    .addHelpText(
+      "after",
+      example("agency audit verify", "agency audit verify --deep", "agency audit verify 2030-01.ledger"),
+    )
     .action(async (file: string | undefined, flags: { json?: true; deep?: true; auditKey?: string }) => {
       if (file !== undefined) {
         const { keysAtHand, verifyFile } = await import("../daemon/ledger-file.ts");
         const given = { key: context.env["AGENCY_AUDIT_KEY"], file: flags.auditKey };
         const found = await verifyFile(resolve(file), keysAtHand(homeOf(context.env), given));
-        print(context, flags, { ok: true, ...found }, `${plural(found.events, "event")} of ${found.month} verified`);
+        print(
+          context,
+          flags,
+          { ok: true, ...found },
+          `${plural(found.events, "event")} of ${found.month} verified`,
+        );
         return;
       }
       const result = await verifyAll(context.env, flags.deep === true);
@@ -38,38 +49,43 @@ export function addAudit(program: Command, context: Context): void {
     });
   audit
     .command("export")
-    .description("Export the events of a month that is over to a file, and remove them from the database on request.")
+    .description(
+      "Export the events of a month that is over to a file, and remove them from the database on request.",
+    )
     .requiredOption("--month <month>", "The month, in UTC, such as 2030-01.")
     .requiredOption("--to <file>", "File to write.")
-    .option("--remove", "Then remove these events, except those of open work. If the file exists, continue with it.")
+    .option(
+      "--remove",
+      "Then remove these events, except those of open work. If the file exists, continue with it.",
+    )
     .option("--company <id or name>", "The company. Not needed if there is only one.")
     .option(...jsonFlag)
     .addHelpText("after", example("agency audit export --month 2030-01 --to 2030-01.ledger"))
-    .action(
-      async (flags: { month: string; to: string; remove?: true; company?: string; json?: true }) => {
-        const { exportMonth, removeMonth } = await import("../daemon/ledger-file.ts");
-        const client = clientOf(context.env);
-        const of = { companyId: await companyOf(client, flags.company), month: flags.month };
-        const file = resolve(flags.to);
-        const isThere = existsSync(file);
-        if (isThere && flags.remove !== true) throw wouldOverwrite([file], "Choose another path with --to.");
-        const written = isThere ? null : await exportMonth(client, of, file);
-        const removed = flags.remove === true ? await removeMonth(client, of, file) : null;
-        print(
-          context,
-          flags,
-          { file, ...of, ...written, ...removed },
-          ...(written === null
-            ? []
-            : [`Exported ${plural(written.events, "event")} to ${file} (${Math.ceil(written.bytes / 1024)} kB).`]),
-          ...(removed === null
-            ? []
-            : [
-                `Removed ${plural(removed.removed, "event")} from the database. ${plural(removed.kept, "event")} of open work stayed. Keep the file: it has the only copy.`,
-              ]),
-        );
-      },
-    );
+    .action(async (flags: { month: string; to: string; remove?: true; company?: string; json?: true }) => {
+      const { exportMonth, removeMonth } = await import("../daemon/ledger-file.ts");
+      const client = clientOf(context.env);
+      const of = { companyId: await companyOf(client, flags.company), month: flags.month };
+      const file = resolve(flags.to);
+      const isThere = existsSync(file);
+      if (isThere && flags.remove !== true) throw wouldOverwrite([file], "Choose another path with --to.");
+      const written = isThere ? null : await exportMonth(client, of, file);
+      const removed = flags.remove === true ? await removeMonth(client, of, file) : null;
+      print(
+        context,
+        flags,
+        { file, ...of, ...written, ...removed },
+        ...(written === null
+          ? []
+          : [
+              `Exported ${plural(written.events, "event")} to ${file} (${Math.ceil(written.bytes / 1024)} kB).`,
+            ]),
+        ...(removed === null
+          ? []
+          : [
+              `Removed ${plural(removed.removed, "event")} from the database. ${plural(removed.kept, "event")} of open work stayed. Keep the file: it has the only copy.`,
+            ]),
+      );
+    });
 }
 
 type Audit = Omit<Output<typeof verifyLedger>, "nextCursor">;

@@ -1,10 +1,11 @@
 import { type BudgetLine, type Cost, listBudgets, listCosts } from "../contract/budgets.ts";
 import { viewAgent } from "../contract/agents.ts";
 import { createCompany } from "../contract/companies.ts";
+import { listEvents } from "../contract/ledger.ts";
 import { listNodes } from "../contract/installation.ts";
 import { listBrains, listConfigurations, testBrain, viewConfiguration } from "../contract/hiring.ts";
 import type { Output } from "../contract/operation.ts";
-import { dollars, plural, thousands } from "../contract/phrases.ts";
+import { dollars, plural, removedSentences, thousands } from "../contract/phrases.ts";
 import { viewOrg } from "../contract/roster.ts";
 import { search, viewCounts } from "../contract/finding.ts";
 import { viewAttention } from "../contract/attention.ts";
@@ -15,6 +16,10 @@ import { type Drawing, type Screens, stated, styled, when } from "./look.ts";
 import { connectionScreens } from "./connection-screens.ts";
 import { labelled, recordScreens } from "./record-screens.ts";
 import { workScreens } from "./work-screens.ts";
+
+/** An agent's own list does not say what was removed. */
+const removedOf = (output: unknown) =>
+  listEvents.output.pick({ removed: true }).safeParse(output).data?.removed ?? [];
 
 /** Commands whose result needs more than the general table (show.ts). Each gets the operation's output. */
 export const screens: Screens = {
@@ -31,7 +36,10 @@ export const screens: Screens = {
   ...Object.fromEntries(
     ["audit events", "audit agent", "audit mine"].map((command) => [
       command,
-      (output: unknown, look: Drawing) => show(output, look, ["seq", "says", "operation", "at"]),
+      (output: unknown, look: Drawing) =>
+        [show(output, look, ["seq", "says", "operation", "at"]), ...removedSentences(removedOf(output))].join(
+          "\n",
+        ),
     ]),
   ),
   "providers list": (output, look) => show(output, look, ["name", "status", "says"]),

@@ -31,7 +31,7 @@ const onExport = guarded(exportEvents, async ({ tx, companyId, input }) => {
 });
 
 const onRemove = guarded(removeEvents, async ({ tx, actor, companyId, input, record }) => {
-  const { month, until, digest, file } = input;
+  const { month, until, digest, fileName: file } = input;
   const { first, last, removedBefore, stretch } = await rangeOf(tx, companyId, month);
   // The answer to an earlier call may have been lost.
   if (until <= removedBefore) return { removed: 0, kept: 0 };
@@ -42,7 +42,7 @@ const onRemove = guarded(removeEvents, async ({ tx, actor, companyId, input, rec
   if (oldest !== undefined && first > oldest.seq) throw texts.earlierMonth(monthOf(oldest.at));
   const chosen = rows.filter(({ seq }) => seq <= until);
   if (chosen.at(-1)?.seq !== until) throw texts.tooManyEvents(removal.mostInStretch);
-  if (!removal.isChain(tx.mac, stretch?.hash ?? genesis, after, chosen)) throw texts.damagedMonth(month);
+  if (!removal.isChain(tx.mac, stretch?.hash ?? genesis, after, chosen)) throw texts.changedMonth(month);
   if (removal.digestOfLines(chosen.map(removal.exportLine)) !== digest) throw texts.notExported(month);
   const done = await removal.removeStretch(tx, chosen, {
     company_id: companyId,

@@ -20,7 +20,11 @@ export const monthNotOver = (month: string) =>
   refused(`${month} is not over (UTC), so its events can't be exported yet.`, "Export it next month.");
 
 export const nothingInMonth = (month: string) =>
-  new Refusal("not_found", `The record has no events in ${month}.`, "Choose another month: agency audit events.");
+  new Refusal(
+    "not_found",
+    `The record has no events in ${month}.`,
+    "Choose another month: agency audit events.",
+  );
 
 export const monthRemoved = (month: string, file: string, isPartly: boolean) =>
   refused(
@@ -39,15 +43,18 @@ export const notInMonth = (month: string, until: number) =>
   invalid(`Event ${until} is not in ${month}.`, "Pass the number of an event of this month.");
 
 export const tooManyEvents = (most: number) =>
-  invalid(`One call removes at most ${most} events.`, "Pass the number of an earlier event, then call again.");
+  invalid(
+    `One call removes at most ${most} events.`,
+    "Pass the number of an earlier event, then call again.",
+  );
 
 export const notExported = (month: string) =>
   refused(
-    `The file does not have what is to be removed of ${month}: it was changed, or it is an export of another company. Nothing was removed.`,
+    `The file does not have these events of ${month}: it was changed, or it is an export of another company. Nothing was removed.`,
     "Export the month again, to another file.",
   );
 
-export const damagedMonth = (month: string) =>
+export const changedMonth = (month: string) =>
   new Refusal(
     "damaged",
     `The events of ${month} do not verify. Nothing was removed.`,

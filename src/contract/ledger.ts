@@ -1,7 +1,20 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { actorKinds, By } from "./actors.ts";
-import { CompanyId, Data, Flag, Id, idOf, nextCursor, Page, Reference, text, Time, whole } from "./words.ts";
+import {
+  CompanyId,
+  Data,
+  Flag,
+  Id,
+  idOf,
+  nextCursor,
+  Page,
+  Reference,
+  text,
+  Time,
+  Title,
+  whole,
+} from "./words.ts";
 
 /** The ledger of a company, or of the installation: one event for every change, every read of a knowledge file and every refusal. */
 
@@ -67,7 +80,9 @@ export type RemovedMonth = z.infer<typeof RemovedMonth>;
 
 const removed = z
   .array(RemovedMonth)
-  .describe("The months in question whose events were exported and removed, except those that are still needed.");
+  .describe(
+    "The months in question whose events were exported and removed, except those that are still needed.",
+  );
 
 const After = whole(0)
   .optional()
@@ -171,14 +186,17 @@ export const removeEvents = operation(
     input: z.strictObject({
       companyId: CompanyId,
       month: Month,
-      until: whole(1).describe("The number of the last event to remove. At most 2,000 are removed by one call."),
+      until: whole(1).describe(
+        "The number of the last event to remove. At most 2,000 are removed by one call.",
+      ),
       digest: z
         .string()
         .regex(/^[0-9a-f]{64}$/, "a SHA-256 in hexadecimal")
         .describe("The SHA-256 of the exported lines from the oldest event to this one, joined by newlines."),
-      file: text(200)
-        .regex(/^[^/\\]+$/, "the name of a file, without its folder")
-        .describe("The name of the file with the export, for people who look for these events later."),
+      fileName: Title.refine(
+        (name) => !/[/\\]/.test(name),
+        "the name of a file, without its folder",
+      ).describe("The name of the file with the export, for people who look for these events later."),
     }),
     output: z.object({
       removed: z.number(),

@@ -34,3 +34,10 @@ export function thousands(count: number): string {
   if (count < 1000) return String(count);
   return count < 999_500 ? `${Math.round(count / 1000)}k` : `${Math.round(count / 100_000) / 10}M`;
 }
+
+/** Where the events of months are that a list would have shown. */
+export const removedSentences = (months: readonly { month: string; file: string }[]): string[] =>
+  months.map(
+    ({ month, file }) =>
+      `The events of ${month} were exported to ${file} and removed. Events of open work are still here.`,
+  );

@@ -62,7 +62,7 @@ export async function removeMonth(
   let until = head.first - 1;
   for await (const lines of stretchesIn(path)) {
     until += lines.length;
-    const part = { ...of, until, digest: digestOfLines(lines), file: basename(path) };
+    const part = { ...of, until, digest: digestOfLines(lines), fileName: basename(path) };
     const { removed, kept } = await client.call(removeEvents, part);
     done.removed += removed;
     done.kept += kept;
@@ -124,7 +124,10 @@ function unlessBroken(line: string): unknown {
 }
 
 /** The audit keys at hand: the given one, the one in the given file, and the one of this home. */
-export function keysAtHand(home: string, given: { readonly key?: string | undefined; readonly file?: string | undefined }): string[] {
+export function keysAtHand(
+  home: string,
+  given: { readonly key?: string | undefined; readonly file?: string | undefined },
+): string[] {
   const inFile = (file: string): string[] => (existsSync(file) ? [readFileSync(file, "utf8").trim()] : []);
   return [
     ...(given.key === undefined ? [] : [given.key]),

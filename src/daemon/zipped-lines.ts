@@ -44,7 +44,10 @@ export async function writeLines(path: string) {
 }
 
 /** Lines end with a newline only: text may contain other characters at which a terminal would break a line. */
-export async function* linesOf(path: string, damaged: (path: string, cause?: unknown) => Error): AsyncGenerator<string> {
+export async function* linesOf(
+  path: string,
+  damaged: (path: string, cause?: unknown) => Error,
+): AsyncGenerator<string> {
   const file = createReadStream(path);
   const unzip = createGunzip();
   file.on("error", (error) => unzip.destroy(error));

@@ -11,7 +11,7 @@ import { completeOutcome, viewOutcome, viewTimeline } from "../contract/outcomes
 import { exportMonth, removeMonth, verifyFile } from "../daemon/ledger-file.ts";
 import { macOf } from "../store/chain.ts";
 import { bothStores, createOrganization, openTestStore, refusal, testKey } from "../testing/organization.ts";
-import { agedEvents } from "../testing/old-events.ts";
+import { ageEvents } from "../testing/old-events.ts";
 import { listAfter } from "./ledger.ts";
 import { digestOfLines, sealOfMonth } from "./removed.ts";
 
@@ -53,14 +53,9 @@ for (const kind of bothStores)
     await board(createFile, { companyId, description: "today's notes", content: "salt" });
     const august = Date.parse("2026-08-10T00:00:00Z");
     const september = Date.parse("2026-09-10T00:00:00Z");
-    await tamper(
-      await store.read((tx) =>
-        agedEvents(tx, macOf(testKey), companyId, (seq) =>
-          seq <= inAugust ? august + seq : seq <= inSeptember ? september + seq : undefined,
-        ),
-      ),
+    await ageEvents(store, companyId, (seq) =>
+      seq <= inAugust ? august + seq : seq <= inSeptember ? september + seq : undefined,
     );
-    // The deep check of rows is not concerned: lines and rows are the same.
     const saveAll = ["events", "ledger_heads", "removed_events", "files", "versions"];
     const save = () =>
       tamper(saveAll.map((name) => `create table saved_${name} as select * from ${name}`).join(";"));
@@ -93,14 +88,19 @@ for (const kind of bothStores)
         month: "2026-08",
         events,
       });
-      const lines = gunzipSync(readFileSync(fileOf("2026-08"))).toString().trimEnd().split("\n");
+      const lines = gunzipSync(readFileSync(fileOf("2026-08")))
+        .toString()
+        .trimEnd()
+        .split("\n");
       const [first = "", ...rest] = lines;
       const mac = macOf("forged");
       const forged = JSON.parse(first);
       const file = join(folder, "changed.ledger");
       for (const [what, changed] of Object.entries({
         "an edited event": [first, ...rest.map((line) => line.replace("Bake bread", "Buy bread"))],
-        "an edited hash": lines.map((line, index) => (index === 2 ? line.replace(/.{3}"\]$/, 'fff"]') : line)),
+        "an edited hash": lines.map((line, index) =>
+          index === 2 ? line.replace(/.{3}"\]$/, 'fff"]') : line,
+        ),
         "an event without its numbers": lines.map((line, index) => (index === 2 ? "[]" : line)),
         "a line that is not JSON": [first, "nonsense", ...rest.slice(1)],
         "a missing event": [first, ...rest.slice(0, 2), ...rest.slice(3)],
@@ -125,13 +125,18 @@ for (const kind of bothStores)
 
     test("only what was exported and is unchanged is removed, the oldest month first", async () => {
       const september = await board(exportEvents, ofMonth("2026-09"));
-      const part = { ...ofMonth("2026-09"), until: september.last, file: "september.ledger" };
+      const part = { ...ofMonth("2026-09"), until: september.last, fileName: "september.ledger" };
       await refusal(board(removeEvents, { ...part, digest: digestOfLines(september.lines) }), "refused");
       const { lines, last } = await board(exportEvents, ofMonth("2026-08"));
-      const right = { ...ofMonth("2026-08"), until: last, digest: digestOfLines(lines), file: "a.ledger" };
+      const right = {
+        ...ofMonth("2026-08"),
+        until: last,
+        digest: digestOfLines(lines),
+        fileName: "a.ledger",
+      };
       await refusal(board(removeEvents, { ...right, digest: digestOfLines(lines.slice(1)) }), "refused");
       await refusal(board(removeEvents, { ...right, until: last + 1 }), "invalid");
-      await refusal(board(removeEvents, { ...right, file: "/etc/passwd" }), "invalid");
+      await refusal(board(removeEvents, { ...right, fileName: "/etc/passwd" }), "invalid");
       const { call } = await organization.agent("Ada");
       await refusal(call(exportEvents, ofMonth("2026-08")), "forbidden");
       await refusal(call(removeEvents, right), "forbidden");
@@ -159,7 +164,10 @@ for (const kind of bothStores)
       assert.deepEqual(await damage(), []);
       const told = [{ month: "2026-08", file: "2026-08.ledger" }];
       const removedIn = async (input: { from?: string; to?: string; after?: number }) =>
-        (await board(listEvents, { companyId, ...input })).removed.map(({ month, file }) => ({ month, file }));
+        (await board(listEvents, { companyId, ...input })).removed.map(({ month, file }) => ({
+          month,
+          file,
+        }));
       assert.deepEqual(await removedIn({}), told);
       assert.deepEqual(await removedIn({ from: "2026-08-31T23:00:00-05:00" }), []);
       assert.deepEqual(await removedIn({ to: "2026-07-31T00:00:00Z" }), []);
@@ -186,7 +194,10 @@ for (const kind of bothStores)
 
     test("removing again changes nothing", async () => {
       const before = await eventsNow();
-      assert.deepEqual(await removeMonth(client, ofMonth("2026-08"), fileOf("2026-08")), { removed: 0, kept: 0 });
+      assert.deepEqual(await removeMonth(client, ofMonth("2026-08"), fileOf("2026-08")), {
+        removed: 0,
+        kept: 0,
+      });
       assert.deepEqual(await eventsNow(), before);
       await refusal(removeMonth(client, ofMonth("2026-09"), fileOf("2026-08")), "refused");
     });
@@ -205,14 +216,18 @@ for (const kind of bothStores)
       ["its time", `update removed_events set removed_at = 1 where ${mine}`],
       ["its person", `update removed_events set person_id = 'x' where ${mine}`],
       ["its seal", `update removed_events set seal = 'x' where ${mine}`],
-      [
-        "the event after it deleted",
-        `delete from events where seq = ${inAugust + 1} and ${mine}`,
-      ],
+      ["the event after it deleted", `delete from events where seq = ${inAugust + 1} and ${mine}`],
       ["the event after it edited", `update events set data = '{}' where seq = ${inAugust + 1} and ${mine}`],
-      ["a kept event deleted", `delete from events where seq = (select min(seq) from events where ${mine}) and ${mine}`],
+      [
+        "a kept event deleted",
+        `delete from events where seq = (select min(seq) from events where ${mine}) and ${mine}`,
+      ],
       ["a kept event edited", `update events set data = '{"a":1}' where seq <= ${inAugust} and ${mine}`],
-      ["a row of the removed month edited", `update files set description = 'x' where id = '${noteId}'`, true],
+      [
+        "a row of the removed month edited",
+        `update files set description = 'x' where id = '${noteId}'`,
+        true,
+      ],
       ["a row of the removed month deleted", `delete from files where id = '${noteId}'`, true],
     ];
     for (const [what, statement, isDeep] of tampering)

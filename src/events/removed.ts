@@ -38,11 +38,7 @@ export const removedAt = selection(
 );
 
 /** The newest stretch of a chain. */
-export const lastRemoved = selection(
-  "removed_events",
-  ["company_id"],
-  sql`order by first_seq desc limit 1`,
-);
+export const lastRemoved = selection("removed_events", ["company_id"], sql`order by first_seq desc limit 1`);
 
 /** What was removed, without the lines. */
 export const removedMonths = query((db, p: { companyId: string }) =>
@@ -60,7 +56,10 @@ export const removedMonths = query((db, p: { companyId: string }) =>
     .orderBy("first"),
 );
 
-export function sealOfRemoved(mac: Mac, { seal: _, ...row }: Omit<Removed, "seal"> & { seal?: string }): string {
+export function sealOfRemoved(
+  mac: Mac,
+  { seal: _, ...row }: Omit<Removed, "seal"> & { seal?: string },
+): string {
   const columns = Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return mac(JSON.stringify(["removed", columns]));
 }
@@ -92,7 +91,10 @@ export function exportedEvent(line: string): EventRow | undefined {
   const values = unlessBroken(line);
   const fits = (value: Value, column: Column): boolean =>
     value === null ? column.nullable : typeof value === (column.type === "integer" ? "number" : "string");
-  if (values?.length !== exported.length || !exported.every(([, column], index) => fits(values[index] ?? null, column)))
+  if (
+    values?.length !== exported.length ||
+    !exported.every(([, column], index) => fits(values[index] ?? null, column))
+  )
     return undefined;
   return Object.fromEntries(exported.map(([name], index) => [name, values[index]])) as EventRow;
 }

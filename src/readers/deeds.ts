@@ -48,6 +48,7 @@ const deeds: Readonly<Record<string, string>> = {
   "company.unarchive": "took * out of the archive",
   "company.update": "changed the settings of *",
   "doctor.fix": "repaired stored rows",
+  "event.remove": "removed exported events from the record",
   "goal.create": "created the goal *",
   "goal.set_budget": "set the budget of the goal *",
   "growth.suggest": "suggested a hire to *",

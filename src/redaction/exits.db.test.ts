@@ -15,6 +15,7 @@ import { submitSummary } from "../contract/sessions.ts";
 import { configurationOf } from "../hiring/drafting.ts";
 import { agentById } from "../agents/table.ts";
 import { rosterText } from "../roster/roster.ts";
+import { ageEvents } from "../testing/old-events.ts";
 import { sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 /** Secrets of several shapes, each with the word canary in it, where people write configurations, plans and reasons. */
@@ -101,6 +102,7 @@ for (const kind of storeKinds)
       assert.equal(await hear("refusal", board(pauseAgent, { id: token })), false);
       assert.equal(await hear("refusal", root(updateAgent, { id: ada.id, adapterType: token })), false);
 
+      await ageEvents(store, companyId);
       const ids = [ada.id, id, requestId, reorganization, rootId, session.id];
       const inputs = (operation: Operation): readonly Record<string, unknown>[] => {
         const { shape } = operation.input;
@@ -112,6 +114,7 @@ for (const kind of storeKinds)
           change,
           ids,
           q: "canary",
+          month: "2020-01",
         };
         const some = Object.fromEntries(
           Object.entries({ companyId, ...given }).filter(([key]) => key in shape),

@@ -23,6 +23,7 @@ export const fieldKinds: Readonly<Record<string, FieldKind>> = {
   ...kindOf(
     "reference",
     "cursor",
+    "digest",
     "companyId",
     "id",
     "keyId",
@@ -91,7 +92,7 @@ export const fieldKinds: Readonly<Record<string, FieldKind>> = {
     "answer",
   ),
   ...kindOf("reference", "person", "code", "owner", "ids", "actor", "operation", "subject", "from"),
-  ...kindOf("line", "name", "title", "role", "label"),
+  ...kindOf("line", "name", "title", "role", "label", "fileName"),
   ...kindOf(
     "text",
     "reason",

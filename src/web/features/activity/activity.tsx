@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useRef, useState } from "react";
 import { ops } from "virtual:operations";
+import { removedSentences } from "../../../contract/phrases.ts";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
@@ -71,6 +72,11 @@ export function ActivityPage(): ReactNode {
               }
             />
             <Events key={JSON.stringify(filters)} events={data.events} end={more(data.nextCursor)} />
+            {removedSentences(data.removed).map((says) => (
+              <p key={says} className="quiet">
+                {says}
+              </p>
+            ))}
           </>
         )}
       </Loaded>
