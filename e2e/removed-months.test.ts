@@ -26,6 +26,7 @@ for (const kind of bothStores)
     const random = new Random(baseSeed);
     const home = join(folder.path, "home");
     const options = { home, databaseUrl: database?.url, env: { AGENCY_AGENTS: "off" } };
+    let target: Awaited<ReturnType<typeof testDatabase>> | undefined;
     let daemon: BuiltDaemon | undefined;
     try {
       daemon = await startDaemon(options).ready;
@@ -117,9 +118,18 @@ for (const kind of bothStores)
       daemon = await startDaemon(copy).ready;
       await isWhole();
       assert.equal((await daemon.board.call(listEvents, { companyId })).removed.length, 1);
+
+      // So does a move to the other store.
+      await daemon.stop();
+      target = await testDatabase();
+      const moved = await agency(["migrate", "--to", target.url], copy);
+      assert.equal(moved.code, 0, moved.err);
+      daemon = await startDaemon(copy).ready;
+      await isWhole();
     } finally {
       await daemon?.kill();
       folder.remove();
       await database?.drop();
+      await target?.drop();
     }
   });

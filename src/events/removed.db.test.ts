@@ -98,10 +98,8 @@ for (const kind of bothStores)
       const file = join(folder, "changed.ledger");
       for (const [what, changed] of Object.entries({
         "an edited event": [first, ...rest.map((line) => line.replace("Bake bread", "Buy bread"))],
-        "an edited hash": lines.map((line, index) =>
-          index === 2 ? line.replace(/.{3}"\]$/, 'fff"]') : line,
-        ),
-        "an event without its numbers": lines.map((line, index) => (index === 2 ? "[]" : line)),
+        "an edited hash": lines.map((line, index) => (index === 2 ? line.replace(/.{3}"}$/, 'fff"}') : line)),
+        "an event without its numbers": lines.map((line, index) => (index === 2 ? "{}" : line)),
         "a line that is not JSON": [first, "nonsense", ...rest.slice(1)],
         "a missing event": [first, ...rest.slice(0, 2), ...rest.slice(3)],
         "exchanged events": [first, rest[1], rest[0], ...rest.slice(2)],

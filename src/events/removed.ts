@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { sql } from "kysely";
+import { z } from "zod";
 import { hashOf, linesIn } from "../store/chain.ts";
 import { insertion, query, selection, textQuery } from "../store/query.ts";
-import type { Column, Value } from "../store/columns.ts";
 import { type Row, tables } from "../store/schema.ts";
 import type { Mac, ReadTx, Tx } from "../store/store.ts";
 import { listAfter } from "./ledger.ts";
@@ -83,27 +83,28 @@ export const linesLeftBy = ({ lines }: Removed): string =>
   inflateRawSync(Buffer.from(lines, "base64")).toString();
 
 /** An event as a line of an export: everything that its hash covers, and the hash. */
-export const exportLine = (row: EventRow): string =>
-  JSON.stringify(Object.keys(tables.events).map((column) => row[column as keyof EventRow]));
+export const exportLine = (row: EventRow): string => JSON.stringify(row, Object.keys(tables.events));
+
+const Exported = z.strictObject({
+  company_id: z.string(),
+  seq: z.number(),
+  at: z.number(),
+  actor_kind: z.string(),
+  agent_id: z.string().nullable(),
+  session_id: z.string().nullable(),
+  person_id: z.string().nullable(),
+  operation: z.string(),
+  subject: z.string().nullable(),
+  data: z.string(),
+  rows: z.string(),
+  previous: z.string(),
+  hash: z.string(),
+}) satisfies z.ZodType<EventRow>;
 
 /** Undefined for a line that no event can have. */
 export function exportedEvent(line: string): EventRow | undefined {
-  const values = unlessBroken(line);
-  const fits = (value: Value, column: Column): boolean =>
-    value === null ? column.nullable : typeof value === (column.type === "integer" ? "number" : "string");
-  if (
-    values?.length !== exported.length ||
-    !exported.every(([, column], index) => fits(values[index] ?? null, column))
-  )
-    return undefined;
-  return Object.fromEntries(exported.map(([name], index) => [name, values[index]])) as EventRow;
-}
-const exported = Object.entries<Column>(tables.events);
-
-function unlessBroken(line: string): Value[] | undefined {
   try {
-    const values: unknown = JSON.parse(line);
-    return Array.isArray(values) ? values : undefined;
+    return Exported.parse(JSON.parse(line));
   } catch {
     return undefined;
   }
