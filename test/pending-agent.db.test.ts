@@ -82,7 +82,7 @@ const words = new Set(
     "blocked.reason blocked.until hire.name hire.role hire.title hire.capabilities hire.prompt hire.adapterType hire.model " +
     "hire.adapterConfig.* adapterConfig.* defaultAdapterConfig.* defaultAdapterType allowedAdapterTypes[] chatLLMProvider " +
     "tasks[].title tasks[].description tasks[].acceptance tasks[].dependsOn[] tasks[].model chatLLMModel payload.plan all archived departed live limit after version waitSeconds usd tokens sessions month invariant config.type config.url config.command config.args[] level deliverAt " +
-    "files[].path files[].content person code config.dialect config.baseUrl config.secret config.models.* config.defaultModel config.headers.* config.headers.*.secret config.env.* config.env.*.secret config.hosts[] config.reads[] config.writes[] config.privateNetwork config.signIn.clientId config.signIn.clientSecret config.signIn.clientSecret.secret config.signIn.scope answer url repo branch secret testOutput onto"
+    "files[].path files[].content person code config.dialect config.baseUrl config.secret config.models.* config.defaultModel config.headers.* config.headers.*.secret config.env.* config.env.*.secret config.hosts[] config.reads[] config.writes[] config.privateNetwork config.signIn.clientId config.signIn.clientSecret config.signIn.clientSecret.secret config.signIn.scope answer url repo branch secret testOutput onto until digest fileName"
   ).split(" "),
 );
 
