@@ -2,21 +2,20 @@ import { lookOf } from "../contract/names.ts";
 import { expire } from "../approvals/concluding.ts";
 import { openApprovalOfName } from "../approvals/table.ts";
 import type { Writing } from "../dispatch/context.ts";
-import type { Tx } from "../store/store.ts";
-import { problemOfName, slugOf } from "./agent.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import { dashed, problemOfName, slugOf } from "./agent.ts";
 import { sameName, sameSlug } from "../capabilities/members.ts";
 import { nameHeld, nameTaken } from "./texts.ts";
 
 /** Whether an agent can have this name will be asked. */
 export function nameAhead(
-  { tx, companyId }: Pick<Writing, "tx" | "companyId">,
+  { tx, companyId }: { readonly tx: ReadTx; readonly companyId: string },
   name: string,
-  id: string,
 ): void {
   const key = { company_id: companyId, name_key: lookOf(name) };
   tx.ahead(sameName, key);
   tx.ahead(openApprovalOfName, key);
-  tx.ahead(sameSlug, { company_id: companyId, slug: slugOf(name, id) });
+  tx.ahead(sameSlug, { company_id: companyId, slug: dashed(name) });
 }
 
 /** Returns the look of a name. Refuses a name that looks like another agent's, or like one that a pending approval holds. */

@@ -5,7 +5,7 @@ import { canonicalJson } from "../contract/canonical.ts";
 import { inUse } from "../dispatch/company-settings.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { countOf, pageByNumber, type PageInput } from "../dispatch/page.ts";
-import { type Db, insertion, query, selection, updating } from "../store/query.ts";
+import { type Db, insertion, laterRow, query, selection, updating } from "../store/query.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import { tooManyRequests } from "./texts.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -213,4 +213,4 @@ export const markAnswered = updating("approvals", ["answered_at"], ["id"], sql`a
 const insertRow = insertion("approvals");
 const updateStatus = updating("approvals", ["status", "decision_note", "updated_at", "decided_at"], ["id"]);
 const updatePayload = updating("approvals", ["payload", "payload_hash", "updated_at"], ["id"]);
-const insertRevision = insertion("approval_revisions");
+const insertRevision = laterRow("approval_revisions");

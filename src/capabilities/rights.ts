@@ -12,7 +12,7 @@ import type { ReadTx } from "../store/store.ts";
 import { widerThan } from "./hosts.ts";
 import { isActive, memberById } from "./members.ts";
 import { rootOf } from "./table.ts";
-import { fileSeenBy, outcomeRights, structuralRank } from "./structure.ts";
+import { fileSeenBy, isNeighbour, outcomeRights, structuralRank } from "./structure.ts";
 
 /**
  * The effective right of an agent on a resource: the highest of its valid grants and of what its position gives it. Call this
@@ -51,6 +51,10 @@ export function fileRightAhead(tx: ReadTx, agent: string, fileId: string): void 
   tx.ahead(grantedRanks, { agent, resource: `kb:${fileId}` });
   tx.ahead(fileSeenBy, { agent, id: fileId });
 }
+
+/** Whether the agent may write to the other will be asked. */
+export const mailRightAhead = (tx: ReadTx, agent: string, other: string): void =>
+  tx.ahead(isNeighbour, { agent, other });
 
 async function grantedRank(tx: ReadTx, agentId: string, resource: Resource): Promise<number> {
   const granted = await tx.first(grantedRanks, { agent: agentId, resource });

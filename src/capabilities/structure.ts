@@ -188,7 +188,7 @@ const isOfItsCompany = textQuery(
 
 const answersToBoard = selection("agents", ["id"], sql`and boss_id is null`);
 
-const isNeighbour = textQuery(
+export const isNeighbour = textQuery(
   (p: { agent: string; other: string }) =>
     sql<{ yes: number }>`select 1 as yes from agents a join agents b on b.company_id = a.company_id
       where a.id = ${p.agent} and b.id = ${p.other} and b.status not in ('terminated', 'pending_approval')

@@ -16,7 +16,7 @@ import { bySystem, callContext, type Writing } from "./context.ts";
 import { type Accepted, type Guarded, Outside } from "./guarded.ts";
 import { type Caller, identify } from "./identity.ts";
 import { demand } from "../capabilities/visible.ts";
-import { Homes, keyOfHome } from "./homes.ts";
+import { type Home, Homes, keyOfHome, OtherHome } from "./homes.ts";
 import { KeptAnswers } from "./kept-answers.ts";
 import { unarchiveCompany } from "../contract/companies.ts";
 import { companyState } from "./company-settings.ts";
@@ -110,6 +110,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
         : parts.store.write((tx) => run({ ...parts, homes }, request, once, tx, seen));
     try {
       return await attempt(accepted).catch(async (thrown: unknown) => {
+        if (thrown instanceof OtherHome) return attempt(accepted);
         if (!(thrown instanceof Outside)) throw thrown;
         const { run: again, end } = await thrown.work();
         let isCommitted = false;
@@ -182,7 +183,7 @@ async function run(
   const homeKey = waits && operation.within !== "installation" ? keyOfHome(token, request.as, input) : "";
   const home = parts.homes.of(homeKey);
   if (home !== undefined) {
-    await tx.lock(home);
+    await tx.lock(home.companyId);
     callAhead(tx, operation, home, accepted);
   }
   let caller = await identify(tx, operation, token, request.as);
@@ -207,15 +208,15 @@ async function run(
     throw error;
   }
   seen.companyId = companyId;
-  // A person acts in the company that the call names, unless it names a thing in it.
-  if (caller.companyId !== null || operation.within === "company") parts.homes.keep(homeKey, companyId);
+  parts.homes.keep(homeKey, { companyId, agentId: caller.actor.agentId });
   if (operation.effect === "write") {
     const refusal = parts.refusesWrites?.();
     if (refusal !== undefined) throw refusal;
   }
-  if (writes && companyId !== home) {
+  if (waits && home !== undefined && companyId !== home.companyId) throw new OtherHome();
+  if (writes && home === undefined) {
     await tx.lock(companyId === "" ? "installation" : companyId);
-    callAhead(tx, operation, companyId, accepted);
+    callAhead(tx, operation, { companyId, agentId: caller.actor.agentId }, accepted);
     if (waits) caller = await identify(tx, operation, token, request.as);
   }
   const { actor } = caller;
@@ -305,8 +306,8 @@ async function findCompany(
 }
 
 /** Most calls read the company, and the things they are about or need a right on. These come together with the credential. */
-function callAhead(tx: ReadTx, { within }: Operation, companyId: string, { input, needs }: Accepted): void {
-  tx.ahead(companyRow, { id: companyId });
+function callAhead(tx: ReadTx, { within }: Operation, home: Home, { input, needs, ahead }: Accepted): void {
+  tx.ahead(companyRow, { id: home.companyId });
   const named = typeof within === "string" ? [] : Object.entries(within);
   const needed = typeof needs === "string" ? [] : needs;
   for (const thing of [
@@ -314,6 +315,7 @@ function callAhead(tx: ReadTx, { within }: Operation, companyId: string, { input
     ...needed.map(({ on }) => thingIn(resourceKind(on), resourceId(on))),
   ])
     if (thing !== undefined) tx.ahead(thing.owned, { id: thing.id });
+  ahead?.(tx, home);
 }
 
 /** The thing that an argument names by its id, or the first of several. */

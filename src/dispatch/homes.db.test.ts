@@ -2,10 +2,17 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createKey, pauseAgent, resumeAgent, revokeKey, terminateAgent } from "../contract/agents.ts";
 import { createCompany } from "../contract/companies.ts";
-import { createFile, readFile } from "../contract/knowledge.ts";
+import { createFile, readFile, writeFile } from "../contract/knowledge.ts";
 import { newId } from "../daemon/ids.ts";
 import { endSession } from "../runtime/sessions.ts";
-import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import type { Store } from "../store/store.ts";
+import {
+  createOrganization,
+  openTestStore,
+  refusal,
+  sharedOrganization,
+  storeKinds,
+} from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   describe(`the remembered company of a credential on ${kind}`, async () => {
@@ -67,6 +74,40 @@ for (const kind of storeKinds)
         const outsider = companyId === org.companyId ? undefined : org.root;
         if (outsider === undefined) assert.equal((await org.board(readFile, { id })).version, 1);
         else await refusal(outsider(readFile, { id }), "not_found");
+      }
+    });
+
+    test("a person who names things of two companies holds the lock of the company of each", async () => {
+      const opened = await openTestStore(kind);
+      const locked: string[] = [];
+      const watching: Store = {
+        ...opened.store,
+        write: (work, on) =>
+          opened.store.write((tx) => {
+            const lock = (key: string): Promise<void> => {
+              locked.push(key);
+              return tx.lock(key);
+            };
+            locked.length = 0;
+            return work({ ...tx, lock });
+          }, on),
+      };
+      try {
+        const { board, companyId, root } = await createOrganization(watching);
+        const other = await board(createCompany, { name: "Next door" });
+        const mine = await board(createFile, { companyId, ...note });
+        const theirs = await board(createFile, { companyId: other.id, ...note });
+        for (const [within, { id, version, hash }] of [
+          [companyId, mine],
+          [other.id, theirs],
+        ] as const) {
+          await board(writeFile, { id, version, hash, content: "more" });
+          assert.ok(locked.includes(within));
+        }
+        const { id, version, hash } = theirs;
+        await refusal(root(writeFile, { id, version, hash, content: "x" }), "not_found");
+      } finally {
+        await opened.close();
       }
     });
   });

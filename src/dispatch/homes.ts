@@ -1,28 +1,41 @@
 import { hashToken } from "./identity.ts";
 
 /**
- * The company in which the last call with a credential happened. On PostgreSQL, the next call takes that company's lock first, and
- * then identifies its caller once instead of before and after the lock. Whether the credential is still good, and the company
- * still the right one, each call looks up.
+ * The company in which the calls with a credential happen, and the agent that acts. On PostgreSQL, the next call takes that company's
+ * lock first, and then identifies its caller once instead of before and after the lock. Whether the credential is still good, and
+ * the company still the right one, each call looks up.
  */
-export class Homes {
-  readonly #companies = new Map<string, string>();
+export interface Home {
+  readonly companyId: string;
+  /** Null: a person who acts for the board. */
+  readonly agentId: string | null;
+}
 
-  of(key: string): string | undefined {
-    return this.#companies.get(key);
+export class Homes {
+  readonly #homes = new Map<string, Home | "several">();
+
+  of(key: string): Home | undefined {
+    const home = this.#homes.get(key);
+    return home === "several" ? undefined : home;
   }
 
-  keep(key: string, companyId: string): void {
-    if (key === "" || companyId === "") return;
-    if (this.#companies.size >= most) this.#companies.clear();
-    this.#companies.set(key, companyId);
+  /** A person may name things of several companies. Then nothing says which is next. */
+  keep(key: string, home: Home): void {
+    if (key === "" || home.companyId === "") return;
+    const before = this.#homes.get(key);
+    if (before === "several") return;
+    if (this.#homes.size >= most) this.#homes.clear();
+    this.#homes.set(key, before === undefined || before.companyId === home.companyId ? home : "several");
   }
 
   /** A credential that is refused waits for no lock of a company any more. */
   forget(key: string): void {
-    this.#companies.delete(key);
+    this.#homes.delete(key);
   }
 }
+
+/** The call belongs to another company than the last one with its credential. It runs again, and takes the lock of its own company. */
+export class OtherHome extends Error {}
 
 const most = 10_000;
 

@@ -61,16 +61,23 @@ const onCreate = guarded(createAgent, async (call) => {
   return presentAgent(call.tx, agent.id);
 });
 
-const onHire = guarded(contract.hireAgent, async (call) => {
-  const boss = await bossOf(call, call.input.reportsTo);
-  const { requireBoardApprovalForNewAgents: waits } = await call.settings();
-  const { agent, approval } = await takeOn(call, { input: call.input, boss, waits });
-  byAhead(call.tx, call.actor);
-  return {
-    agent: await presentAgent(call.tx, agent.id),
-    approval: approval === null ? null : await presentApproval(call.tx, approval, call.actor),
-  };
-});
+const onHire = guarded(
+  contract.hireAgent,
+  async (call) => {
+    const boss = await bossOf(call, call.input.reportsTo);
+    const { requireBoardApprovalForNewAgents: waits } = await call.settings();
+    const { agent, approval } = await takeOn(call, { input: call.input, boss, waits });
+    byAhead(call.tx, call.actor);
+    return {
+      agent: await presentAgent(call.tx, agent.id),
+      approval: approval === null ? null : await presentApproval(call.tx, approval, call.actor),
+    };
+  },
+  (tx, { name, reportsTo }, { companyId, agentId }) => {
+    membersAhead(tx, reportsTo ?? agentId);
+    nameAhead({ tx, companyId }, name);
+  },
+);
 
 /** Deletes the row. The approval with its thread and the closed mandate stay. */
 const onDelete = guarded(deleteAgent, async (call) => {
@@ -116,7 +123,7 @@ export async function takeOn(
     made === undefined ? 1 : ((await tx.first(generations, { mandate_id: made.outcome.id }))?.count ?? 0) + 1;
   const id = made !== undefined && generation === 1 ? made.outcome.id : (hire.id ?? call.newId());
   const mandateId = made?.outcome.id ?? id;
-  nameAhead(call, configuration.name, id);
+  nameAhead(call, configuration.name);
   if (made === undefined) await insertMandate(call, { id, ...mandateOf(configuration) }, boss);
   const agent = await employ(call, {
     ...rowOf(configuration),

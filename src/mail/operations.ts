@@ -1,9 +1,11 @@
+import { z } from "zod";
 import * as contract from "../contract/mail.ts";
 import { nameKey } from "../contract/names.ts";
 import type { UnreadableLink } from "../contract/outcomes.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
+import type { Home } from "../dispatch/homes.ts";
 import {
   findMember,
   isActive,
@@ -13,15 +15,17 @@ import {
   membersAhead,
   rootAgentOf,
 } from "../capabilities/members.ts";
+import { mailRightAhead } from "../capabilities/rights.ts";
 import { cursorRow, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { append, system } from "../events/ledger.ts";
 import { contentAhead } from "../knowledge/showing.ts";
 import { versionAt } from "../knowledge/table.ts";
 import type { ReadTx } from "../store/store.ts";
 import { enclose, unreadableIn, versionToSend } from "./enclosures.ts";
-import { inboxAhead, type Letter, post, postAhead, settleInbox, wayTo } from "./post.ts";
+import { completeInbox, inboxAhead, type Letter, post, postAhead, wayTo } from "./post.ts";
 import {
   anyMessage,
+  countOthers,
   countUnreadOfBoard,
   agentRow,
   countWaiting,
@@ -34,29 +38,45 @@ import {
   messageAhead,
   messageById,
   type MessageRow,
+  othersAhead,
   presentMessage,
   presentNew,
   receivedBy,
   sentBy,
+  waitingAhead,
   waitingFor,
 } from "./table.ts";
 import * as texts from "./texts.ts";
 
-const onSend = guarded(contract.sendMessage, (call) => send(call, call.input.to, null));
+const onSend = guarded(contract.sendMessage, (call) => send(call, call.input.to, null), sendAhead);
 
-const onSendDeferred = guarded(contract.sendDeferredMessage, (call) =>
-  send(call, call.input.to, Date.parse(call.input.deliverAt)),
+const onSendDeferred = guarded(
+  contract.sendDeferredMessage,
+  (call) => send(call, call.input.to, Date.parse(call.input.deliverAt)),
+  sendAhead,
 );
 
-const onReadInbox = guarded(contract.readInbox, async (call) => {
-  const { tx, actor } = call;
-  if (actor.agentId === null) throw texts.inboxIsForAgents();
-  const page = await inboxPage(call, actor.agentId, call.input);
-  for (const { id } of page.messages) await tx.run(markRead, { id, now: tx.now });
-  return page;
+const onReadInbox = guarded(
+  contract.readInbox,
+  async (call) => {
+    const { tx, actor } = call;
+    if (actor.agentId === null) throw texts.inboxIsForAgents();
+    const page = await inboxPage(call, actor.agentId, call.input);
+    for (const { id } of page.messages) await tx.run(markRead, { id, now: tx.now });
+    return page;
+  },
+  (tx, { limit = defaultPage }, { companyId, agentId }) => {
+    if (agentId !== null) waitingAhead(tx, companyId, agentId, limit + 1);
+  },
+);
+
+const onAcknowledge = guarded(contract.acknowledgeMessage, acknowledgeOne, (tx, { id }, home) => {
+  if (home.agentId === null) return;
+  inboxAhead(tx, home.agentId);
+  othersAhead(tx, home.companyId, home.agentId, id);
 });
 
-const onAcknowledge = guarded(contract.acknowledgeMessage, async (call) => {
+async function acknowledgeOne(call: Call<{ id: string; result?: string | undefined }>) {
   const { tx, actor, input } = call;
   const message = await messageById(tx, input.id);
   await demandReceiver(tx, actor.agentId, message);
@@ -70,14 +90,16 @@ const onAcknowledge = guarded(contract.acknowledgeMessage, async (call) => {
   membersAhead(tx, message.from_id, message.to_id);
   messageAhead(tx, message.id);
   return presentMessage(call, await messageById(tx, message.id));
-});
+}
 
 export async function acknowledge(call: Writing, message: MessageRow, result: string | null): Promise<void> {
   const { tx, companyId } = call;
-  if (message.to_id !== null) inboxAhead(tx, message.to_id);
-  await tx.run(markAcknowledged, { id: message.id, result, now: tx.now });
-  await call.record(message.to_id ?? companyId, { message: message.id, result }, "mail.acknowledge");
-  if (message.to_id !== null) await settleInbox(tx, companyId, message.to_id);
+  const { id, to_id: receiver } = message;
+  if (receiver !== null) inboxAhead(tx, receiver);
+  const isLast = receiver !== null && (await countOthers(tx, companyId, receiver, id)) === 0;
+  await tx.run(markAcknowledged, { id, result, now: tx.now });
+  await call.record(receiver ?? companyId, { message: id, result }, "mail.acknowledge");
+  if (isLast) await completeInbox(tx, companyId, receiver);
 }
 
 /** Its receiver has read the message then. What the board sees of the mail of agents is not a reading by its receiver. */
@@ -198,7 +220,6 @@ async function send(
 ): Promise<contract.Message & { unreadable: UnreadableLink[] }> {
   const { tx, actor, companyId, input } = call;
   const deliverAt = later ?? tx.now;
-  membersAhead(tx, reference === undefined ? null : nameKey(reference.trim()));
   const sender = actor.agentId === null ? null : await memberById(tx, actor.agentId);
   const asked = input.inReplyTo === undefined ? undefined : await answeredBy(call, input.inReplyTo);
   const to =
@@ -248,6 +269,17 @@ async function send(
   const quietly = { ...call, record: async (): Promise<void> => undefined };
   return { ...(await presentMessage(quietly, sent)), unreadable };
 }
+
+/** A message to a receiver that is named by its id, as agents do, reads all of this. */
+function sendAhead(tx: ReadTx, { to }: { to?: string | undefined }, { agentId }: Home): void {
+  const id = to === undefined ? null : nameKey(to.trim());
+  membersAhead(tx, agentId, id);
+  if (id === null || !isId(id)) return;
+  postAhead(tx, agentId, id);
+  if (agentId !== null) mailRightAhead(tx, agentId, id);
+}
+
+const isId = (text: string): boolean => z.uuid().safeParse(text).success;
 
 /** The message that the caller answers. Only its receiver can answer it. */
 async function answeredBy({ tx, actor, companyId }: CallContext, id: string): Promise<MessageRow> {

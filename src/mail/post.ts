@@ -231,12 +231,16 @@ async function tellSender(
 }
 
 /** Completes the inbox outcome if no message is waiting. */
-export async function settleInbox(tx: Tx, companyId: string, agentId: string): Promise<void> {
-  if ((await countWaiting(tx, companyId, agentId)) > 0) return;
+async function settleInbox(tx: Tx, companyId: string, agentId: string): Promise<void> {
+  if ((await countWaiting(tx, companyId, agentId)) === 0) await completeInbox(tx, companyId, agentId);
+}
+
+/** No message is waiting any more. */
+export async function completeInbox(tx: Tx, companyId: string, agentId: string): Promise<void> {
   const inbox = await tx.first(openInboxOf, { responsible_id: agentId });
   if (inbox === undefined) return;
   await shiftScope(tx, inbox.id, 1);
-  await tx.run(completeInbox, { id: inbox.id, now: tx.now });
+  await tx.run(completeOutcome, { id: inbox.id, now: tx.now });
   append(tx, {
     companyId,
     actor: system,
@@ -389,7 +393,7 @@ const openInboxOf = selection(
 );
 
 /** Only marks the file stale. Most of these files are never read, and a new one starts with every first message. */
-const completeInbox = query((db, p: { id: string; now: number }) =>
+const completeOutcome = query((db, p: { id: string; now: number }) =>
   db
     .updateTable("outcomes")
     .set({

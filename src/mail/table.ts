@@ -49,6 +49,10 @@ export function waitingFor(
     : tx.all(waitingForAgent, { companyId, toId, after, limit });
 }
 
+/** The first page of such a list will be read. */
+export const waitingAhead = (tx: ReadTx, companyId: string, toId: string, limit: number): void =>
+  tx.ahead(waitingForAgent, { companyId, toId, after: 0, limit });
+
 /** Whether so many messages wait for an agent (null: the board). It finds one of them, and reads no other. */
 export async function isInboxFull(
   tx: ReadTx,
@@ -67,6 +71,20 @@ export async function countWaiting(tx: ReadTx, companyId: string, toId: string |
   const row = await tx.first(toId === null ? countForBoard : countForAgent, { companyId, toId: toId ?? "" });
   return row?.count ?? 0;
 }
+
+/** How many messages wait for an agent apart from this one. */
+export async function countOthers(tx: ReadTx, companyId: string, toId: string, id: string): Promise<number> {
+  return (await tx.first(countBeside, { company_id: companyId, to_id: toId, id }))?.count ?? 0;
+}
+
+export const othersAhead = (tx: ReadTx, companyId: string, toId: string, id: string): void =>
+  tx.ahead(countBeside, { company_id: companyId, to_id: toId, id });
+
+const countBeside = counting(
+  "messages",
+  ["company_id", "to_id"],
+  (p: { id: string }) => sql`and delivered_at is not null and acknowledged_at is null and id <> ${p.id}`,
+);
 
 /** Delivered, and not yet returned by read_inbox. */
 export async function countUnread(tx: ReadTx, agentId: string): Promise<number> {

@@ -5,7 +5,16 @@ import { readsBelow } from "../capabilities/structure.ts";
 import { type Actor, system } from "../events/ledger.ts";
 import { addVersion, fileById, type FileRow, insertFile } from "../knowledge/table.ts";
 import { checksIn } from "../store/checks.ts";
-import { deleting, insertion, query, saving, selection, textQuery, updating } from "../store/query.ts";
+import {
+  deleting,
+  insertion,
+  laterRow,
+  query,
+  saving,
+  selection,
+  textQuery,
+  updating,
+} from "../store/query.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isLive, type OutcomeRow, render } from "./outcome.ts";
@@ -325,7 +334,7 @@ export const markStale = query((db, p: { id: string }) =>
   db.updateTable("outcomes").set({ stale: 1 }).where("id", "=", p.id).where("stale", "=", 0),
 );
 
-const insertEdge = insertion("edges", sql`on conflict do nothing`);
+const insertEdge = laterRow("edges", sql`on conflict do nothing`);
 
 const deleteEdge = deleting("edges", ["parent_id", "child_id"]);
 

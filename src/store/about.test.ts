@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Filled, aboutOf, areApart } from "./about.ts";
+import { type Filled, aboutOf, areApart, changesOne } from "./about.ts";
 import type { Value } from "./columns.ts";
 
 const columnsIn = (text: string): string[] => [...(aboutOf(text)?.keys() ?? [])];
@@ -65,4 +65,16 @@ test("two statements of a table are apart if a column has two values for them", 
 test("statements of different tables are apart, and any row is never apart from another", () => {
   assert.equal(areApart(filled(byId, "a"), filled(`delete from "links" where "id" = $1`, "a")), true);
   assert.equal(areApart(filled(byId, "a"), filled(`delete from "agents"`)), false);
+});
+
+test("a text that inserts a row, or finds it by its id alone, changes that one", () => {
+  for (const text of [insert, `update "agents" set "role" = $1 where "id" = $2  returning "agents"."id"`])
+    assert.equal(changesOne(text), true, text);
+  for (const text of [
+    update,
+    `update "agents" set "role" = $1 where "boss_id" = $2 returning "agents"."id"`,
+    `insert into "agents" ("id") values ($1) on conflict do nothing returning "agents"."id"`,
+    `insert into "edges" ("parent_id", "child_id") values ($1, $2) returning "edges"."parent_id"`,
+  ])
+    assert.equal(changesOne(text), false, text);
 });

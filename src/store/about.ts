@@ -35,7 +35,7 @@ export function aboutOf(text: string): About | undefined {
 }
 
 const insertion =
-  /^insert into "?\w+"? \(([\w", ]+)\) values \((\$\d+(?:, \$\d+)*)\)(?:\son conflict do nothing)?(?:\sreturning\s[^()]*)?$/i;
+  /^insert into "?\w+"? \(([\w", ]+)\) values \((\$\d+(?:, \$\d+)*)\)(?:\s+on conflict do nothing)?(?:\s+returning\s[^()]*)?$/i;
 const ofOneTable =
   /^(?:select\s[^]*?\sfrom "?\w+"?|update "?\w+"? set ([^]*?)|delete from "?\w+"?)\swhere\s([^]*?)(?:\s(?:order by|limit|group by|returning)\s[^]*)?$/i;
 /** Beyond the first word of a text, each of these makes it more than conditions that all hold for the rows of one table. */
@@ -47,6 +47,11 @@ function withoutBrackets(text: string): string {
   const shorter = text.replaceAll(/\([^()]*\)/g, "[]");
   return shorter === text ? text : withoutBrackets(shorter);
 }
+
+/** Whether a text inserts one row, or updates the row that has this id. */
+export const changesOne = (text: string): boolean =>
+  aboutOf(text)?.has("id") === true &&
+  /^(?:insert (?![^]*\son conflict)|update [^]* where "?id"? = \$\d+\s+returning )/i.test(text.trim());
 
 /** Whether neither can see what the other changes. */
 export function areApart(one: Filled, other: Filled): boolean {

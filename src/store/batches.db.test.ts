@@ -266,6 +266,39 @@ if (testStores.has("postgres"))
       );
     });
 
+    test("a row that a statement changed and returned is not read again, unless the change is undone", async () => {
+      const query: unknown = Reflect.get(pg.Client.prototype, "query");
+      if (typeof query !== "function") throw new TypeError("the driver has no queries");
+      let reads = 0;
+      Reflect.set(pg.Client.prototype, "query", function (this: pg.Client, ...args: unknown[]): unknown {
+        for (const { text } of Object(args[0]).statements ?? [])
+          if (String(text).startsWith('select * from "agents"')) reads++;
+        return Reflect.apply(query, this, args);
+      });
+      const [result] = await writes(1, async (tx) => {
+        const roles: string[] = [];
+        const look = async (): Promise<void> =>
+          void roles.push((await tx.first(agent, { id: "told" }))?.role ?? "none");
+        await tx.run(addAgent, agentIn("company", "told"));
+        await look();
+        await tx.run(setRole, { id: "told", role: "second" });
+        await look();
+        const undone = tx.attempt(async () => {
+          await tx.run(setRole, { id: "told", role: "undone" });
+          await look();
+          throw new Error("undo");
+        });
+        await assert.rejects(undone, /undo/);
+        await look();
+        return roles;
+      }).finally(() => Reflect.set(pg.Client.prototype, "query", query));
+      assert.deepEqual(result, {
+        status: "fulfilled",
+        value: ["worker", "second", "undone", "second"],
+      });
+      assert.equal(reads, 1);
+    });
+
     /** Waits until a commit waits for the lock that this test holds. */
     const commitIsHeld = async (): Promise<void> => {
       const waiting = `select 1 from pg_locks join pg_database on database = pg_database.oid

@@ -42,12 +42,14 @@ const mostHeld = 50;
 interface Known {
   rows(read: Read, ask: () => Promise<unknown[]>): Promise<unknown[]>;
   change(by: Filled): void;
-  /** The next write of the batch begins. Of what others have read, it uses only the rows of the company whose lock is held, and of its agents. */
+  /** A statement that changes a row returns it as this read would find it. */
+  learn(read: Read, rows: Promise<unknown[]>): void;
+  /** The next write of the batch begins. Of what others have read, it uses only the rows of the company whose lock is held, of its agents and outcomes. */
   turn(companyId: string | null): void;
   forget(): void;
 }
 
-/** Whether all rows are the company's own, or of its agents. They change only under its lock. */
+/** Whether all rows are the company's own, or of its agents or outcomes. They change only under its lock. */
 function isOf(companyId: string, { tables, found }: Answered): boolean {
   const [table = "", another] = tables;
   const column = another === undefined ? companyColumns.get(table) : undefined;
@@ -56,6 +58,7 @@ function isOf(companyId: string, { tables, found }: Answered): boolean {
 const companyColumns = new Map([
   ["companies", "id"],
   ["agents", "company_id"],
+  ["outcomes", "company_id"],
 ]);
 
 interface Answered extends Read {
@@ -73,15 +76,19 @@ function knownRows(): Known {
   const drop = (isOld: (read: Answered) => boolean): void => {
     for (const [key, read] of known) if (isOld(read)) known.delete(key);
   };
+  const keyOf = (read: Read): string => `${read.sql} ${JSON.stringify(read.values)}`;
+  const keep = (key: string, read: Read, rows: Promise<unknown[]>): Promise<unknown[]> => {
+    const answered: Answered = { ...read, rows, found: [] };
+    known.set(key, answered);
+    return rows.then((found) => (answered.found = found));
+  };
   return {
     rows: (read, ask) => {
-      const key = `${read.sql} ${JSON.stringify(read.values)}`;
-      const before = known.get(key);
-      if (before !== undefined) return before.rows;
-      const answered: Answered = { ...read, rows: ask(), found: [] };
-      known.set(key, answered);
-      return answered.rows.then((found) => (answered.found = found));
+      const key = keyOf(read);
+      return known.get(key)?.rows ?? keep(key, read, ask());
     },
+    // If it fails, so does the transaction.
+    learn: (read, rows) => void keep(keyOf(read), read, rows).catch(() => undefined),
     change: (by) => drop((read) => !areApart(read, by)),
     turn: (companyId) => drop((read) => companyId === null || !isOf(companyId, read)),
     forget: () => known.clear(),

@@ -11,7 +11,8 @@ import { asRefusal, connectTimeout, isLost, isRetryable, keepPool, timeouts } fr
 import { checkAddresses, limitsOf, refusePool } from "./pooling.ts";
 import { type Link, linkOn } from "./link.ts";
 import { listen } from "./listening.ts";
-import { blobRow, fill, type Holds, type PreparedQuery, type Query } from "./query.ts";
+import { blobRow, fill, type Holds, type PreparedQuery, type Query, selection } from "./query.ts";
+import { sealedColumns } from "./schema.ts";
 import { inMap } from "../contract/in-map.ts";
 import { type StatementAnswer, type Statement, type Waves, wavesOn } from "./waves.ts";
 
@@ -325,6 +326,27 @@ function heldIn({ table, about, several }: Holds): Parameters<Link["hold"]>[0] {
   };
 }
 
+/** A statement that changes one row, found by its id, returns all of it. So the row need not be read again. */
+function learn(link: Link, { prepared, about, values }: Asking, changed: Promise<Value[][]>): void {
+  const { table, isOfOne } = prepared.seals ?? {};
+  const place = about?.get("id");
+  const read = table === undefined ? undefined : rowsById.get(table)?.on("postgres");
+  if (!isOfOne || table === undefined || place === undefined || read === undefined) return;
+  const names = sealedColumns(table);
+  const found = changed.then((rows) =>
+    rows.map((row) => Object.fromEntries(names.map((name, at) => [name, row[at] ?? null]))),
+  );
+  link.known.learn({ ...asking(read, { id: values[place] ?? null }), sql: read.sql }, found);
+}
+
+const rowsById = new Map<string, Query<never, unknown>>([
+  ["agents", selection("agents", ["id"])],
+  ["approvals", selection("approvals", ["id"])],
+  ["files", selection("files", ["id"])],
+  ["messages", selection("messages", ["id"])],
+  ["outcomes", selection("outcomes", ["id"])],
+]);
+
 type AskRows = (asked: Asking) => Promise<unknown[]>;
 
 function readsOn(now: number, mac: Mac, ask: AskRows): ReadTx {
@@ -382,8 +404,11 @@ function txOn(linkNow: () => Link | undefined, now: number, mac: Mac, beginning?
       started(async (link) => (await link.ask(changing(link, asking(q.on("postgres"), params)))).count),
     changed: (q, params) =>
       started(async (link) => {
-        const statement = changing(link, asking(q.on("postgres"), params));
-        return (await link.ask({ ...statement, isArrays: true })).rows as Value[][];
+        const asked = asking(q.on("postgres"), params);
+        const answer = link.ask({ ...changing(link, asked), isArrays: true });
+        const changed = answer.then(({ rows }) => rows as Value[][]);
+        learn(link, asked, changed);
+        return changed;
       }),
     lock: async (key) => {
       const link = linkNow();

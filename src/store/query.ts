@@ -22,7 +22,7 @@ import {
   type TableName,
   tables,
 } from "./schema.ts";
-import { type About, aboutOf } from "./about.ts";
+import { type About, aboutOf, changesOne } from "./about.ts";
 import { isSealed, type SealedTable } from "./row-keys.ts";
 import { inMap } from "../contract/in-map.ts";
 
@@ -47,7 +47,7 @@ export interface PreparedQuery {
   /** Applied to each returned row. */
   readonly checks: readonly Check[];
   /** The statement changes rows of this table, and returns them. */
-  readonly seals?: { readonly table: SealedTable; readonly deletes: boolean };
+  readonly seals?: { readonly table: SealedTable; readonly deletes: boolean; readonly isOfOne: boolean };
   readonly readsLedger: boolean;
   /** The tables that the text names, and the search index. */
   readonly tables: readonly string[];
@@ -374,7 +374,7 @@ function prepare(compilable: Compilable<unknown>, checks?: readonly Check[]): Pr
     readsLedger: named.includes("events") || named.includes("ledger_heads"),
     tables: named,
     changes: verb !== "",
-    ...(seals ? { seals: { table, deletes: /^delete/i.test(verb) } } : {}),
+    ...(seals ? { seals: { table, deletes: /^delete/i.test(verb), isOfOne: changesOne(whole) } } : {}),
   };
 }
 
