@@ -16,7 +16,7 @@ import { bySystem, callContext, type Writing } from "./context.ts";
 import { type Accepted, type Guarded, Outside } from "./guarded.ts";
 import { type Caller, identify } from "./identity.ts";
 import { demand } from "../capabilities/visible.ts";
-import { type Home, Homes, keyOfHome, OtherHome } from "./homes.ts";
+import { type KnownHome, Homes, keyOfHome, OtherHome } from "./homes.ts";
 import { KeptAnswers } from "./kept-answers.ts";
 import { unarchiveCompany } from "../contract/companies.ts";
 import { companyState } from "./company-settings.ts";
@@ -306,7 +306,12 @@ async function findCompany(
 }
 
 /** Most calls read the company, and the things they are about or need a right on. These come together with the credential. */
-function callAhead(tx: ReadTx, { within }: Operation, home: Home, { input, needs, ahead }: Accepted): void {
+function callAhead(
+  tx: ReadTx,
+  { within }: Operation,
+  home: KnownHome,
+  { input, needs, ahead }: Accepted,
+): void {
   tx.ahead(companyRow, { id: home.companyId });
   const named = typeof within === "string" ? [] : Object.entries(within);
   const needed = typeof needs === "string" ? [] : needs;

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Need, Operation } from "../contract/operation.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { CallContext } from "./context.ts";
-import type { Home } from "./homes.ts";
+import type { KnownHome } from "./homes.ts";
 import { secretInside } from "./texts.ts";
 
 /**
@@ -19,7 +19,7 @@ export interface Accepted {
   readonly input: Readonly<Record<string, unknown>>;
   readonly needs: Exclude<Operation["needs"], (input: never) => unknown> | readonly Need[];
   /** Announces what the call will read, for the caller that it probably has. */
-  readonly ahead?: (tx: ReadTx, home: Home) => void;
+  readonly ahead?: (tx: ReadTx, home: KnownHome) => void;
   /** `conceal` takes secrets out of the input before the handler sees it. */
   readonly run: (call: CallContext, conceal: (input: unknown) => Promise<unknown>) => Promise<unknown>;
 }
@@ -43,7 +43,7 @@ export interface Call<I> extends CallContext {
 export function guarded<I extends z.ZodObject, O extends z.ZodType>(
   operation: Operation<I, O>,
   run: (call: Call<z.infer<I>>) => Promise<z.infer<O>>,
-  ahead?: (tx: ReadTx, input: z.infer<I>, home: Home) => void,
+  ahead?: (tx: ReadTx, input: z.infer<I>, home: KnownHome) => void,
 ): Guarded {
   return accepting(operation, (input) => concealing(operation, input, run), ahead);
 }
@@ -88,7 +88,7 @@ export function guardedOutside<I extends z.ZodObject, O extends z.ZodType, F, D>
 function accepting<I extends z.ZodObject>(
   operation: Operation<I>,
   runWith: (input: z.infer<I>) => Accepted["run"],
-  ahead?: (tx: ReadTx, input: z.infer<I>, home: Home) => void,
+  ahead?: (tx: ReadTx, input: z.infer<I>, home: KnownHome) => void,
 ): Guarded {
   return {
     operation,

@@ -5,22 +5,22 @@ import { hashToken } from "./identity.ts";
  * lock first, and then identifies its caller once instead of before and after the lock. Whether the credential is still good, and
  * the company still the right one, each call looks up.
  */
-export interface Home {
+export interface KnownHome {
   readonly companyId: string;
   /** Null: a person who acts for the board. */
   readonly agentId: string | null;
 }
 
 export class Homes {
-  readonly #homes = new Map<string, Home | "several">();
+  readonly #homes = new Map<string, KnownHome | "several">();
 
-  of(key: string): Home | undefined {
+  of(key: string): KnownHome | undefined {
     const home = this.#homes.get(key);
     return home === "several" ? undefined : home;
   }
 
   /** A person may name things of several companies. Then nothing says which is next. */
-  keep(key: string, home: Home): void {
+  keep(key: string, home: KnownHome): void {
     if (key === "" || home.companyId === "") return;
     const before = this.#homes.get(key);
     if (before === "several") return;
@@ -34,7 +34,7 @@ export class Homes {
   }
 }
 
-/** The call belongs to another company than the last one with its credential. It runs again, and takes the lock of its own company. */
+/** The call belongs to another company than the last one with its credential. It runs again, and takes the lock of the right one. */
 export class OtherHome extends Error {}
 
 const most = 10_000;

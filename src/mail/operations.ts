@@ -5,7 +5,7 @@ import type { UnreadableLink } from "../contract/outcomes.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
-import type { Home } from "../dispatch/homes.ts";
+import type { KnownHome } from "../dispatch/homes.ts";
 import {
   findMember,
   isActive,
@@ -271,7 +271,7 @@ async function send(
 }
 
 /** A message to a receiver that is named by its id, as agents do, reads all of this. */
-function sendAhead(tx: ReadTx, { to }: { to?: string | undefined }, { agentId }: Home): void {
+function sendAhead(tx: ReadTx, { to }: { to?: string | undefined }, { agentId }: KnownHome): void {
   const id = to === undefined ? null : nameKey(to.trim());
   membersAhead(tx, agentId, id);
   if (id === null || !isId(id)) return;

@@ -93,9 +93,9 @@ export const mailBugs: readonly Bug[] = [
     name: "the inbox outcome is not completed",
     edits: [
       {
-        in: "settleInbox",
-        find: "(await countWaiting(tx, companyId, agentId)) > 0",
-        replace: "(await countWaiting(tx, companyId, agentId)) >= 0",
+        in: "acknowledge",
+        find: "(await countOthers(tx, companyId, receiver, id)) === 0",
+        replace: "(await countOthers(tx, companyId, receiver, id)) < 0",
       },
     ],
   },
