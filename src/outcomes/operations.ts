@@ -53,11 +53,7 @@ const onCreate = guarded(contract.createOutcome, async (call) => {
     actor,
   );
   await call.record(id, { title: input.title, parents, dependsOn });
-  return presentOutcome(
-    call,
-    outcome,
-    rows.toSorted((a, b) => a.num - b.num),
-  );
+  return presentOutcome(call, outcome, { parents: rows.toSorted((a, b) => a.num - b.num), dependsOn });
 });
 
 /** Carries out update_outcome and returns what it changed. The owner is told in delegation/updating.ts. */

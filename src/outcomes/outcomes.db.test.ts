@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { readFile, viewHistory, writeFile } from "../contract/knowledge.ts";
-import { terminateAgent } from "../contract/agents.ts";
+import { pauseAgent, terminateAgent } from "../contract/agents.ts";
 import {
   closeOutcome,
   completeOutcome,
@@ -68,6 +68,28 @@ for (const kind of storeKinds)
         ],
       );
       assert.ok(history.every(({ by }) => by.agentId === org.rootId));
+    });
+
+    test("a new outcome says of itself what is said of it later: whether it is workable", async () => {
+      const worker = await org.agent("Worker of new outcomes");
+      const mandate = worker.id;
+      const create = async (input: object): Promise<boolean> => {
+        const made = await org.board(createOutcome, {
+          companyId: org.companyId,
+          title: "new",
+          parents: [mandate],
+          ...input,
+        });
+        assert.equal(made.workable, (await org.board(viewOutcome, { id: made.id })).workable);
+        return made.workable;
+      };
+      const [done, open] = [await make("done", [org.rootId]), await make("open", [org.rootId])];
+      await org.root(completeOutcome, { id: done.id });
+      assert.equal(await create({}), true);
+      assert.equal(await create({ dependsOn: [done.id] }), true);
+      assert.equal(await create({ dependsOn: [done.id, open.id] }), false);
+      await org.board(pauseAgent, { id: worker.id });
+      assert.equal(await create({}), false);
     });
 
     test("workable: open, unblocked, dependencies completed, no open child, its agent active", async () => {

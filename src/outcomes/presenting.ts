@@ -8,40 +8,40 @@ import type { ReadTx } from "../store/store.ts";
 import { deliverablesOf } from "./deliverables.ts";
 import type { OutcomeRow } from "./outcome.ts";
 import { dependenciesOf, firstChildrenOf, parentsOf, type Ref } from "./table.ts";
-import { workable } from "./workable.ts";
+import { isWorkableNew, workable } from "./workable.ts";
 
 /**
  * One outcome with its neighbours, as `view_outcome` shows it. A neighbour that the actor can't read is a bare id. A new outcome
- * has nothing below it, and `above` has its parents, which its creator may read.
+ * has nothing below it, and its creator may read its parents.
  */
 export async function presentOutcome(
   { tx, actor }: { readonly tx: ReadTx; readonly actor: Viewer },
   row: OutcomeRow,
-  above?: readonly Ref[],
+  created?: { readonly parents: readonly Ref[]; readonly dependsOn: readonly string[] },
 ): Promise<Outcome> {
   const { agentId } = actor;
-  const isNew = above !== undefined;
+  const isNew = created !== undefined;
   const isOwn = agentId === null || agentId === row.responsible_id;
   // All at once: PostgreSQL need not be waited for between them.
-  const [seesBelow, children, isWorkable, responsible, delegator, parents, dependencies, deliverables] =
-    await Promise.all([
-      isOwn || readsBelow(tx, agentId, row.id),
-      isNew ? [] : firstChildrenOf(tx, row.id, 1000),
-      tx.first(workableNow, { id: row.id, now: tx.now }),
-      nameOf(tx, row.responsible_id),
-      nameOf(tx, row.delegated_by),
-      isNew
-        ? neighbours(tx, { agentId: null }, above)
-        : parentsOf(tx, row.id).then((refs) => neighbours(tx, actor, refs)),
-      dependenciesOf(tx, row.id).then((refs) => neighbours(tx, actor, refs)),
-      isNew ? [] : deliverablesOf(tx, actor, row.id),
-    ]);
+  const [seesBelow, children, found, owner, delegator, parents, awaited, deliverables] = await Promise.all([
+    isOwn || readsBelow(tx, agentId, row.id),
+    isNew ? [] : firstChildrenOf(tx, row.id, 1000),
+    isNew ? undefined : tx.first(workableNow, { id: row.id, now: tx.now }),
+    memberById(tx, row.responsible_id),
+    memberById(tx, row.delegated_by),
+    isNew
+      ? neighbours(tx, { agentId: null }, created.parents)
+      : parentsOf(tx, row.id).then((refs) => neighbours(tx, actor, refs)),
+    created?.dependsOn.length === 0 ? [] : dependenciesOf(tx, row.id),
+    isNew ? [] : deliverablesOf(tx, actor, row.id),
+  ]);
+  const isWorkable = isNew ? isWorkableNew(row, owner, awaited) : found?.workable === 1;
   return {
-    ...presentRow({ ...row, responsible_name: responsible }),
+    ...presentRow({ ...row, responsible_name: owner?.name ?? null }),
     description: row.description,
     acceptance: row.acceptance,
     rationale: row.rationale,
-    delegatedBy: row.delegated_by === null ? null : { id: row.delegated_by, name: delegator ?? "" },
+    delegatedBy: row.delegated_by === null ? null : { id: row.delegated_by, name: delegator?.name ?? "" },
     parents,
     // Like the file of an outcome, an answer does not tell when another agent got mail.
     children: seesBelow
@@ -51,12 +51,12 @@ export async function presentOutcome(
           actor,
           children.filter(({ kind }) => kind !== "inbox"),
         ),
-    dependsOn: dependencies,
+    dependsOn: await neighbours(tx, actor, awaited),
     result: row.result_id,
     budget: tables.outcomes.budget.parse(row.budget),
     deliverables,
     // Whether it can be worked on depends on what is below it.
-    workable: seesBelow && isWorkable?.workable === 1,
+    workable: seesBelow && isWorkable,
   };
 }
 
@@ -116,10 +116,6 @@ export function presentRow(row: ListedRow): OutcomeSummary {
     createdAt: new Date(row.created_at).toISOString(),
     updatedAt: new Date(row.updated_at).toISOString(),
   };
-}
-
-async function nameOf(tx: ReadTx, agentId: string | null): Promise<string | null> {
-  return agentId === null ? null : ((await memberById(tx, agentId))?.name ?? null);
 }
 
 const workableNow = query((db, p: { id: string; now: number }) =>

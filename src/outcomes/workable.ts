@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, type RawBuilder, sql } from "kysely";
-import type { Schema } from "../store/schema.ts";
+import type { Row, Schema } from "../store/schema.ts";
 
 /**
  * An outcome is workable if its owner could work on it now. This one predicate decides when sessions start:
@@ -24,4 +24,18 @@ export function workable(
     and not exists (select 1 from dependencies d join outcomes p on p.id = d.depends_on_id
       where d.outcome_id = o.id and p.status <> 'completed')
     then 1 else 0 end)`;
+}
+
+/** The same of an outcome that was just created: it is open and not blocked, and nothing is below it. */
+export function isWorkableNew(
+  { kind }: Pick<Row<"outcomes">, "kind">,
+  owner: Pick<Row<"agents">, "status"> | undefined,
+  dependencies: readonly Pick<Row<"outcomes">, "status">[],
+): boolean {
+  return (
+    kind !== "perpetual" &&
+    kind !== "mandate" &&
+    owner?.status === "idle" &&
+    dependencies.every(({ status }) => status === "completed")
+  );
 }
