@@ -180,7 +180,7 @@ for (const kind of storeKinds)
       );
       assert.deepEqual(
         right?.chain.map(({ from, to }) => `${from} > ${to}`),
-        ["its creator > Root", "Root > Lead"],
+        ["Root > Root", "Root > Lead"],
       );
       assert.deepEqual(
         changes.money

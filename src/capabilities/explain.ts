@@ -173,7 +173,7 @@ async function presentChain(
     const rootless = link.parent_id === null && (await worthOf(tx, link, resource)) === noRight;
     links.push({
       grant: link.id,
-      from: giver?.name ?? (link.origin === "creation" ? "its creator" : "board"),
+      from: giver?.name ?? (link.origin === "creation" ? (holder?.name ?? link.grantee_id) : "board"),
       to: holder?.name ?? link.grantee_id,
       level: levelOf("grants", link),
       scope: await visibleScope(tx, viewer, link.scope_id),

@@ -132,7 +132,9 @@ export const listPermissionRequests = operation(
 
 export const ChainLink = z.object({
   grant: z.string(),
-  from: z.string().describe("Who gave it: an agent's name, or the board."),
+  from: z
+    .string()
+    .describe("Who gave it: an agent's name, or board. The name in `to`, if that agent created the thing."),
   to: z.string(),
   level: LevelName,
   scope: Scope,

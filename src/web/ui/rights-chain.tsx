@@ -18,7 +18,7 @@ export function RightsChain({
     <ol>
       {chain.map(({ grant, from, to, level, scope, broken }) => (
         <li key={grant}>
-          {from === "its creator" ? (
+          {from === to ? (
             <>
               <b>
                 <Line text={to} />
