@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Refusal } from "../contract/refusal.ts";
-import { decodeContent, encodeContent, excerptOf, linksIn, searchableText } from "./content.ts";
 import { wordsOf } from "../store/search-words.ts";
+import { allowed } from "../testing/allowed.ts";
+import { decodeContent, encodeContent, excerptOf, linksIn, searchableText } from "./content.ts";
 
 const id = "0190a0b0-0000-7000-8000-00000000000a";
 const other = "0190a0b0-0000-7000-8000-00000000000b";
@@ -100,6 +101,20 @@ describe("content", () => {
     assert.match(excerpt, /^….*needle.*…$/);
     assert.ok(excerpt.length <= 202);
     assert.equal(excerptOf("short\n\ntext", ["nothing"]), "short text");
+  });
+
+  test("an excerpt has no marks of Markdown, and what only looks like one stays", () => {
+    const id = "01a1e38b-0000-7000-8000-000000000001";
+    const page = `# Voice\n\nSee [House style](kb://${id}) and **bold** *words*, \`code\`.\n\n## Always\n\n- One idea\n1. Then two\n> said\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n`;
+    assert.equal(
+      excerptOf(page, ["voice"]),
+      "Voice See House style and bold words, code. Always One idea Then two said a b 1 2",
+    );
+    assert.equal(excerptOf("2 * 3 is a*b, #4 and x - y [1]", ["is"]), "2 * 3 is a*b, #4 and x - y [1]");
+    const started = performance.now();
+    for (const evil of ["[", "|", "-", " ", "*", "`", "> ", "- ", "[a]("])
+      excerptOf(evil.repeat(20_000), ["nothing"]);
+    assert.ok(performance.now() - started < allowed(2000));
   });
 });
 

@@ -71,8 +71,9 @@ export function linksIn(bytes: Uint8Array): string[] {
   return [...found];
 }
 
-/** A line of text around the first word found. */
-export function excerptOf(body: string, words: readonly string[]): string {
+/** A line of text around the first word found, without the marks of Markdown. */
+export function excerptOf(text: string, words: readonly string[]): string {
+  const body = withoutMarks(text);
   const start = Math.max(0, firstPlace(body, words) - 60);
   const line = body
     .slice(start, start + 200)
@@ -80,6 +81,17 @@ export function excerptOf(body: string, words: readonly string[]): string {
     .trim()
     .toWellFormed();
   return `${start > 0 ? "…" : ""}${line}${start + 200 < body.length ? "…" : ""}`;
+}
+
+/** A quick pass, not a parser: an excerpt is read by people and models, and nothing is made of it. */
+function withoutMarks(text: string): string {
+  return text
+    .replace(/^[ \t]*(?:#{1,6}|>|[-*+]|\d{1,9}[.)])[ \t]+/gm, "")
+    .replace(/^[ \t]*[|:-][|:\- \t]*$/gm, "")
+    .replace(/!?\[([^[\]\n]{1,300})\]\([^()\s]{1,500}\)/g, "$1")
+    .replace(/\*\*|~~|`/g, "")
+    .replaceAll("|", " ")
+    .replace(/(?<![\p{L}\p{N}])\*(?=\S)|(?<=\S)\*(?![\p{L}\p{N}])/gu, "");
 }
 
 const searchableCharacters = 100_000;
