@@ -371,7 +371,8 @@ function authorOf(letter: Letter): Actor {
 
 function firstLine(body: string): string {
   const line = body.split("\n").find((candidate) => candidate.trim() !== "") ?? "Message";
-  return `Message: ${line.trim().slice(0, 120)}`.toWellFormed();
+  const said = line.trim();
+  return `Message: ${said.length > 120 ? `${said.slice(0, 119)}…` : said}`.toWellFormed();
 }
 
 const readdress = query((db, p: { from: string; to: string; companyId: string }) =>
