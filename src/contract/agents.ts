@@ -78,6 +78,7 @@ const AgentPage = AgentDetail.extend({
     .describe("What it spent this month."),
   work: z
     .object({
+      open: z.number().describe("Outcomes that have not ended, without its mandate and its inbox."),
       workable: z.number().describe("Outcomes it could work on now."),
       blocked: z.number(),
       submitted: z.number().describe("Outcomes that wait for verification."),

@@ -34,6 +34,7 @@ const Position = Agent.extend({
     .object({ session: z.string(), since: z.string(), on: z.string().nullable() })
     .nullable()
     .describe("The running session, and the title of the outcome it started with."),
+  open: z.number().describe("Number of its outcomes that have not ended, without its mandate and its inbox."),
   workable: z.number().describe("Number of outcomes the agent could work on now."),
   blocked: z.number().describe("Number of its outcomes that are blocked."),
   submitted: z.number().describe("Number of its outcomes that wait for verification."),

@@ -10,12 +10,13 @@ import { holds } from "../capabilities/rights.ts";
 import { oversees } from "../capabilities/structure.ts";
 import { type Viewer, visible } from "../capabilities/visible.ts";
 import { guarded } from "../dispatch/guarded.ts";
-import { parseData, presentActor } from "../events/ledger.ts";
+import { presentActor } from "../events/ledger.ts";
 import { outcomeById } from "../outcomes/table.ts";
 import { redactText } from "../redaction/redact.ts";
-import { counting, query } from "../store/query.ts";
+import { counting } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { workCountsOf } from "./org.ts";
+import { lastPauseOf } from "./pauses.ts";
 import { positionText } from "./texts.ts";
 
 /**
@@ -86,8 +87,8 @@ async function workOf(tx: ReadTx, viewer: Viewer, agentId: string) {
   const counts = await tx.first(workCountsOf, { agentId, now: tx.now });
   const seesInbox = viewer.agentId === null || viewer.agentId === agentId;
   const inbox = seesInbox ? ((await tx.first(inInbox, { to_id: agentId }))?.count ?? 0) : null;
-  const { workable = 0, blocked = 0, submitted = 0 } = counts ?? {};
-  return { workable, blocked, submitted, inbox };
+  const { open = 0, workable = 0, blocked = 0, submitted = 0 } = counts ?? {};
+  return { open, workable, blocked, submitted, inbox };
 }
 
 async function sessionOf(tx: ReadTx, viewer: Viewer, agentId: string) {
@@ -104,13 +105,13 @@ async function sessionOf(tx: ReadTx, viewer: Viewer, agentId: string) {
 }
 
 async function pauseOf(tx: ReadTx, { id, last_session_at }: AgentRow) {
-  const event = await tx.first(lastPause, { subject: id });
-  if (event === undefined)
+  const last = await lastPauseOf(tx, id);
+  if (last === undefined)
     return { reason: null, since: new Date(last_session_at).toISOString(), by: { kind: "system" as const } };
-  const { reason } = parseData(event.data);
+  const { event, reason } = last;
   const by = presentActor(event);
   return {
-    reason: typeof reason === "string" ? reason : null,
+    reason,
     since: new Date(event.at).toISOString(),
     by: await presentBy(tx, by),
   };
@@ -127,14 +128,4 @@ const inInbox = counting(
   "messages",
   ["to_id"],
   sql`and delivered_at is not null and acknowledged_at is null`,
-);
-
-const lastPause = query((db, p: { subject: string }) =>
-  db
-    .selectFrom("events")
-    .selectAll()
-    .where("subject", "=", p.subject)
-    .where("operation", "=", "agent.pause")
-    .orderBy("seq", "desc")
-    .limit(1),
 );

@@ -50,7 +50,9 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
   if (agent.status === "paused")
     return short !== undefined && (await sight.isPausedByBudget(agentId))
       ? answer(short.state, `${text.isPaused}: ${short.says}`, short)
-      : answer("stuck", text.isPaused, { hint: text.whoCanResume });
+      : answer("stuck", text.isPausedFor(isKnown ? await sight.pauseReason(agentId) : null), {
+          hint: text.whoCanResume,
+        });
   const brain = (about: "brain" | "sandbox" | "secret", on: string): Cause => ({ kind: "brain", about, on });
   if (!isInstalled(agent.brain_type))
     return answer("stuck", text.brainMissing(agent.brain_type), {

@@ -31,6 +31,7 @@ const onView = guarded(viewOrg, async ({ tx, actor, companyId }) => {
         session === undefined
           ? null
           : { session: session.id, since: new Date(session.started_at).toISOString(), on: session.title },
+      open: work?.open ?? 0,
       workable: work?.workable ?? 0,
       blocked: work?.blocked ?? 0,
       submitted: work?.submitted ?? 0,
@@ -87,6 +88,7 @@ const counted = (db: Db, p: { now: number }) =>
     .selectFrom("outcomes as o")
     .select((eb) => [
       "o.responsible_id as agent",
+      eb.fn.countAll<number>().as("open"),
       sql<number>`sum(case when o.status = 'open' and ${workable(eb, p.now)} = 1 then 1 else 0 end)`.as(
         "workable",
       ),

@@ -18,6 +18,7 @@ import { checksIn } from "../store/checks.ts";
 import { selection, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
+import { lastPauseOf, pauseReasonsIn } from "./pauses.ts";
 import { type NodesSeen, seeNodes } from "./nodes.ts";
 
 /**
@@ -49,6 +50,8 @@ export interface Sight {
   approval(agentId: string): Promise<ApprovalRow | undefined>;
   isAtWork(agentId: string): Promise<boolean>;
   isPausedByBudget(agentId: string): Promise<boolean>;
+  /** What was said when the agent was paused. Null if nothing was. */
+  pauseReason(agentId: string): Promise<string | null>;
   /** The budget that the agent lacks. Undefined if the budget suffices. */
   want(agent: LookedAgent): Promise<Want | undefined>;
   missingSecrets(agent: LookedAgent): Promise<readonly string[]>;
@@ -139,6 +142,7 @@ export function askingSight(tx: ReadTx, viewer: Viewer, secrets: Resolver, isPer
     approval: (agentId) => tx.first(openApprovalOf, { agent_id: agentId }),
     isAtWork: async (agentId) => (await tx.first(liveSession, { agent_id: agentId })) !== undefined,
     isPausedByBudget: async (agentId) => (await tx.first(pauseOf, { agent_id: agentId })) !== undefined,
+    pauseReason: async (agentId) => (await lastPauseOf(tx, agentId))?.reason ?? null,
     want: async (agent) => wantOf(tx, lacking(await placeOf(tx, agent))),
     missingSecrets: async (agent) => (await secrets.resolve(tx, agent)).missing,
     trouble: async (agent) => secrets.troubleOf?.(tx, agent),
@@ -183,6 +187,7 @@ export async function companySight(
   const approvals = new Map((await tx.all(pendingOf, p)).map((row) => [row.agent_id, row]));
   const pauses = await tx.all(budgetPauses, { company_id: companyId });
   const paused = new Set(pauses.map(({ agent_id }) => agent_id));
+  const reasons = await pauseReasonsIn(tx, companyId);
   const pools = await poolsOf(tx, companyId);
   const raises = await overridesIn(tx, companyId);
   const readable =
@@ -286,6 +291,7 @@ export async function companySight(
     approval: async (agentId) => approvals.get(agentId),
     isAtWork: async (agentId) => sessions.has(agentId),
     isPausedByBudget: async (agentId) => paused.has(agentId),
+    pauseReason: async (agentId) => reasons.get(agentId) ?? null,
     want: async (agent) => {
       const { usd, tokens, sessions: sessionPool } = nearest(agent.id);
       if (usd === undefined || tokens === undefined || sessionPool === undefined) return undefined;

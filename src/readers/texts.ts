@@ -73,6 +73,8 @@ export const hasLeftWork = "has left the company, and its manager should have ta
 export const isPending = (isRevision: boolean): string =>
   `is not hired yet: its approval ${isRevision ? "must be revised and resubmitted" : "is waiting for the board"}`;
 export const isPaused = "is paused";
+export const isPausedFor = (reason: string | null): string =>
+  reason === null ? isPaused : `${isPaused}: ${reason.replace(/[.\s]+$/, "")}`;
 export const whoCanResume = "Its manager or the board can resume it.";
 export const brainMissing = (brain: string): string => `uses the brain ${brain}, which is not installed`;
 export const giveAnotherBrain = "The board can give it another brain.";

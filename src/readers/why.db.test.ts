@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Output } from "../contract/operation.ts";
 import { describe, test } from "node:test";
 import { acknowledgeMessage, readInbox, sendMessage } from "../contract/mail.ts";
-import { pauseAgent, updateAgent } from "../contract/agents.ts";
+import { pauseAgent, resumeAgent, updateAgent } from "../contract/agents.ts";
 import {
   closeOutcome,
   completeOutcome,
@@ -167,6 +167,9 @@ for (const kind of storeKinds)
         assert.deepEqual([stuck.moves, ids(stuck)], [false, [whole.id, handed.id, deep.id, ben.id]]);
         assert.match(stuck.says, /Ben is paused\. Its manager or the board can resume it/);
         assert.match((await ask(ben.id)).says, /is paused/);
+        await org.root(resumeAgent, { id: ben.id });
+        await org.root(pauseAgent, { id: ben.id, reason: "The key is refused." });
+        assert.match((await ask(deep.id)).says, /Ben is paused: The key is refused\. Its manager/);
         const after = await make(org.root, "after", [org.rootId], [handed.id]);
         assert.deepEqual(ids(await ask(after.id)), [after.id, handed.id, deep.id, ben.id]);
         assert.equal((await ask(org.rootId)).moves, false);
