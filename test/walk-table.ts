@@ -104,6 +104,7 @@ export const table: readonly Row[] = [
   row(companies.createCompany, "board", ({ name }) => ({ name: name() }), boardOnly, noCompany),
   row(companies.listCompanies, "boss", () => ({}), everyMember, ownOnly),
   row(companies.viewCompany, "boss", company, everyMember),
+  row(companies.describeSettings, "board", () => ({}), boardOnly, noCompany),
   row(companies.updateCompany, "board", (w) => ({ ...company(w), name: w.name() }), boardOnly),
   row(companies.freezeCompany, "board", anotherCompany(), { boss: "not_found" }),
   row(companies.thawCompany, "board", anotherCompany(companies.freezeCompany), { boss: "not_found" }),

@@ -1,7 +1,8 @@
 import { JsonObject } from "../contract/words.ts";
 import * as contract from "../contract/companies.ts";
+import { inputSchema } from "../contract/json-schema.ts";
 import { notFound } from "../contract/refusal.ts";
-import { parseSettings, stateOf, storedSettings } from "../dispatch/company-settings.ts";
+import { defaultSettings, parseSettings, stateOf, storedSettings } from "../dispatch/company-settings.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { redact } from "../redaction/redact.ts";
 import { dashed } from "../agents/agent.ts";
@@ -37,6 +38,16 @@ const onCreate = (starting: () => Promise<StartingBrain>) =>
 const onView = guarded(contract.viewCompany, async ({ tx, companyId }) =>
   presentCompany(await companyById(tx, companyId)),
 );
+
+/** The defaults of the running version. A setting without a stored value has them too. */
+const onSettings = guarded(contract.describeSettings, async () => {
+  const schema = inputSchema(contract.Settings);
+  const properties = Object.entries(JsonObject.parse(schema["properties"])).map(([name, part]) => [
+    name,
+    { ...JsonObject.parse(part), default: JsonObject.parse(defaultSettings)[name] },
+  ]);
+  return { schema: { ...schema, required: undefined, properties: Object.fromEntries(properties) } };
+});
 
 const onUpdate = guarded(contract.updateCompany, async (call) => {
   const { tx, companyId, input } = call;
@@ -87,6 +98,7 @@ export function checkDefaultBrain(
 export const companyHandlers = (starting: () => Promise<StartingBrain>) => [
   onCreate(starting),
   onView,
+  onSettings,
   onUpdate,
 ];
 

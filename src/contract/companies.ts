@@ -167,6 +167,16 @@ export const updateCompany = operation("company.update", "PATCH /api/companies/:
   cli: { command: "companies update", example: "--max-sessions 8" },
 });
 
+export const describeSettings = operation("company.settings", "GET /api/settings", {
+  summary: "Show what each setting of a company does, with its type, its limits and its default.",
+  guidance: "Read the values with company.view and change them with company.update.",
+  input: z.strictObject({}),
+  output: z.object({
+    schema: Data.describe("JSON Schema of the settings. `default` is what a new company starts with."),
+  }),
+  within: "installation",
+});
+
 const Chosen = z.strictObject({ companyId: CompanyId });
 
 export const freezeCompany = operation("company.freeze", "POST /api/companies/:companyId/freeze", {

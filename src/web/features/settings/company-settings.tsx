@@ -5,10 +5,11 @@ import { useDo } from "../../data/doing.ts";
 import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
 import { Button } from "../../ui/buttons.tsx";
-import { Refusal } from "../../ui/states.tsx";
+import { Loaded, Refusal } from "../../ui/states.tsx";
 import { fullTime } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { Said } from "../../ui/words.tsx";
+import { shownSettings, typed, unitWords } from "./setting-fields.ts";
 import * as texts from "./texts.ts";
 
 /** Name, budgets and the state of the company. */
@@ -100,6 +101,7 @@ export function CompanySettings(): ReactNode {
 export function Limits(): ReactNode {
   const { company, cantDecide } = useHere();
   const save = useDo(ops.updateCompany);
+  const described = useRead(ops.describeSettings, {});
   const { settings } = company;
   const isOn = settings.requireBoardApprovalForNewAgents;
   return (
@@ -128,23 +130,29 @@ export function Limits(): ReactNode {
         <header>
           <h2>Limits</h2>
         </header>
-        {texts.limits.map(([key, label, hint]) => (
-          <Field
-            key={key}
-            label={label}
-            hint={hint}
-            value={textOf(settings[key])}
-            isNumber
-            change={(value) => ({ [key]: numberOf(value) })}
-          />
-        ))}
+        <Loaded of={described} rows={12} height={60}>
+          {({ schema }) =>
+            shownSettings(schema, settings).map(({ key, label, hint, kind }) => (
+              <Field
+                key={key}
+                label={label}
+                hint={hint}
+                value={textOf(settings[key])}
+                isNumber={kind === "number"}
+                means={unitWords(key, settings[key])}
+                change={(value) => ({ [key]: typed(kind, value) })}
+              />
+            ))
+          }
+        </Loaded>
       </section>
       <LastChange />
     </>
   );
 }
 
-const textOf = (value: number | null | undefined): string => (value == null ? "" : String(value));
+const textOf = (value: unknown): string =>
+  value == null ? "" : Array.isArray(value) ? value.join(", ") : String(value);
 const numberOf = (value: string): number | null => (value.trim() === "" ? null : Number(value));
 
 type Change = Omit<Parameters<NonNullable<typeof ops.updateCompany.types>>[0], "companyId">;
@@ -155,12 +163,15 @@ function Field({
   hint,
   value,
   isNumber = false,
+  means = "",
   change,
 }: {
   label: string;
   hint: string;
   value: string;
   isNumber?: boolean;
+  /** The value in a larger unit: 10 MB, 1 day. */
+  means?: string;
   change: (value: string) => Change;
 }): ReactNode {
   const { company, cantDecide } = useHere();
@@ -183,7 +194,10 @@ function Field({
     >
       <label htmlFor={label}>
         <b>{label}</b>
-        <small>{hint}</small>
+        <small>
+          {hint}
+          {means !== "" && ` Now ${means}.`}
+        </small>
       </label>
       <span className="save-row">
         <input
