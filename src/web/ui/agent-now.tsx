@@ -136,7 +136,7 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
           Outcomes
           {agent.work !== null && (
             <span className="r">
-              {agent.work.workable} to do, {agent.work.blocked} blocked, {agent.work.submitted} submitted
+              {agent.work.open} open, {agent.work.blocked} blocked, {agent.work.submitted} submitted
             </span>
           )}
         </h3>

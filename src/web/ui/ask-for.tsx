@@ -4,6 +4,7 @@ import { useDo } from "../data/doing.ts";
 import type { PageOperation } from "../data/operations.ts";
 import { Button } from "./buttons.tsx";
 import { Dialog } from "./dialog.tsx";
+import { SecretPairs } from "./secret-pairs.tsx";
 import { Refusal } from "./states.tsx";
 import { toast } from "./toast.tsx";
 
@@ -17,6 +18,8 @@ export interface AskedField {
   readonly type?: "text" | "password" | "datetime-local" | "switch";
   /** What the field says first: how it is now. */
   readonly initial?: string;
+  /** Its value is lines of `NAME=SECRET` (secret-pairs.tsx): which of these secrets is the value of what. */
+  readonly secrets?: readonly string[];
   readonly options?: readonly { readonly value: string; readonly text: string }[];
 }
 
@@ -122,6 +125,16 @@ function Asked({
     required: field.optional !== true,
     value,
   };
+  if (field.secrets !== undefined)
+    return (
+      <SecretPairs
+        label={field.label}
+        hint={field.hint}
+        secrets={field.secrets}
+        value={value}
+        onChange={onChange}
+      />
+    );
   if (field.type === "switch")
     return (
       <label className="toggle">

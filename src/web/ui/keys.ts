@@ -29,6 +29,8 @@ export function switchLetters(on: boolean): void {
 addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing) return;
   const name = nameOf(event);
+  // The browser closes what floats, and the page stays.
+  if (name === "Escape" && document.querySelector("[popover]:popover-open") !== null) return;
   const isLetter = /^(?:Shift\+)?[^+]$/.test(name);
   if (isLetter && (lettersAreOff() || isWriting(event.target) || isInDialog())) return;
   const both = performance.now() - firstAt < 1200 && first !== "" ? `${first} ${name}` : "";

@@ -6,7 +6,7 @@ import { receiptOf } from "../../ui/receipt.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { When } from "../../ui/time.tsx";
-import { Line, Name } from "../../ui/words.tsx";
+import { Line, Name, withoutLinks } from "../../ui/words.tsx";
 
 /** What the agent was written, newest first, with what became of each message. */
 export function AgentMail({ id }: { id: string }): ReactNode {
@@ -33,7 +33,7 @@ export function AgentMail({ id }: { id: string }): ReactNode {
                     ) : (
                       <b>{one.from.kind === "system" ? "Agency" : one.from.name || "The board"}</b>
                     )}{" "}
-                    <Line text={(one.body ?? "A long message").slice(0, 300)} />
+                    <Line text={withoutLinks((one.body ?? "A long message").slice(0, 400))} />
                     {one.acknowledgedAt !== null && one.result !== null && (
                       <span className="lab">
                         {" "}

@@ -12,22 +12,25 @@ import { RightsChain } from "../../ui/rights-chain.tsx";
 import { Empty, Loaded, Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { Line } from "../../ui/words.tsx";
+import { GrantRight } from "./grant-right.tsx";
 
 /** What the agent may do: rights that were given, each with its chain, and those of its place. */
 export function AgentRights({ id }: { id: string }): ReactNode {
-  const { cantDecide } = useHere();
+  const { company, cantDecide } = useHere();
   const agent = useRead(ops.viewAgent, { id }).data;
   const rights = useRead(ops.listAgentGrants, { id, limit: 500 });
+  const asked = useRead(ops.listPermissionRequests, { companyId: company.id, limit: 1000 }).data?.requests;
+  const mine = (asked ?? []).filter((request) => request.agent.id === id);
+  const grant = useDo(ops.grantPermission);
   const allow = useDo(ops.setPermissions);
   const revoke = useDo(ops.revokePermission);
   const can = agent?.permissions?.canCreateAgents === true;
   return (
     <>
-      <label className="switch">
-        <Icon name="hire" />
+      <label className="box toggle">
         <span>
-          <p>Can create new agents</p>
-          <span className="lab">It may hire, within its budget and the company's limits.</span>
+          <b>Can create new agents</b>
+          <small>It may hire, within its budget and the company's limits.</small>
         </span>
         <input
           type="checkbox"
@@ -37,12 +40,48 @@ export function AgentRights({ id }: { id: string }): ReactNode {
           onChange={({ target }) => void allow.run({ id, canCreateAgents: target.checked })}
         />
       </label>
-      <Refusal of={allow.refused ?? revoke.refused} />
+      <Refusal of={allow.refused ?? revoke.refused ?? grant.refused} />
+      {mine.length > 0 && (
+        <section className="sec">
+          <h3>Asked for</h3>
+          <ul className="plain-list">
+            {mine.map(({ id: request, resource, level, reason }) => (
+              <li key={request}>
+                <Icon name="key" />
+                <span className="wide cut">
+                  {level} <ResourceWords resource={resource} />{" "}
+                  <span className="lab">
+                    <Line text={reason} />
+                  </span>
+                </span>
+                <Button
+                  because={cantDecide}
+                  disabled={grant.isBusy}
+                  onClick={() =>
+                    void grant
+                      .run({ companyId: company.id, to: id, resource, level })
+                      .then((done) => done && toast("The right is granted."))
+                  }
+                >
+                  Grant
+                </Button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       <Loaded of={rights}>
         {({ grants, structural }) => (
           <>
             <section className="sec">
-              <h3>Given to it</h3>
+              <h3>
+                Given to it
+                {agent !== undefined && agent.status !== "terminated" && (
+                  <span className="r">
+                    <GrantRight id={id} name={agent.name} />
+                  </span>
+                )}
+              </h3>
               <ul className="plain-list">
                 {grants
                   .filter(({ revokedAt }) => revokedAt === null)

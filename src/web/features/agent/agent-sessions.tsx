@@ -7,6 +7,7 @@ import { Empty, Loaded } from "../../ui/states.tsx";
 import { type MarkName, StatusMark } from "../../ui/status.tsx";
 import { Elapsed, When } from "../../ui/time.tsx";
 import { Line } from "../../ui/words.tsx";
+import { SessionDays } from "./session-days.tsx";
 
 export const endMarks: Readonly<Record<string, MarkName>> = {
   running: "work",
@@ -22,29 +23,32 @@ export function AgentSessions({ id }: { id: string }): ReactNode {
         sessions.length === 0 ? (
           <Empty title="It has had no sessions." />
         ) : (
-          <ul className="plain-list">
-            {sessions.map(({ id: session, startedAt, endedAt, end, outcome, usage, endReason }) => (
-              <li key={session}>
-                <Link to={`/sessions/${session}`}>
-                  <StatusMark mark={endMarks[end] ?? "idle"} label={end} />
-                  <span className="wide cut">
-                    <Line text={outcome?.title ?? "Inbox"} />
-                    {endReason !== null && end !== "done" && (
-                      <span className="lab">
-                        {" "}
-                        <Line text={endReason} />
-                      </span>
-                    )}
-                  </span>
-                  <span className="end num">
-                    <Elapsed since={startedAt} until={endedAt} />
-                    <span>{money(usage.costUsd)}</span>
-                    <When at={startedAt} />
-                  </span>
-                </Link>
-              </li>
-            ))}
-          </ul>
+          <>
+            <SessionDays sessions={sessions} />
+            <ul className="plain-list">
+              {sessions.map(({ id: session, startedAt, endedAt, end, outcome, usage, endReason }) => (
+                <li key={session}>
+                  <Link to={`/sessions/${session}`}>
+                    <StatusMark mark={endMarks[end] ?? "idle"} label={end} />
+                    <span className="wide cut">
+                      <Line text={outcome?.title ?? "Inbox"} />
+                      {endReason !== null && end !== "done" && (
+                        <span className="lab">
+                          {" "}
+                          <Line text={endReason} />
+                        </span>
+                      )}
+                    </span>
+                    <span className="end num">
+                      <Elapsed since={startedAt} until={endedAt} />
+                      <span>{money(usage.costUsd)}</span>
+                      <When at={startedAt} />
+                    </span>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </>
         )
       }
     </Loaded>

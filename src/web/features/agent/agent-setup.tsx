@@ -2,7 +2,9 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
+import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
+import { BrainForm, brainIn, efforts } from "../../ui/brain-form.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { Loaded, Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -11,23 +13,21 @@ import { Line } from "../../ui/words.tsx";
 
 /** What the agent is made of, and keys for programs that act as it. */
 export function AgentSetup({ id }: { id: string }): ReactNode {
+  const agent = useRead(ops.viewAgent, { id });
+  const configured = useRead(ops.viewConfiguration, { id });
   return (
-    <Loaded of={useRead(ops.viewAgent, { id })}>
-      {(agent) => (
+    <Loaded of={agent}>
+      {(data) => (
         <div className="setup">
-          <Fields key={agent.id} agent={agent} />
-          <section className="sec">
-            <h3>Brain</h3>
-            <p className="t2">
-              {agent.adapterType}
-              {agent.model !== null && (
-                <>
-                  , <Line text={agent.model} />
-                </>
-              )}
-              {agent.effort !== null && `, effort ${agent.effort}`}
-            </p>
-          </section>
+          <Loaded of={configured} rows={6}>
+            {({ configuration }) => (
+              <Fields
+                key={JSON.stringify([data.name, data.role, data.title, data.capabilities, configuration])}
+                agent={data}
+                configuration={configuration}
+              />
+            )}
+          </Loaded>
           <Keys id={id} />
         </div>
       )}
@@ -35,73 +35,101 @@ export function AgentSetup({ id }: { id: string }): ReactNode {
   );
 }
 
-function Fields({
-  agent,
-}: {
-  agent: {
-    id: string;
-    name: string;
-    role: string;
-    title: string | null;
-    capabilities: string | null;
-    status: string;
-  };
-}): ReactNode {
+type Agent = Answer<typeof ops.viewAgent>;
+
+/** The form begins again when the agent has changed elsewhere. Only what was changed here is sent. */
+function Fields({ agent, configuration }: { agent: Agent; configuration: object }): ReactNode {
   const { cantDecide } = useHere();
-  const [name, setName] = useState(agent.name);
-  const [role, setRole] = useState(agent.role);
-  const [capabilities, setCapabilities] = useState(agent.capabilities ?? "");
+  const before = {
+    name: agent.name,
+    role: agent.role,
+    title: agent.title ?? "",
+    capabilities: agent.capabilities ?? "",
+    ...brainIn(configuration),
+  };
+  const [draft, setDraft] = useState(before);
+  const change = (part: Partial<typeof draft>): void => setDraft({ ...draft, ...part });
   const save = useDo(ops.updateAgent);
+  const isNew = (key: keyof typeof draft): boolean =>
+    JSON.stringify(draft[key]) !== JSON.stringify(before[key]);
+  const orNull = (key: "title" | "capabilities" | "prompt" | "model") =>
+    isNew(key) && { [key]: draft[key] === "" ? null : draft[key] };
+  const effort = efforts.find((each) => each === draft.effort) ?? null;
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     const done = await save.run({
       id: agent.id,
-      name,
-      role,
-      capabilities: capabilities === "" ? null : capabilities,
+      ...(isNew("name") && { name: draft.name }),
+      ...(isNew("role") && { role: draft.role }),
+      ...orNull("title"),
+      ...orNull("capabilities"),
+      ...orNull("prompt"),
+      ...(isNew("adapterType") && { adapterType: draft.adapterType }),
+      ...((isNew("adapterType") || isNew("adapterConfig")) && { adapterConfig: { ...draft.adapterConfig } }),
+      ...orNull("model"),
+      ...(isNew("effort") && { effort }),
     });
     if (done !== undefined) toast("Saved.");
   };
+  const short = (name: "name" | "role" | "title", label: string, hint?: string): ReactNode => (
+    <label className="field">
+      <span>{label}</span>
+      <input
+        className="input"
+        maxLength={64}
+        required={name !== "title"}
+        value={draft[name]}
+        onChange={({ target }) => change({ [name]: target.value })}
+      />
+      {hint !== undefined && <small>{hint}</small>}
+    </label>
+  );
+  const long = (name: "capabilities" | "prompt", label: string, rows: number, hint: string): ReactNode => (
+    <label className="field">
+      <span>{label}</span>
+      <textarea
+        className="input"
+        rows={rows}
+        maxLength={name === "prompt" ? 50_000 : 4000}
+        value={draft[name]}
+        onChange={({ target }) => change({ [name]: target.value })}
+      />
+      <small>{hint}</small>
+    </label>
+  );
+  const isChanged = JSON.stringify(draft) !== JSON.stringify(before);
   return (
-    <form className="setup" onSubmit={(event) => void submit(event)}>
-      <label className="field">
-        <span>Name</span>
-        <input
-          className="input"
-          maxLength={64}
-          value={name}
-          onChange={({ target }) => setName(target.value)}
-        />
-      </label>
-      <label className="field">
-        <span>Role</span>
-        <input
-          className="input"
-          maxLength={64}
-          value={role}
-          onChange={({ target }) => setRole(target.value)}
-        />
-      </label>
-      <label className="field">
-        <span>What it can do, for colleagues</span>
-        <textarea
-          className="input"
-          rows={3}
-          maxLength={4000}
-          value={capabilities}
-          onChange={({ target }) => setCapabilities(target.value)}
-        />
-      </label>
+    <form className="setup" aria-label="Setup" onSubmit={(event) => void submit(event)}>
+      <div className="two">
+        {short("name", "Name")}
+        {short("role", "Role")}
+        {short("title", "Title", "Optional.")}
+      </div>
+      {long("capabilities", "Capabilities", 2, "What it can do, for colleagues.")}
+      {long("prompt", "Prompt", 5, "How it should work.")}
+      <section className="box">
+        <header>
+          <h2>Brain</h2>
+        </header>
+        <div className="pad form">
+          <BrainForm value={draft} onChange={change} />
+        </div>
+      </section>
       <Refusal of={save.refused} />
-      <div>
+      <div className="buttons">
         <Button
           type="submit"
           look="solid"
-          because={agent.status === "terminated" ? "This agent has left." : cantDecide}
+          because={
+            agent.status === "terminated"
+              ? "This agent has left."
+              : (cantDecide ?? (isChanged ? undefined : "Nothing is changed."))
+          }
           disabled={save.isBusy}
         >
           Save
         </Button>
+        <span className="lab">A running session is asked to stop. The next one starts with the changes.</span>
       </div>
     </form>
   );

@@ -18,6 +18,7 @@ import { AgentRights } from "./agent-rights.tsx";
 import { AgentSessions } from "./agent-sessions.tsx";
 import { AgentSetup } from "./agent-setup.tsx";
 import "../../ui/agent-panel.css";
+import "../../ui/work.css";
 import "./agent.css";
 
 const tabs = {
@@ -107,18 +108,22 @@ export function AgentPage(): ReactNode {
                   </span>
                 </div>
               )}
-              <Tabs
-                label="Parts of this page"
-                className="tabs"
-                tabs={Object.entries(tabs).map(([name, [text]]) => ({
-                  to: `/agents/${id}/${name}`,
-                  text,
-                  isOpen: name === open,
-                }))}
-              />
-              <div className="body">
-                <Content id={id} />
-              </div>
+              {data.status !== "pending_approval" && (
+                <>
+                  <Tabs
+                    label="Parts of this page"
+                    className="tabs"
+                    tabs={Object.entries(tabs).map(([name, [text]]) => ({
+                      to: `/agents/${id}/${name}`,
+                      text,
+                      isOpen: name === open,
+                    }))}
+                  />
+                  <div className="body">
+                    <Content id={id} />
+                  </div>
+                </>
+              )}
             </div>
           </div>
         )}

@@ -198,7 +198,7 @@ function CostTable({
                   <td>
                     <AskFor
                       look="ghost"
-                      text="Budget"
+                      text="Change"
                       title={`The monthly budget of ${name}`}
                       says="It is taken from the budget above. Empty: the agent shares that budget."
                       fields={[

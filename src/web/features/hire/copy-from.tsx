@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
+import { brainIn } from "../../ui/brain-form.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FieldDiff } from "../../ui/field-diff.tsx";
@@ -41,7 +42,7 @@ export function CopyFrom({
       <Dialog title={texts.copyTitle(name)} isOpen={chosen !== null} onClose={() => setChosen(null)} wide>
         <Loaded of={read} rows={3}>
           {({ configuration }) => {
-            const copied = partsOf(configuration);
+            const copied = brainIn(configuration);
             return (
               <>
                 <div className="diff">
@@ -72,18 +73,3 @@ export function CopyFrom({
 }
 
 const keys = ["adapterType", "adapterConfig", "model", "effort", "prompt"] as const;
-
-function partsOf(configuration: object): Copied {
-  const of = new Map<string, unknown>(Object.entries(configuration));
-  const text = (name: string): string => {
-    const value = of.get(name);
-    return typeof value === "string" ? value : "";
-  };
-  return {
-    adapterType: text("adapterType"),
-    adapterConfig: { ...Object(of.get("adapterConfig")) },
-    model: text("model"),
-    effort: text("effort"),
-    prompt: text("prompt"),
-  };
-}

@@ -5,11 +5,10 @@ import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
+import { BrainForm, efforts } from "../../ui/brain-form.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { money } from "../../ui/figures.tsx";
-import { Markdown } from "../../ui/markdown.tsx";
 import { Page } from "../../ui/page.tsx";
-import { SchemaForm } from "../../ui/schema-form.tsx";
 import { Refusal } from "../../ui/states.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
@@ -22,7 +21,6 @@ import "../../ui/work.css";
 import "./hire.css";
 
 type Hired = Answer<typeof ops.hireAgent>;
-const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
 
 /** Asks for the right agent once: who, what for, which brain, which rights, which budget. */
 export function HirePage(): ReactNode {
@@ -35,9 +33,7 @@ export function HirePage(): ReactNode {
   const roster = useRead(ops.listRoster, { companyId: company.id, limit: 1000 }).data?.agents ?? [];
   const bossId = roster.find(({ id }) => id === asked)?.id ?? company.rootAgentId;
   const boss = useRead(ops.viewAgent, { id: bossId }).data;
-  const brains = useRead(ops.listBrains, {}).data?.brains ?? [];
   const type = draft.adapterType === "" ? company.settings.defaultAdapterType : draft.adapterType;
-  const brain = brains.find((each) => each.type === type);
   const bossName = boss?.name ?? "its manager";
   const submit = async (): Promise<void> => {
     if (because !== undefined) return;
@@ -56,7 +52,7 @@ export function HirePage(): ReactNode {
   const refusal = (part: HirePart): ReactNode =>
     part === refusedPart ? <Refusal of={hire.refused} /> : null;
   const text = (
-    name: keyof HireDraft & ("name" | "role" | "title" | "model"),
+    name: keyof HireDraft & ("name" | "role" | "title"),
     label: string,
     hint?: string,
   ): ReactNode => (
@@ -150,56 +146,7 @@ export function HirePage(): ReactNode {
                 </span>
               </header>
               <div className="pad form">
-                <div className="two">
-                  <label className="field">
-                    <span>Type</span>
-                    <select
-                      className="input"
-                      value={type}
-                      onChange={({ target }) => change({ adapterType: target.value, adapterConfig: {} })}
-                    >
-                      {brains.map((each) => (
-                        <option key={each.type} value={each.type}>
-                          {each.type}
-                          {each.available ? "" : " (not available)"}
-                        </option>
-                      ))}
-                    </select>
-                  </label>
-                  {text("model", "Model", "Optional, if the brain offers several.")}
-                  <label className="field">
-                    <span>Effort</span>
-                    <select
-                      className="input"
-                      value={draft.effort}
-                      onChange={({ target }) => change({ effort: target.value })}
-                    >
-                      <option value="">Default</option>
-                      {efforts.map((each) => (
-                        <option key={each}>{each}</option>
-                      ))}
-                    </select>
-                  </label>
-                </div>
-                {brain !== undefined && (
-                  <>
-                    {!brain.available && (
-                      <p className="tag-line">
-                        <Said text={brain.says} />
-                      </p>
-                    )}
-                    <SchemaForm
-                      key={brain.type}
-                      schema={brain.schema}
-                      values={draft.adapterConfig}
-                      onChange={(adapterConfig) => change({ adapterConfig })}
-                    />
-                    <details>
-                      <summary>Documentation of {brain.type}</summary>
-                      <Markdown text={brain.documentation} />
-                    </details>
-                  </>
-                )}
+                <BrainForm value={{ ...draft, adapterType: type }} onChange={change} />
                 {refusal("brain")}
               </div>
             </section>
@@ -275,7 +222,7 @@ function asHire(draft: HireDraft) {
   };
 }
 
-const levels = ["none", "read", "write", "send", "use"] as const;
+const levels = ["none", "read", "write", "send", "use", "push"] as const;
 
 /** What the board will see. */
 function Summary({ draft, bossName, type }: { draft: HireDraft; bossName: string; type: string }): ReactNode {
@@ -283,7 +230,7 @@ function Summary({ draft, bossName, type }: { draft: HireDraft; bossName: string
   return (
     <section className="box hire-summary">
       <header>
-        <Tile id={name} name={name} kind="pending" />
+        <Tile id={name} name={draft.name === "" ? "?" : name} kind="pending" />
         <h2>
           <Line text={name} />
           {draft.role !== "" && (

@@ -1,6 +1,8 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
+import { ResourceWords } from "../../ui/resource.tsx";
 import { Line } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 
@@ -18,37 +20,51 @@ export function Rights({
 }): ReactNode {
   const held = useRead(ops.listAgentGrants, { id: boss, limit: 200 }).data?.grants ?? [];
   const grants = [...new Map(held.filter(({ stands }) => stands).map((one) => [one.resource, one])).values()];
+  const { company } = useHere();
+  const companyId = company.id;
+  const servers = useRead(ops.listMcpServers, { companyId }).data?.servers ?? [];
+  const repos = useRead(ops.listRepos, { companyId }).data?.repos ?? [];
+  const others = [
+    ...servers.map(({ name }) => ({ resource: `mcp:${name}`, level: "use" })),
+    ...repos.map(({ name }) => ({ resource: `repo:${name}`, level: "read" })),
+    { resource: "org:hire", level: "use" },
+  ].filter(({ resource }) => !grants.some((one) => one.resource === resource));
   return (
     <section className="box">
       <header>
         <h2>Rights it begins with</h2>
       </header>
-      {grants.length === 0 ? (
-        <p className="none">
-          <Line text={texts.noRights(bossName)} />
+      <div className="pad form">
+        <p className="lab">
+          <Line text={grants.length === 0 ? texts.noRights(bossName) : texts.onlyHeld(bossName)} />
         </p>
-      ) : (
-        <div className="pad form">
-          <p className="lab">
-            <Line text={texts.onlyHeld(bossName)} />
-          </p>
-          {grants.map(({ resource, level }) => (
-            <label key={resource} className="check">
-              <input
-                type="checkbox"
-                checked={resource in chosen}
-                onChange={({ target }) => {
-                  const { [resource]: _, ...rest } = chosen;
-                  onChange(target.checked ? { ...rest, [resource]: level } : rest);
-                }}
-              />
-              <span>
-                {level} <code className="inlinecode">{resource}</code>
+        {grants.map(({ resource, level }) => (
+          <label key={resource} className="check">
+            <input
+              type="checkbox"
+              checked={resource in chosen}
+              onChange={({ target }) => {
+                const { [resource]: _, ...rest } = chosen;
+                onChange(target.checked ? { ...rest, [resource]: level } : rest);
+              }}
+            />
+            <span>
+              {level} <ResourceWords resource={resource} />
+            </span>
+          </label>
+        ))}
+        {others.map(({ resource, level }) => (
+          <label key={resource} className="check dim">
+            <input type="checkbox" disabled />
+            <span>
+              {level} <ResourceWords resource={resource} />{" "}
+              <span className="lab">
+                <Line text={texts.notHeld(bossName)} />
               </span>
-            </label>
-          ))}
-        </div>
-      )}
+            </span>
+          </label>
+        ))}
+      </div>
     </section>
   );
 }

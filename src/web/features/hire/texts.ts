@@ -12,4 +12,5 @@ export const noBudget = (boss: string): string =>
 export const noRights = (boss: string): string => `${boss} holds no rights that can be passed on.`;
 export const onlyHeld = (boss: string): string =>
   `Only rights that ${boss} holds can be passed on. More can be granted later.`;
+export const notHeld = (boss: string): string => `${boss} does not hold it.`;
 export const copyTitle = (name: string): string => `Copy from ${name}`;

@@ -202,7 +202,7 @@ function OutlineRow({
           <Line text={agent.working?.on ?? agent.says} />
         </span>
       </span>
-      <Count value={agent.workable + agent.submitted} />
+      <Count value={agent.open} />
       <Count value={agent.blocked} bad />
       <Count value={agent.inbox} />
       <span className="sp num" role="gridcell">

@@ -10,6 +10,7 @@ import { Icon } from "../../ui/icons.tsx";
 import { SignInServer } from "../../ui/sign-in-server.tsx";
 import { Empty, Loaded, Refusal } from "../../ui/states.tsx";
 import { Line, Said } from "../../ui/words.tsx";
+import { configOf, placeIn, secretsIn } from "./server-config.ts";
 import * as texts from "./texts.ts";
 
 /** The MCP servers of the company. */
@@ -17,6 +18,7 @@ export function Servers(): ReactNode {
   const { company } = useHere();
   const companyId = company.id;
   const list = useRead(ops.listMcpServers, { companyId });
+  const secrets = (useRead(ops.listSecrets, { companyId }).data?.secrets ?? []).map(({ name }) => name);
   return (
     <section className="box">
       <header>
@@ -35,20 +37,23 @@ export function Servers(): ReactNode {
                 hint: "Or the program to start, with its arguments.",
                 optional: true,
               },
+              {
+                name: "hosts",
+                label: "Hosts",
+                hint: "Of a program: the hosts that it may connect to, with spaces between them. * is every host.",
+                optional: true,
+              },
+              {
+                name: "pairs",
+                label: "Headers or variables with a secret value",
+                hint: secrets.length === 0 ? texts.noSecretsForServer : texts.secretsForServer,
+                secrets,
+                optional: true,
+              },
               texts.privateNetwork,
             ]}
             operation={ops.putMcpServer}
-            input={({ name = "", url = "", command = "", privateNetwork = "" }) => {
-              const [program = "", ...args] = command.trim().split(/\s+/);
-              return {
-                companyId,
-                name,
-                config:
-                  url === ""
-                    ? { command: program, args }
-                    : { type: "http" as const, url, ...(privateNetwork !== "" && { privateNetwork: true }) },
-              };
-            }}
+            input={(values) => ({ companyId, name: values["name"] ?? "", config: configOf(values) })}
             done="The server is there."
           />
         </span>
@@ -110,8 +115,13 @@ function Server({
         </b>{" "}
         <span className={`tag ${tone}`}>{word}</span>
         <p className="cut quiet mono">
-          <Line text={JSON.stringify(of.config)} />
+          <Line text={placeIn(of.config)} />
         </p>
+        {secretsIn(of.config).length > 0 && (
+          <p className="quiet">
+            <Line text={`Secret values: ${secretsIn(of.config).join(", ")}`} />
+          </p>
+        )}
         {of.says !== "" && (
           <p>
             <Said text={of.says} />

@@ -15,34 +15,40 @@ export const requireApproval = "Require board approval for new agent hires";
 export const requireApprovalHint =
   "On: an agent that another agent hires waits until the board approves it. Off: it can work immediately.";
 
-/** Settings with a number: what they do, and their unit. */
-export const limits = [
-  ["maxAgents", "Maximum number of agents", "Agents can't hire above this headcount. Empty: 16."],
-  ["maxSessions", "Sessions at the same time", "Shared fairly among agents. 0 stops all of them."],
-  ["maxOpenOutcomes", "Open outcomes of one agent", "An agent with this many gets no more work."],
-  ["maxDelegations", "Parts of one outcome", "How many parts of one outcome an agent can delegate."],
-  ["maxDelegationDepth", "Depth of delegation", "How many times work can be delegated further."],
-  ["maxSessionMemoryMb", "Memory of one session, in MB", "A session that uses more is ended."],
-  ["maxSessionDiskMb", "Disk space of one session, in MB", "A session that uses more is ended."],
-  ["maxSessionProcesses", "Processes of one session", "Processes and threads together."],
-  ["messageRetentionDays", "Keep message texts, in days", "Of acknowledged messages. The record stays."],
-  ["approvalExpirySeconds", "Seconds to decide about a create_agent request", "After that it is denied."],
-  [
-    "growthSessionMinutes",
-    "Suggest a hire: minutes of a session",
-    "Average of the last three. Empty: never.",
-  ],
-  ["growthWaitingOutcomes", "Suggest a hire: waiting outcomes", "Empty: never."],
-  ["growthInboxMessages", "Suggest a hire: messages in an inbox", "Empty: never."],
-  ["maxFileBytes", "Size of a knowledge file, in bytes", ""],
-  ["maxAgentBytes", "Storage of one agent, in bytes", "All versions, messages and commits it wrote."],
-  ["maxCompanyBytes", "Storage of the company, in bytes", "All versions, messages and commits."],
-] as const;
+/** What the settings are called here. The server says what each one does (company.settings). */
+export const settingLabels: Readonly<Record<string, string>> = {
+  maxAgents: "Maximum number of agents",
+  maxSessions: "Sessions at the same time",
+  maxOpenOutcomes: "Open outcomes of one agent",
+  maxDelegations: "Parts of one outcome",
+  maxDelegationDepth: "Depth of delegation",
+  maxSessionMemoryMb: "Memory of one session, in MB",
+  maxSessionDiskMb: "Disk space of one session, in MB",
+  maxSessionProcesses: "Processes of one session",
+  messageRetentionDays: "Keep message texts, in days",
+  defaultAdapterType: "Brain of new agents",
+  allowedAdapterTypes: "Brains that agents may hire with",
+  chatLLMProvider: "Brain for create_agent",
+  chatLLMModel: "Model for create_agent",
+  approvalExpirySeconds: "Seconds to decide about a create_agent request",
+  growthSessionMinutes: "Suggest a hire: minutes of a session",
+  growthWaitingOutcomes: "Suggest a hire: waiting outcomes",
+  growthInboxMessages: "Suggest a hire: messages in an inbox",
+  growthWaitMinutes: "Suggest a hire: minutes of waiting",
+  maxFileBytes: "Size of a knowledge file, in bytes",
+  maxAgentBytes: "Storage of one agent, in bytes",
+  maxCompanyBytes: "Storage of the company, in bytes",
+};
+/** What a schema says of a setting, as a field says it: an empty one is null. */
+export const settingHint = (description: string, initially: string): string =>
+  `${description.replaceAll("Null:", "Empty:")}${initially === "" ? "" : ` Initially ${initially}.`}`;
 
 export const saved = (what: string): string => `Saved: ${what}.`;
 export const changedBy = (who: string, when: string): string => `Last changed by ${who}, ${when}.`;
 export const noServers = "No MCP servers yet.";
 export const noServersHint = "An agent can use one once it holds a right on it.";
+export const secretsForServer = "A program gets them as variables, and a URL as headers of each request.";
+export const noSecretsForServer = "Add a secret first: under Secrets. Then you can choose it here.";
 export const noSecrets = "No secrets yet.";
 export const noSecretsHint =
   "A secret's value goes in and never comes out. Configurations refer to it by its name.";

@@ -1,0 +1,109 @@
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useRead } from "../data/reading.ts";
+import { Markdown } from "./markdown.tsx";
+import { SchemaForm, type Values } from "./schema-form.tsx";
+import { Said } from "./words.tsx";
+
+export const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
+
+/** The brain of an agent as it is typed: an empty text is the default. */
+export interface BrainDraft {
+  readonly adapterType: string;
+  readonly adapterConfig: Values;
+  readonly model: string;
+  readonly effort: string;
+}
+
+/** Which brain, and how it is configured: a form made from the brain's schema, with its documentation beside it. */
+export function BrainForm({
+  value,
+  onChange,
+}: {
+  value: BrainDraft;
+  onChange: (part: Partial<BrainDraft>) => void;
+}): ReactNode {
+  const brains = useRead(ops.listBrains, {}).data?.brains ?? [];
+  const brain = brains.find(({ type }) => type === value.adapterType);
+  return (
+    <>
+      <div className="two">
+        <label className="field">
+          <span>Type</span>
+          <select
+            className="input"
+            value={value.adapterType}
+            onChange={({ target }) => onChange({ adapterType: target.value, adapterConfig: {} })}
+          >
+            {brain === undefined && <option>{value.adapterType}</option>}
+            {brains.map(({ type, available }) => (
+              <option key={type} value={type}>
+                {type}
+                {available ? "" : " (not available)"}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className="field">
+          <span>Model</span>
+          <input
+            className="input"
+            maxLength={100}
+            value={value.model}
+            onChange={({ target }) => onChange({ model: target.value })}
+          />
+          <small>Optional, if the brain offers several.</small>
+        </label>
+        <label className="field">
+          <span>Effort</span>
+          <select
+            className="input"
+            value={value.effort}
+            onChange={({ target }) => onChange({ effort: target.value })}
+          >
+            <option value="">Default</option>
+            {efforts.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {brain !== undefined && (
+        <>
+          {!brain.available && (
+            <p className="tag-line">
+              <Said text={brain.says} />
+            </p>
+          )}
+          <div className="brain-form">
+            <SchemaForm
+              key={brain.type}
+              schema={brain.schema}
+              values={value.adapterConfig}
+              onChange={(adapterConfig) => onChange({ adapterConfig })}
+            />
+            <section className="brain-docs" aria-label={`Documentation of ${brain.type}`} tabIndex={0}>
+              <Markdown text={brain.documentation} />
+            </section>
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The brain and the prompt in the configuration of an agent. */
+export function brainIn(configuration: object): BrainDraft & { readonly prompt: string } {
+  const of = new Map<string, unknown>(Object.entries(configuration));
+  const text = (name: string): string => {
+    const value = of.get(name);
+    return typeof value === "string" ? value : "";
+  };
+  return {
+    adapterType: text("adapterType"),
+    adapterConfig: { ...Object(of.get("adapterConfig")) },
+    model: text("model"),
+    effort: text("effort"),
+    prompt: text("prompt"),
+  };
+}
