@@ -9,7 +9,7 @@ import { Loaded, Refusal } from "../../ui/states.tsx";
 import { fullTime } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { Said } from "../../ui/words.tsx";
-import { shownSettings, typed, unitWords } from "./setting-fields.ts";
+import { shownSettings, typed, unitWords, valueText } from "./setting-fields.ts";
 import * as texts from "./texts.ts";
 
 /** Name, budgets and the state of the company. */
@@ -28,14 +28,14 @@ export function CompanySettings(): ReactNode {
         <Field
           label="Monthly budget in US dollars"
           hint="What the company may spend in a calendar month (UTC). 0 stops all spending. Empty: no limit."
-          value={textOf(settings.monthlyBudget.usd)}
+          value={valueText(settings.monthlyBudget.usd)}
           isNumber
           change={(value) => ({ monthlyBudget: { usd: numberOf(value) } })}
         />
         <Field
           label="Limit of one outcome in US dollars"
           hint="With everything below it, over all months. Empty: no limit."
-          value={textOf(settings.maxOutcomeUsd)}
+          value={valueText(settings.maxOutcomeUsd)}
           isNumber
           change={(value) => ({ maxOutcomeUsd: numberOf(value) })}
         />
@@ -137,7 +137,7 @@ export function Limits(): ReactNode {
                 key={key}
                 label={label}
                 hint={hint}
-                value={textOf(settings[key])}
+                value={valueText(settings[key])}
                 isNumber={kind === "number"}
                 means={unitWords(key, settings[key])}
                 change={(value) => ({ [key]: typed(kind, value) })}
@@ -151,8 +151,6 @@ export function Limits(): ReactNode {
   );
 }
 
-const textOf = (value: unknown): string =>
-  value == null ? "" : Array.isArray(value) ? value.join(", ") : String(value);
 const numberOf = (value: string): number | null => (value.trim() === "" ? null : Number(value));
 
 type Change = Omit<Parameters<NonNullable<typeof ops.updateCompany.types>>[0], "companyId">;

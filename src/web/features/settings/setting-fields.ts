@@ -24,13 +24,11 @@ export function shownSettings(schema: Readonly<Record<string, unknown>>, setting
     const kind = kindOf(part);
     // What one outcome may cost is on the page of the company.
     if (kind === undefined || !isSetting(key) || key === "maxOutcomeUsd") return [];
-    const initially = part["default"];
-    const said = Array.isArray(initially) ? initially.join(", ") : String(initially ?? "");
     return [
       {
         key,
         label: texts.settingLabels[key] ?? key,
-        hint: texts.settingHint(String(part["description"] ?? ""), said),
+        hint: texts.settingHint(valueText(part["description"]), valueText(part["default"])),
         kind,
       },
     ];
@@ -44,6 +42,12 @@ function kindOf(part: Readonly<Record<string, unknown>>): Kind | undefined {
   if (type === "integer" || type === "number") return "number";
   if (type === "array") return "list";
   return type === "string" ? "text" : undefined;
+}
+
+/** A value as its field shows it. */
+export function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.map(valueText).join(", ");
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
 /** An empty field is null. What is not a number is sent as it is, and refused with an explanation. */

@@ -1,0 +1,147 @@
+// The dashboard in a real browser, on the built daemon with a live organization behind it.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Page } from "playwright-core";
+import {
+  commentOnApproval,
+  reject,
+  requestRevision,
+  resubmit,
+  viewApproval,
+} from "../src/contract/approvals.ts";
+import { createPerson } from "../src/contract/people.ts";
+import { signedIn } from "./support/browser.ts";
+import { dashboard } from "./support/dashboard.ts";
+
+describe("the dashboard: Home and approvals", () => {
+  const site = dashboard("web-decisions");
+  const card = (page: Page, name: string) => page.locator("[data-item]", { hasText: name });
+
+  // covers GOV-50
+  test("Home by keyboard alone: move to a request, arm, note, send", async () => {
+    const { page } = site.visit;
+    const id = await site.hire("Keyboard Kay");
+    await page.goto(site.at("/"));
+    await card(page, "Keyboard Kay").waitFor();
+    for (let step = 0; step < 50; step++) {
+      await page.keyboard.press("j");
+      const focused = await page.evaluate(`document.activeElement?.textContent ?? ""`);
+      if (String(focused).includes("Keyboard Kay")) break;
+    }
+    await page.keyboard.press("ArrowRight");
+    await page.locator(".card", { hasText: "Keyboard Kay" }).getByText("Organization").waitFor();
+    await page.keyboard.press("r");
+    await page.keyboard.type("Half the budget ");
+    // Whatever arrives meanwhile waits, and takes neither the focus nor the text.
+    const others = [await site.hire("Hasty Hugo"), await site.hire("Hasty Hanna")];
+    await page.getByRole("button", { name: /^\d+ new$/ }).waitFor();
+    assert.equal(await page.evaluate(`document.activeElement?.tagName`), "TEXTAREA");
+    await page.keyboard.type("would do.");
+    await page.keyboard.press("Enter");
+    await page.getByText("Sent back with your note.").waitFor();
+    await card(page, "Hasty Hugo").waitFor();
+    for (const other of others) await site.daemon.board.call(reject, { id: other });
+    await site.hire("Enter Erna");
+    await card(page, "Enter Erna").focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/approvals\//);
+    await page.getByRole("heading", { name: "Hire Enter Erna as Researcher" }).waitFor();
+    const { status, decisionNote } = await site.daemon.board.call(viewApproval, { id });
+    assert.deepEqual([status, decisionNote], ["revision_requested", "Half the budget would do."]);
+  });
+
+  // covers GOV-49, GOV-72
+  test("an approval by mouse: comment, revision, what changed, approve", async () => {
+    const { page } = site.visit;
+    const bruno = await site.press.as("Bruno");
+    const id = await site.hire("Mouse Mia");
+    await page.goto(site.at(`/approvals/${id}`));
+    await page.getByRole("heading", { name: "Hire Mouse Mia as Researcher" }).waitFor();
+    await page.getByLabel("Comment", { exact: true }).fill("Why a researcher?");
+    await page.getByRole("button", { name: "Comment" }).click();
+    await page.locator(".bubble", { hasText: "Why a researcher?" }).waitFor();
+    await bruno.call(commentOnApproval, { id, body: "We know too little about prices." });
+    await page.locator(".bubble", { hasText: "too little about prices" }).waitFor();
+    await page.locator(".opts").getByRole("button", { name: "Request revision" }).click();
+    await page.getByLabel(/A note for Bruno/).fill("Narrow it down.");
+    await page.locator(".opts").getByRole("button", { name: /Send/ }).click();
+    await page.locator(".tag", { hasText: "Being revised" }).waitFor();
+    await bruno.call(resubmit, { id, payload: { prompt: "Work from the two files." } });
+    // The new revision waits for the person who reads the old one.
+    await page.getByRole("button", { name: "Show revision 2" }).click();
+    await page.getByText("Changed since revision 1").waitFor();
+    await page.locator(".diff .add", { hasText: "Work from the two files." }).waitFor();
+    await page.locator(".opts").getByRole("button", { name: "Approve" }).click();
+    await page.locator(".banner.decided", { hasText: "approved it" }).waitFor();
+    assert.equal((await site.daemon.board.call(viewApproval, { id })).status, "approved");
+  });
+
+  test("several requests are approved together, with the sum of what they change", async () => {
+    const { page } = site.visit;
+    const ids = [await site.hire("Batch Bea"), await site.hire("Batch Bo")];
+    await page.goto(site.at("/approvals"));
+    for (const name of ["Batch Bea", "Batch Bo"]) {
+      await page.getByRole("link", { name }).focus();
+      await page.keyboard.press("Space");
+    }
+    await page.getByText("2 selected").waitFor();
+    await page.keyboard.press("a");
+    const sure = page.getByRole("dialog", { name: "Approve 2 requests?" });
+    await sure.getByText("Together: 2 new agents, 0 rights, $2 a month.").waitFor();
+    await sure.getByRole("button", { name: "Approve 2" }).press("Enter");
+    await sure.getByText("Approved.").nth(1).waitFor();
+    await sure.getByRole("button", { name: "Close" }).last().click();
+    for (const id of ids)
+      assert.equal((await site.daemon.board.call(viewApproval, { id })).status, "approved");
+
+    // The configuration that is asked for can be held against one that works.
+    await page.goto(site.at(`/approvals/${site.hireId}`));
+    await page.getByRole("combobox", { name: "Compare with" }).selectOption({ label: "Hana, Copy" });
+    const differences = page.getByRole("dialog", { name: "Compared with Hana" });
+    await differences.locator("ins", { hasText: "Market researcher" }).waitFor();
+    await page.keyboard.press("Escape");
+    await differences.waitFor({ state: "detached" });
+  });
+
+  // covers GOV-51
+  test("two people decide at once: one wins, the other is told who and keeps the note", async () => {
+    const id = await site.hire("Contested Cy");
+    const { signIn } = await site.daemon.board.call(createPerson, { name: "Jonas Weber", role: "board" });
+    const jonas = await signedIn(site.browser, site.daemon, { link: signIn.link });
+    const { page } = site.visit;
+    await page.goto(site.at(`/approvals/${id}`));
+    await page.getByLabel(/A note for Bruno/).fill("My note.");
+    // The second decision must not hear of the first one before it is sent.
+    const sent = Promise.withResolvers<void>();
+    await page.route("**/api/approvals/*/approve", async (route) => {
+      await jonas.page.goto(site.at(`/approvals/${id}`));
+      await jonas.page.locator(".opts").getByRole("button", { name: "Reject" }).click();
+      await jonas.page.locator(".opts").getByRole("button", { name: /Send/ }).click();
+      await jonas.page.locator(".banner.decided").waitFor();
+      await route.continue();
+      sent.resolve();
+    });
+    await page.locator(".opts").getByRole("button", { name: "Approve" }).click();
+    await page.locator(".banner.decided", { hasText: "Jonas Weber" }).waitFor();
+    await sent.promise;
+    const { status, decidedBy } = await site.daemon.board.call(viewApproval, { id });
+    assert.deepEqual([status, decidedBy?.person?.name], ["rejected", "Jonas Weber"]);
+    assert.equal(await page.evaluate(`sessionStorage.getItem("agency.draft.note.${id}")`), "My note.");
+    await page.getByRole("button", { name: "Delete this agent" }).click();
+    const sure = page.getByRole("dialog").getByRole("button", { name: "Delete" });
+    assert.equal(await sure.isDisabled(), true);
+    await page.getByLabel(/Type .* to delete it/).fill("Contested Cy");
+    await sure.click();
+    await page.getByText("Contested Cy is deleted.").waitFor();
+    await jonas.context.close();
+  });
+
+  test("a decision elsewhere is shown on Home, and the item leaves", async () => {
+    const { page } = site.visit;
+    const id = await site.hire("Elsewhere Eve");
+    await page.goto(site.at("/"));
+    await card(page, "Elsewhere Eve").first().waitFor();
+    await site.daemon.board.call(requestRevision, { id, decisionNote: "Later." });
+    await page.locator(".leaving", { hasText: "Elsewhere Eve" }).waitFor();
+  });
+});
