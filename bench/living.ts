@@ -332,7 +332,7 @@ function send(daemon: Daemon, home: Home<unknown>, agent: Place): Promise<unknow
 }
 
 /** The share of a core that each process takes while no client calls it. */
-async function idlePercent(bench: Bench, pids: readonly number[]): Promise<number[]> {
+export async function idlePercent(bench: Bench, pids: readonly number[]): Promise<number[]> {
   // Wait until the daemon has finished the work of its start.
   await sleep(bench.quick ? 100 : 5000);
   const milliseconds = bench.quick ? 300 : 30_000;

@@ -17,6 +17,7 @@ import { attention, lists, subtree } from "./reads.ts";
 import { postgres } from "./both-stores.ts";
 import { repos } from "./repos.ts";
 import { rights } from "./rights.ts";
+import { sessions } from "./sessions.ts";
 import { start } from "./start.ts";
 import { status } from "./status-page.ts";
 import { tokens } from "./tokens.ts";
@@ -41,6 +42,7 @@ const entries: readonly Entry[] = [
   brains,
   repos,
   postgres,
+  sessions,
   dashboard,
   heap,
 ];

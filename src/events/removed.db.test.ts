@@ -12,8 +12,9 @@ import { exportMonth, removeMonth, verifyFile } from "../daemon/ledger-file.ts";
 import { macOf } from "../store/chain.ts";
 import { bothStores, createOrganization, openTestStore, refusal, testKey } from "../testing/organization.ts";
 import { ageEvents } from "../testing/old-events.ts";
-import { listAfter } from "./ledger.ts";
+import { append, listAfter, system } from "./ledger.ts";
 import { digestOfLines, sealOfMonth } from "./removed.ts";
+import { sealOperation } from "./verify.ts";
 
 /** Months of a ledger as files, and the ledger without them. */
 for (const kind of bothStores)
@@ -56,6 +57,17 @@ for (const kind of bothStores)
     await ageEvents(store, companyId, (seq) =>
       seq <= inAugust ? august + seq : seq <= inSeptember ? september + seq : undefined,
     );
+    // The installation has sealed the chain at the end of August, and in the middle of it.
+    for (const { seq, hash } of (await eventsNow()).filter(({ seq }) => [2, inAugust].includes(seq)))
+      await store.write(async (tx) =>
+        append(tx, {
+          companyId: "",
+          actor: system,
+          operation: sealOperation,
+          subject: null,
+          data: { [companyId]: [seq, hash] },
+        }),
+      );
     const saveAll = ["events", "ledger_heads", "removed_events", "files", "versions"];
     const save = () =>
       tamper(saveAll.map((name) => `create table saved_${name} as select * from ${name}`).join(";"));
