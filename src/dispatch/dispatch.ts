@@ -14,7 +14,7 @@ import { insertion, query, type Query, selection } from "../store/query.ts";
 import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
 import { bySystem, callContext, type Writing } from "./context.ts";
 import { type Accepted, type Guarded, Outside } from "./guarded.ts";
-import { type Caller, identify } from "./identity.ts";
+import { type Caller, callerAhead, identify } from "./identity.ts";
 import { demand } from "../capabilities/visible.ts";
 import { type KnownHome, Homes, keyOfHome, OtherHome } from "./homes.ts";
 import { KeptAnswers } from "./kept-answers.ts";
@@ -183,8 +183,9 @@ async function run(
   const homeKey = waits && operation.within !== "installation" ? keyOfHome(token, request.as, input) : "";
   const home = parts.homes.of(homeKey);
   if (home !== undefined) {
-    await tx.lock(home.companyId);
     callAhead(tx, operation, home, accepted);
+    callerAhead(tx, token);
+    await tx.lock(home.companyId);
   }
   let caller = await identify(tx, operation, token, request.as);
   seen.caller = caller;

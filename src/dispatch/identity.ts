@@ -58,6 +58,11 @@ export async function authenticate(tx: ReadTx, token: string | undefined, as?: s
   return caller;
 }
 
+/** The caller with this credential will be identified. */
+export function callerAhead(tx: ReadTx, token: string | undefined): void {
+  if (token !== undefined && token !== "") tx.ahead(byHash, { hash: hashToken(token) });
+}
+
 async function holderOf(
   tx: ReadTx,
   token: string | undefined,
@@ -163,30 +168,33 @@ const nobody = (personId: string): Actor => ({ kind: "agent", agentId: "", sessi
 const isCalled = ({ id, slug }: HeldPosition, as: string): boolean =>
   [id, slug].includes(nameKey(as.replace(/^@/, "")));
 
-const byHash = query((db, p: { hash: string }) =>
-  db
-    .selectFrom("credentials as c")
-    .leftJoin("agents as a", "a.id", "c.agent_id")
-    .leftJoin("sessions as s", "s.id", "c.session_id")
-    .leftJoin("people as p", "p.id", "c.person_id")
-    .select([
-      "c.id",
-      "c.kind",
-      "c.company_id",
-      "c.agent_id",
-      "c.session_id",
-      "c.person_id",
-      "c.expires_at",
-      "c.revoked_at",
-      "a.status",
-      "a.name",
-      "a.epoch as agent_epoch",
-      "s.epoch as session_epoch",
-      "s.ended_at as session_ended_at",
-      "s.workspace",
-      "p.name as person_name",
-      "p.role",
-      "p.ended_at as person_ended_at",
-    ])
-    .where("c.hash", "=", p.hash),
+const byHash = query(
+  (db, p: { hash: string }) =>
+    db
+      .selectFrom("credentials as c")
+      .leftJoin("agents as a", "a.id", "c.agent_id")
+      .leftJoin("sessions as s", "s.id", "c.session_id")
+      .leftJoin("people as p", "p.id", "c.person_id")
+      .select([
+        "c.id",
+        "c.kind",
+        "c.company_id",
+        "c.agent_id",
+        "c.session_id",
+        "c.person_id",
+        "c.expires_at",
+        "c.revoked_at",
+        "a.status",
+        "a.name",
+        "a.epoch as agent_epoch",
+        "s.epoch as session_epoch",
+        "s.ended_at as session_ended_at",
+        "s.workspace",
+        "p.name as person_name",
+        "p.role",
+        "p.ended_at as person_ended_at",
+      ])
+      .where("c.hash", "=", p.hash),
+  undefined,
+  { agents: "agent_id", sessions: "session_id", people: "person_id" },
 );

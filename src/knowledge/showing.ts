@@ -35,11 +35,7 @@ export async function contentFor(
 }
 
 /** A version of a file will be shown to the actor. */
-export function contentAhead(
-  { tx, actor }: Pick<Reader, "tx" | "actor">,
-  fileId: string,
-  version: number,
-): void {
+function contentAhead({ tx, actor }: Pick<Reader, "tx" | "actor">, fileId: string, version: number): void {
   tx.ahead(versionAt, { id: fileId, version });
   fileAhead(tx, fileId);
   if (actor.agentId !== null) fileRightAhead(tx, actor.agentId, fileId);

@@ -18,7 +18,6 @@ import {
 import { mailRightAhead } from "../capabilities/rights.ts";
 import { cursorRow, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { append, system } from "../events/ledger.ts";
-import { contentAhead } from "../knowledge/showing.ts";
 import { versionAt } from "../knowledge/table.ts";
 import type { ReadTx } from "../store/store.ts";
 import { enclose, unreadableIn, versionToSend } from "./enclosures.ts";
@@ -35,7 +34,6 @@ import {
   markAcknowledged,
   markCancelled,
   markRead,
-  messageAhead,
   messageById,
   type MessageRow,
   othersAhead,
@@ -62,7 +60,7 @@ const onReadInbox = guarded(
     const { tx, actor } = call;
     if (actor.agentId === null) throw texts.inboxIsForAgents();
     const page = await inboxPage(call, actor.agentId, call.input);
-    for (const { id } of page.messages) await tx.run(markRead, { id, now: tx.now });
+    for (const { id } of page.messages) await markRead(tx, { id, to_id: actor.agentId });
     return page;
   },
   (tx, { limit = defaultPage }, { companyId, agentId }) => {
@@ -85,21 +83,22 @@ async function acknowledgeOne(call: Call<{ id: string; result?: string | undefin
   // The receiver read an earlier text of this notice. Acknowledging it now would lose the last change.
   if (message.topic !== null && message.version > 1 && message.read_at === null && actor.agentId !== null)
     throw texts.changedSinceRead(message.id);
-  await acknowledge(call, message, input.result ?? null);
-  contentAhead(call, message.file_id, message.version);
-  membersAhead(tx, message.from_id, message.to_id);
-  messageAhead(tx, message.id);
-  return presentMessage(call, await messageById(tx, message.id));
+  return presentMessage(call, await acknowledge(call, message, input.result ?? null));
 }
 
-export async function acknowledge(call: Writing, message: MessageRow, result: string | null): Promise<void> {
+export async function acknowledge(
+  call: Writing,
+  message: MessageRow,
+  result: string | null,
+): Promise<MessageRow> {
   const { tx, companyId } = call;
   const { id, to_id: receiver } = message;
   if (receiver !== null) inboxAhead(tx, receiver);
   const isLast = receiver !== null && (await countOthers(tx, companyId, receiver, id)) === 0;
-  await tx.run(markAcknowledged, { id, result, now: tx.now });
+  const saved = await markAcknowledged(tx, message, result);
   await call.record(receiver ?? companyId, { message: id, result }, "mail.acknowledge");
   if (isLast) await completeInbox(tx, companyId, receiver);
+  return saved;
 }
 
 /** Its receiver has read the message then. What the board sees of the mail of agents is not a reading by its receiver. */
@@ -109,7 +108,7 @@ const onView = guarded(contract.viewMessage, async (call) => {
   const isMine = isReceived(message, actor.agentId);
   if (actor.agentId !== null && message.from_id !== actor.agentId && !isMine)
     throw notFound("message", input.id);
-  if (isMine) await tx.run(markRead, { id: message.id, now: tx.now });
+  if (isMine) await markRead(tx, message);
   return presentMessage(call, await messageById(tx, message.id));
 });
 
@@ -118,7 +117,7 @@ const onMarkRead = guarded(contract.markMessageRead, async (call) => {
   const message = await messageById(tx, input.id);
   await demandReceiver(tx, actor.agentId, message);
   if (message.delivered_at === null) throw notFound("message", input.id);
-  await tx.run(markRead, { id: message.id, now: tx.now });
+  await markRead(tx, message);
   await call.record(message.to_id ?? call.companyId, { message: message.id });
   return presentMessage(call, await messageById(tx, message.id));
 });

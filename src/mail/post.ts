@@ -10,7 +10,7 @@ import { recordChange, outcomeFields } from "../outcomes/history.ts";
 import { excerpt } from "../outcomes/results.ts";
 import { type Enclosed, enclose, keepEnclosures } from "./enclosures.ts";
 import { endPause, insertOutcome, saveOutcome } from "../outcomes/table.ts";
-import { query, selection } from "../store/query.ts";
+import { type Db, query, selection } from "../store/query.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import {
@@ -126,7 +126,7 @@ const none = new Uint8Array();
 export function postAhead(tx: ReadTx, from: string | null, to: string | null): void {
   membersAhead(tx, from, to);
   if (to !== null) inboxAhead(tx, to);
-  if (from !== null) tx.ahead(unansweredBetween, { from, to: to ?? "", limit: mostUnanswered });
+  if (from !== null) tx.ahead(unansweredBy(to), { from, to: to ?? "", limit: mostUnanswered });
 }
 
 /** The inbox of an agent will be opened or completed. */
@@ -165,14 +165,20 @@ const setText = query((db, p: { id: string; version: number; changes: string; no
 
 /** One sender can't fill an inbox, including its own with deferred messages. */
 async function demandPatience(tx: ReadTx, from: string, to: string | null): Promise<void> {
-  const waiting = await tx.all(unansweredBetween, { from, to: to ?? "", limit: mostUnanswered });
+  const waiting = await tx.all(unansweredBy(to), { from, to: to ?? "", limit: mostUnanswered });
   if (waiting.length < mostUnanswered) return;
   throw texts.tooManyUnanswered(await memberName(tx, to), waiting.length);
 }
 
 const mostUnanswered = 100;
 
-const unansweredBetween = query((db, p: { from: string; to: string; limit: number }) =>
+/** The column itself says, beside the expression of the index, that the mail of other receivers does not matter. */
+const unansweredBy = (to: string | null) => (to === null ? unansweredByBoard : unansweredByAgent);
+const unansweredByAgent = query((db, p: { from: string; to: string; limit: number }) =>
+  unanswered(db, p).where("to_id", "=", p.to),
+);
+const unansweredByBoard = query((db, p: { from: string; to: string; limit: number }) => unanswered(db, p));
+const unanswered = (db: Db, p: { from: string; to: string; limit: number }) =>
   db
     .selectFrom("messages")
     .select("id")
@@ -180,8 +186,7 @@ const unansweredBetween = query((db, p: { from: string; to: string; limit: numbe
     .where(sql<string>`coalesce(to_id, '')`, "=", p.to)
     .where("acknowledged_at", "is", null)
     .where("failure", "is", null)
-    .limit(p.limit),
-);
+    .limit(p.limit);
 
 /** Puts the message into the inbox if the sender still has a route, and marks it failed otherwise. */
 export async function deliver(tx: Tx, message: NewRow<"messages">, newId: () => string): Promise<void> {
@@ -240,7 +245,7 @@ export async function completeInbox(tx: Tx, companyId: string, agentId: string):
   const inbox = await tx.first(openInboxOf, { responsible_id: agentId });
   if (inbox === undefined) return;
   await shiftScope(tx, inbox.id, 1);
-  await tx.run(completeOutcome, { id: inbox.id, now: tx.now });
+  await tx.run(completeOutcome, { id: inbox.id, owner: agentId, now: tx.now });
   append(tx, {
     companyId,
     actor: system,
@@ -394,7 +399,7 @@ const openInboxOf = selection(
 );
 
 /** Only marks the file stale. Most of these files are never read, and a new one starts with every first message. */
-const completeOutcome = query((db, p: { id: string; now: number }) =>
+const completeOutcome = query((db, p: { id: string; owner: string; now: number }) =>
   db
     .updateTable("outcomes")
     .set({
@@ -405,5 +410,6 @@ const completeOutcome = query((db, p: { id: string; now: number }) =>
       stale: 1,
       updated_at: p.now,
     })
-    .where("id", "=", p.id),
+    .where("id", "=", p.id)
+    .where("responsible_id", "=", p.owner),
 );

@@ -217,23 +217,44 @@ export const markFailed = query((db, p: { id: string; failure: string }) =>
   db.updateTable("messages").set({ failure: p.failure }).where("id", "=", p.id),
 );
 export const markCancelled = updating("messages", ["failure", "cancelled_at"], ["id"]);
-export const markRead = query((db, p: { id: string; now: number }) =>
-  db.updateTable("messages").set({ read_at: p.now }).where("id", "=", p.id).where("read_at", "is", null),
+/** The receiver of a message, once more. So it is known that the mail of others does not change. */
+export async function markRead(
+  tx: Tx,
+  { id, to_id: to }: { readonly id: string; readonly to_id: string | null },
+): Promise<void> {
+  if (to === null) await tx.run(readByBoard, { id, now: tx.now });
+  else await tx.run(readByAgent, { id, to, now: tx.now });
+}
+
+export async function markAcknowledged(
+  tx: Tx,
+  message: MessageRow,
+  result: string | null,
+): Promise<MessageRow> {
+  const { id, to_id: to } = message;
+  if (to === null) await tx.run(acknowledgeByBoard, { id, result, now: tx.now });
+  else await tx.run(acknowledgeByAgent, { id, to, result, now: tx.now });
+  return { ...message, acknowledged_at: tx.now, result, read_at: message.read_at ?? tx.now };
+}
+
+const reading = (db: Db, p: { id: string; now: number }) =>
+  db.updateTable("messages").set({ read_at: p.now }).where("id", "=", p.id).where("read_at", "is", null);
+const readByBoard = query(reading);
+const readByAgent = query((db, p: { id: string; to: string; now: number }) =>
+  reading(db, p).where("to_id", "=", p.to),
 );
-export const markAcknowledged = query((db, p: { id: string; result: string | null; now: number }) =>
+
+const acknowledging = (db: Db, p: { id: string; result: string | null; now: number }) =>
   db
     .updateTable("messages")
     .set({ acknowledged_at: p.now, result: p.result, read_at: sql<number>`coalesce(read_at, ${p.now})` })
-    .where("id", "=", p.id),
+    .where("id", "=", p.id);
+const acknowledgeByBoard = query(acknowledging);
+const acknowledgeByAgent = query((db, p: { id: string; to: string; result: string | null; now: number }) =>
+  acknowledging(db, p).where("to_id", "=", p.to),
 );
 
 const bodyLimit = 64 * 1024;
-
-/** A message that has changed will be presented. */
-export function messageAhead(tx: ReadTx, id: string): void {
-  tx.ahead(enclosedIn, { message_id: id });
-  tx.ahead(answersOf, { in_reply_to: id });
-}
 
 /** The body is the version that was sent. It is null for a reader that may not, or may no longer, read that version. */
 export async function presentMessage(reader: Reader, row: MessageRow): Promise<Message> {

@@ -54,7 +54,7 @@ export async function noticesFor(
         };
         const sent = await contentFor(reader, message.file_id, message.version);
         if (sent === undefined) continue;
-        await tx.run(markRead, { id, now: tx.now });
+        await markRead(tx, message);
         told.push(excerpt(Buffer.from(sent.content).toString("utf8"), sent.file_id, 4096));
       }
     });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Filled, aboutOf, areApart, changesOne } from "./about.ts";
+import { type Filled, aboutOf, areApart, changesOne, isUnseen } from "./about.ts";
 import type { Value } from "./columns.ts";
 
 const columnsIn = (text: string): string[] => [...(aboutOf(text)?.keys() ?? [])];
@@ -20,6 +20,7 @@ test("the columns that a text compares with a value are those of its rows", () =
   assert.deepEqual(columnsIn(byBoss), ["boss_id"]);
   assert.deepEqual(columnsIn(insert), ["id", "boss_id", "budget"]);
   assert.deepEqual(columnsIn(update), ["id"]);
+  assert.deepEqual(columnsIn(`select * from "a" where "x" = $1 and y is not null`), ["x"]);
   assert.deepEqual(columnsIn(`delete from "links" where "from_id" = $1`), ["from_id"]);
   assert.deepEqual(columnsIn(`select "id" from "a" where "x" = $1 and coalesce(to_id, '') = $2`), ["x"]);
 });
@@ -77,4 +78,18 @@ test("a text that inserts a row, or finds it by its id alone, changes that one",
     `insert into "edges" ("parent_id", "child_id") values ($1, $2) returning "edges"."parent_id"`,
   ])
     assert.equal(changesOne(text), false, text);
+});
+
+test("a read of several tables does not see a row that none of its own rows names", () => {
+  const sees = { agents: "agent_id" };
+  const change = filled(`update "agents" set "role" = $1 where "id" = $2`, "x", "a");
+  assert.equal(isUnseen(sees, [{ agent_id: "b" }, { agent_id: null }], change), true);
+  assert.equal(isUnseen(sees, [{ agent_id: "b" }, { agent_id: "a" }], change), false);
+  // Nothing is known of a read that found nothing, or that is not answered yet.
+  assert.equal(isUnseen(sees, [], change), false);
+  assert.equal(isUnseen(sees, [{ agent_id: "b" }], filled(`delete from "agents"`)), false);
+  assert.equal(
+    isUnseen(sees, [{ agent_id: "b" }], filled(`delete from "people" where "id" = $1`, "a")),
+    false,
+  );
 });

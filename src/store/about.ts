@@ -7,6 +7,12 @@ import type { Value } from "./columns.ts";
  */
 export type About = ReadonlyMap<string, number>;
 
+/**
+ * For a read of several tables: of each of these tables it sees only the row whose id its own row has in this column. Another row of
+ * the table does not matter to it.
+ */
+export type Sees = Readonly<Record<string, string>>;
+
 /** A statement with its values. */
 export interface Filled {
   readonly tables: readonly string[];
@@ -39,7 +45,7 @@ const insertion =
 const ofOneTable =
   /^(?:select\s[^]*?\sfrom "?\w+"?|update "?\w+"? set ([^]*?)|delete from "?\w+"?)\swhere\s([^]*?)(?:\s(?:order by|limit|group by|returning)\s[^]*)?$/i;
 /** Beyond the first word of a text, each of these makes it more than conditions that all hold for the rows of one table. */
-const morePart = /\b(?:select|insert|update|delete|with|join|union|or|not|having|using)\b/gi;
+const morePart = /\b(?:select|insert|update|delete|with|join|union|or|(?<!\bis )not|having|using)\b/gi;
 
 const placeIn = (hole: string): number => Number(hole.slice(1)) - 1;
 
@@ -62,6 +68,15 @@ export function areApart(one: Filled, other: Filled): boolean {
     if (otherPlace !== undefined && differ(one.values[place], other.values[otherPlace])) return true;
   }
   return false;
+}
+
+/** Whether a read that found these rows does not see the row that a statement changes. */
+export function isUnseen(sees: Sees, found: readonly unknown[], { tables, about, values }: Filled): boolean {
+  const [table = "", another] = tables;
+  const column = another === undefined ? sees[table] : undefined;
+  const place = about?.get("id");
+  if (column === undefined || place === undefined || found.length === 0) return false;
+  return found.every((row) => differ(Object(row)[column], values[place]));
 }
 
 function differ(a: Value | undefined, b: Value | undefined): boolean {

@@ -9,7 +9,7 @@ import { type PostgresDatabase, storeDatabase, testStores } from "../testing/pos
 import { startTcpProxy, type TcpProxy } from "../testing/tcp-proxy.ts";
 import { genesis, hashOf, macOf } from "./chain.ts";
 import { openPostgres } from "./postgres.ts";
-import { insertion, selection, updating } from "./query.ts";
+import { insertion, query, selection, updating } from "./query.ts";
 import type { NewRow } from "./schema.ts";
 import type { Store, Tx } from "./store.ts";
 
@@ -25,6 +25,9 @@ const rename = updating("companies", ["name"], ["id"]);
 const eventsOf = selection("events", ["company_id"], sql`order by seq`);
 const agent = selection("agents", ["id"]);
 const addAgent = insertion("agents");
+const roleOnly = query((db, p: { id: string }) =>
+  db.selectFrom("agents").select("role").where("id", "=", p.id),
+);
 const setRole = updating("agents", ["role"], ["id"]);
 const agentIn = (company_id: string, id: string): NewRow<"agents"> => ({
   id,
@@ -266,14 +269,62 @@ if (testStores.has("postgres"))
       );
     });
 
+    test("what waiting writes announce is read together, and again if an earlier write has changed it", async () => {
+      await store.write(async (tx) => {
+        for (const id of ["a1", "a2", "a3"]) await tx.run(addAgent, agentIn("company", id));
+      });
+      const sent: unknown = Reflect.get(pg.Client.prototype, "query");
+      if (typeof sent !== "function") throw new TypeError("the driver has no queries");
+      const reads: number[] = [];
+      Reflect.set(pg.Client.prototype, "query", function (this: pg.Client, ...args: unknown[]): unknown {
+        const texts: unknown[] = Object(args[0]).statements ?? [];
+        const found = texts.filter((each) => String(Object(each).text).startsWith('select "role"')).length;
+        if (found > 0) reads.push(found);
+        return Reflect.apply(sent, this, args);
+      });
+      const holding = Promise.withResolvers<void>();
+      const isWaiting = Promise.withResolvers<void>();
+      // While this one has its turn, the others come.
+      const first = store.write(async (tx) => {
+        await tx.lock("company");
+        isWaiting.resolve();
+        await holding.promise;
+        await tx.run(keep, row("announced", "k"));
+      });
+      await isWaiting.promise;
+      const seen: Promise<string | undefined>[] = [];
+      for (const [index, id] of ["a1", "a2", "a3"].entries()) {
+        const inLane = Promise.withResolvers<void>();
+        const write = store.write(async (tx) => {
+          tx.ahead(roleOnly, { id });
+          const locked = tx.lock("company");
+          inLane.resolve();
+          await locked;
+          const before = (await tx.first(roleOnly, { id }))?.role;
+          // Each changes its own agent, and the second the next one too.
+          await tx.run(setRole, { id, role: `by ${index}` });
+          if (index === 1) await tx.run(setRole, { id: "a3", role: "early" });
+          return before;
+        });
+        seen.push(write);
+        await inLane.promise;
+      }
+      holding.resolve();
+      await first;
+      const roles = await Promise.all(seen).finally(() => Reflect.set(pg.Client.prototype, "query", sent));
+      assert.deepEqual(roles, ["worker", "worker", "early"]);
+      // Together, and the last one once more.
+      assert.deepEqual(reads, [3, 1]);
+    });
+
     test("a row that a statement changed and returned is not read again, unless the change is undone", async () => {
-      const query: unknown = Reflect.get(pg.Client.prototype, "query");
-      if (typeof query !== "function") throw new TypeError("the driver has no queries");
+      const sent: unknown = Reflect.get(pg.Client.prototype, "query");
+      if (typeof sent !== "function") throw new TypeError("the driver has no queries");
       let reads = 0;
       Reflect.set(pg.Client.prototype, "query", function (this: pg.Client, ...args: unknown[]): unknown {
         for (const { text } of Object(args[0]).statements ?? [])
           if (String(text).startsWith('select * from "agents"')) reads++;
-        return Reflect.apply(query, this, args);
+        return Reflect.apply(sent, this, args);
       });
       const [result] = await writes(1, async (tx) => {
         const roles: string[] = [];
@@ -291,7 +342,7 @@ if (testStores.has("postgres"))
         await assert.rejects(undone, /undo/);
         await look();
         return roles;
-      }).finally(() => Reflect.set(pg.Client.prototype, "query", query));
+      }).finally(() => Reflect.set(pg.Client.prototype, "query", sent));
       assert.deepEqual(result, {
         status: "fulfilled",
         value: ["worker", "second", "undone", "second"],

@@ -7,7 +7,8 @@ import type { Link } from "./link.ts";
  *
  *   looking ──lock()──▶ waiting in its lane ──▶ running in its savepoint ──▶ ended ──batch commits──▶ answered
  *
- * - Before it takes a lock, a write only reads, outside any transaction.
+ * - Before it takes a lock, a write only reads, outside any transaction. What it announces before (Tx.ahead) is read while it waits,
+ *   together with what others of the batch read.
  * - The writes of a batch run one after another. Each sees the changes of those before it.
  * - A write that throws is rolled back to its savepoint. No write is answered before the commit.
  * - If a batch fails, each of its writes runs again, alone. But if the connection is lost, nothing is known about the commit.
@@ -17,6 +18,8 @@ import type { Link } from "./link.ts";
 export interface Job {
   /** It runs again because its batch failed. */
   readonly isAlone: boolean;
+  /** Sends what it has announced. Its turn is the one with this number. */
+  announce(link: Link, number: number): void;
   /** Its turn has come: from now on its statements go over this link. */
   enter(link: Link): void;
   /** There was no connection or lock for it. */
@@ -58,10 +61,18 @@ export function createBatches(parts: {
     let failure: unknown;
     try {
       let hasChanges = false;
+      let announced = 0;
       for (let job = waiting.shift(); job !== undefined; job = takeNext(batch, waiting)) {
         batch.push(job);
-        link.known.turn(key);
+        link.known.turn(key, batch.length);
+        for (const [index, next] of [job, ...followers(batch, waiting)].entries()) {
+          const number = batch.length + index;
+          if (number > announced) next.announce(link, number);
+          announced = Math.max(announced, number);
+        }
         if (await run(link, job, batch.length)) hasChanges = true;
+        // What was read for those that wait may be undone as well.
+        else announced = batch.length;
       }
       if (hasChanges) {
         await parts.seal(link);
@@ -85,6 +96,13 @@ export function createBatches(parts: {
     lanes.set(key, waiting);
     void drain(key, waiting);
   };
+}
+
+/** Those whose turn comes later in this batch. What they announce travels with the statements of the first. */
+function followers(batch: readonly Job[], waiting: readonly Job[]): readonly Job[] {
+  if (batch[0]?.isAlone === true) return [];
+  const alone = waiting.findIndex(({ isAlone }) => isAlone);
+  return waiting.slice(0, Math.min(mostInBatch - batch.length, alone === -1 ? waiting.length : alone));
 }
 
 function takeNext(batch: readonly Job[], waiting: Job[]): Job | undefined {

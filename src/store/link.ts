@@ -1,5 +1,5 @@
 import type { Pending } from "./chain.ts";
-import { areApart, type Filled } from "./about.ts";
+import { areApart, type Filled, isUnseen, type Sees } from "./about.ts";
 import type { Value } from "./columns.ts";
 import type { StatementAnswer, Statement, Waves } from "./waves.ts";
 
@@ -40,12 +40,18 @@ const mostHeld = 50;
 
 /** Answers a repeated read from memory, until a statement may have changed its answer. */
 interface Known {
-  rows(read: Read, ask: () => Promise<unknown[]>): Promise<unknown[]>;
+  /** `isKept`: also if the write has not announced it. */
+  rows(read: Read, ask: () => Promise<unknown[]>, isKept: boolean): Promise<unknown[]>;
+  /** The write with this number, whose turn comes later, will read this. */
+  announce(read: Read, ask: () => Promise<unknown[]>, isKept: boolean, number: number): void;
   change(by: Filled): void;
   /** A statement that changes a row returns it as this read would find it. */
   learn(read: Read, rows: Promise<unknown[]>): void;
-  /** The next write of the batch begins. Of what others have read, it uses only the rows of the company whose lock is held, of its agents and outcomes. */
-  turn(companyId: string | null): void;
+  /**
+   * The turn of the next write of the batch. Of what others have read, it uses only the rows of the company whose lock is held, and
+   * of its agents and outcomes. What it has announced was read while it waited.
+   */
+  turn(companyId: string | null, number: number): void;
   forget(): void;
 }
 
@@ -65,10 +71,14 @@ interface Answered extends Read {
   readonly rows: Promise<unknown[]>;
   /** Empty until it is answered. */
   found: readonly unknown[];
+  /** The last write that has announced it, and whose turn it was then. */
+  until: number;
+  readonly since: number;
 }
 
 interface Read extends Filled {
   readonly sql: string;
+  readonly sees: Sees;
 }
 
 function knownRows(): Known {
@@ -76,21 +86,35 @@ function knownRows(): Known {
   const drop = (isOld: (read: Answered) => boolean): void => {
     for (const [key, read] of known) if (isOld(read)) known.delete(key);
   };
+  let current = 0;
   const keyOf = (read: Read): string => `${read.sql} ${JSON.stringify(read.values)}`;
-  const keep = (key: string, read: Read, rows: Promise<unknown[]>): Promise<unknown[]> => {
-    const answered: Answered = { ...read, rows, found: [] };
+  const keep = (key: string, read: Read, rows: Promise<unknown[]>, until = 0): Promise<unknown[]> => {
+    const answered: Answered = { ...read, rows, found: [], until, since: current };
     known.set(key, answered);
     return rows.then((found) => (answered.found = found));
   };
+  // If one of them fails, so does the transaction.
+  const keepQuietly = (...kept: Parameters<typeof keep>): void => void keep(...kept).catch(() => undefined);
   return {
-    rows: (read, ask) => {
+    rows: (read, ask, isKept) => {
       const key = keyOf(read);
-      return known.get(key)?.rows ?? keep(key, read, ask());
+      const before = known.get(key);
+      if (before !== undefined && (isKept || before.until >= current)) return before.rows;
+      return isKept ? keep(key, read, ask()) : ask();
     },
-    // If it fails, so does the transaction.
-    learn: (read, rows) => void keep(keyOf(read), read, rows).catch(() => undefined),
-    change: (by) => drop((read) => !areApart(read, by)),
-    turn: (companyId) => drop((read) => companyId === null || !isOf(companyId, read)),
+    announce: (read, ask, isKept, number) => {
+      const key = keyOf(read);
+      const before = known.get(key);
+      // What must be read anew was read before this write came, unless it was announced in the same turn.
+      if (before !== undefined && (isKept || before.since === current)) before.until = number;
+      else keepQuietly(key, read, ask(), number);
+    },
+    learn: (read, rows) => keepQuietly(keyOf(read), read, rows),
+    change: (by) => drop((read) => !areApart(read, by) && !isUnseen(read.sees, read.found, by)),
+    turn: (companyId, number) => {
+      current = number;
+      drop((read) => read.until < number && (companyId === null || !isOf(companyId, read)));
+    },
     forget: () => known.clear(),
   };
 }

@@ -138,6 +138,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       (joining ??= new Promise<Link>((resolve, refuse) => {
         const job: Job = {
           isAlone,
+          announce: (on, number) => {
+            for (const asked of announced) announceOn(on, asked, number);
+          },
           ended: ended.promise,
           refuse,
           enter: (given) => resolve((link = given)),
@@ -146,6 +149,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
         batch(key, job);
       }));
     const early: Pending = [];
+    const announced: Asking[] = [];
     const lock = async (key: string): Promise<void> => {
       if (joining === undefined) await join(key);
       else (await joining).send(lockOf(key));
@@ -154,6 +158,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       join,
       lock,
       early,
+      announced,
       look: (ask) => (joining === undefined ? look(ask) : joining.then(ask)),
     });
     const end = (isGood: boolean, settled: () => void): void => {
@@ -272,16 +277,32 @@ async function rowsOf(link: Link, asked: Asking): Promise<unknown[]> {
   return rows;
 }
 
-/** The same, from memory if the write has read it before. Credentials, sessions, the ledger and content are always read. */
+/**
+ * The same, from memory if the write has read it before. Credentials and sessions are read for each write, once it waits for its turn,
+ * and the ledger and content each time.
+ */
 async function knownOf(link: Link, asked: Asking): Promise<unknown[]> {
   const { prepared } = asked;
   if (prepared.changes) link.known.change(asked);
-  if (!isKept(prepared)) return rowsOf(link, asked);
-  const rows = await link.known.rows({ ...asked, sql: prepared.sql }, () => rowsOf(link, asked));
+  if (!isAnnounced(prepared)) return rowsOf(link, asked);
+  const rows = await link.known.rows(readOf(asked), () => rowsOf(link, asked), isKept(prepared));
   return rows.map((row) => ({ ...Object(row) }));
 }
+
+function announceOn(link: Link, asked: Asking, number: number): void {
+  link.known.announce(readOf(asked), () => rowsOf(link, asked), isKept(asked.prepared), number);
+}
+
+const readOf = (asked: Asking) => {
+  const { sql, sees = {} } = asked.prepared;
+  return { ...asked, sql, sees };
+};
+
 const isKept = ({ tables, changes }: PreparedQuery): boolean =>
   !changes && tables.length > 0 && tables.every((table) => kept.has(table));
+const isAnnounced = ({ tables, changes }: PreparedQuery): boolean =>
+  !changes && tables.length > 0 && tables.every((table) => kept.has(table) || callers.has(table));
+const callers = new Set(["credentials", "sessions"]);
 const kept = new Set([
   "agents",
   "approval_comments",
@@ -336,7 +357,7 @@ function learn(link: Link, { prepared, about, values }: Asking, changed: Promise
   const found = changed.then((rows) =>
     rows.map((row) => Object.fromEntries(names.map((name, at) => [name, row[at] ?? null]))),
   );
-  link.known.learn({ ...asking(read, { id: values[place] ?? null }), sql: read.sql }, found);
+  link.known.learn(readOf(asking(read, { id: values[place] ?? null })), found);
 }
 
 const rowsById = new Map<string, Query<never, unknown>>([
@@ -374,6 +395,8 @@ interface Beginning {
   /** Reads outside a transaction, or in the one it waits for. */
   look(ask: (link: Link) => Promise<unknown[]>): Promise<unknown[]>;
   readonly early: Pending;
+  /** What it will read once it has the lock. */
+  readonly announced: Asking[];
 }
 
 function txOn(linkNow: () => Link | undefined, now: number, mac: Mac, beginning?: Beginning): PlainTx {
@@ -393,8 +416,9 @@ function txOn(linkNow: () => Link | undefined, now: number, mac: Mac, beginning?
       const link = linkNow();
       const prepared = q.on("postgres");
       // If it fails, so does the transaction.
-      if (link !== undefined && isKept(prepared))
-        void knownOf(link, asking(prepared, params)).catch(() => undefined);
+      if (link === undefined) {
+        if (isAnnounced(prepared)) beginning?.announced.push(asking(prepared, params));
+      } else if (isKept(prepared)) void knownOf(link, asking(prepared, params)).catch(() => undefined);
     },
     get pending() {
       return linkNow()?.pending ?? beginning?.early ?? noLink();

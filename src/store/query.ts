@@ -22,7 +22,7 @@ import {
   type TableName,
   tables,
 } from "./schema.ts";
-import { type About, aboutOf, changesOne } from "./about.ts";
+import { type About, aboutOf, changesOne, type Sees } from "./about.ts";
 import { isSealed, type SealedTable } from "./row-keys.ts";
 import { inMap } from "../contract/in-map.ts";
 
@@ -53,6 +53,7 @@ export interface PreparedQuery {
   readonly tables: readonly string[];
   readonly changes: boolean;
   readonly about: About | undefined;
+  readonly sees?: Sees;
   /** PostgreSQL may insert the row later, together with others. */
   readonly holds?: Holds;
 }
@@ -78,10 +79,12 @@ export class Hole {
 export function query<P extends Params, R>(
   build: (db: Db, params: P, dialect: Dialect) => Compilable<R>,
   checks?: readonly Check[],
+  sees: Sees = {},
 ): Query<P, R> {
   const built: Partial<Record<Dialect, PreparedQuery>> = {};
   const made: Query<P, R> = {
-    on: (dialect) => (built[dialect] ??= prepare(build(builders[dialect], holes<P>(), dialect), checks)),
+    on: (dialect) =>
+      (built[dialect] ??= { ...prepare(build(builders[dialect], holes<P>(), dialect), checks), sees }),
   };
   onQuery?.(made);
   return made;

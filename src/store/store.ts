@@ -35,8 +35,8 @@ export interface ReadTx {
   all<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<R[]>;
   first<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<R | undefined>;
   /**
-   * The same read will follow soon. In a write PostgreSQL then gets it together with the next statement that is waited for. It is
-   * only a hint: it changes no answer.
+   * The same read will follow soon. In a write PostgreSQL then gets it together with the next statement that is waited for. Before
+   * lock(): together with the statements of the writes before it in its batch. It is only a hint: it changes no answer.
    */
   ahead<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): void;
 }
