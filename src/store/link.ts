@@ -105,7 +105,7 @@ function knownRows(): Known {
     announce: (read, ask, isKept, number) => {
       const key = keyOf(read);
       const before = known.get(key);
-      // What must be read anew was read before this write came, unless it was announced in the same turn.
+      // A credential that was read before this write came is read again, unless it was announced in the same turn.
       if (before !== undefined && (isKept || before.since === current)) before.until = number;
       else keepQuietly(key, read, ask(), number);
     },
