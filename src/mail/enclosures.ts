@@ -117,6 +117,6 @@ export async function unreadableIn(
 }
 
 const insertEnclosure = insertion("enclosures");
-export const enclosedIn = selection("enclosures", ["message_id"], sql`order by linked, file_id`);
+const enclosedIn = selection("enclosures", ["message_id"], sql`order by linked, file_id`);
 const agentWrote = selection("versions", ["file_id", "author_agent_id"], sql`limit 1`);
 const boardWrote = selection("versions", ["file_id"], sql`and author_kind = 'board' limit 1`);

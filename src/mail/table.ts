@@ -6,7 +6,7 @@ import type { Viewer } from "../capabilities/visible.ts";
 import { inUse } from "../dispatch/company-settings.ts";
 import { encodeContent } from "../knowledge/content.ts";
 import { contentFor, type Reader } from "../knowledge/showing.ts";
-import { enclosedIn, enclosuresOf } from "./enclosures.ts";
+import { enclosuresOf } from "./enclosures.ts";
 import { counting, type Db, dynamic, insertion, query, selection, updating } from "../store/query.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
