@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { createKey, pauseAgent, resumeAgent, revokeKey, terminateAgent } from "../contract/agents.ts";
 import { createCompany } from "../contract/companies.ts";
 import { createFile, readFile, writeFile } from "../contract/knowledge.ts";
+import { listEvents } from "../contract/ledger.ts";
 import { newId } from "../daemon/ids.ts";
 import { endSession } from "../runtime/sessions.ts";
 import type { Store } from "../store/store.ts";
@@ -65,6 +66,40 @@ for (const kind of storeKinds)
       await Promise.all([...before, ...beside]);
       assert.deepEqual(new Set(await Promise.all(after)), new Set(["refused"]));
     });
+
+    const changes = {
+      "its key is revoked": {
+        operation: "agent.revoke_key",
+        change: (id: string, keyId: string) => org.board(revokeKey, { id, keyId }),
+      },
+      "its agent is paused": {
+        operation: "agent.pause",
+        change: (id: string) => org.board(pauseAgent, { id }),
+      },
+      "its agent has left": {
+        operation: "agent.terminate",
+        change: (id: string) => org.board(terminateAgent, { id }),
+      },
+    };
+    for (const [name, { operation, change }] of Object.entries(changes))
+      test(`of writes in one batch, none of a credential follows the moment when ${name}`, async () => {
+        const agent = await org.agent(`Agent of which ${name}`);
+        const { id: keyId, key } = await org.board(createKey, { id: agent.id });
+        const call = org.as(key);
+        await call(createFile, note);
+        const write = () => call(createFile, note).catch(() => undefined);
+        const some = () => Array.from({ length: 15 }, write);
+        await Promise.all([...some(), change(agent.id, keyId), ...some()]);
+        const { companyId } = org;
+        const { events } = await org.board(listEvents, { companyId, order: "newest", limit: 200 });
+        const at = events.findIndex((event) => event.operation === operation && event.subject === agent.id);
+        assert.notEqual(at, -1);
+        const later = events.slice(0, at).filter((event) => event.actor.agentId === agent.id);
+        assert.deepEqual(
+          later.filter((event) => event.operation !== "access.refused"),
+          [],
+        );
+      });
 
     test("a person who names another company acts in that one", async () => {
       const other = await org.board(createCompany, { name: "Elsewhere" });
