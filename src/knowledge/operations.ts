@@ -10,7 +10,7 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { giveCreator } from "../capabilities/grants.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
 import { NotModified, tagOf } from "../dispatch/not-modified.ts";
-import { memberById } from "../capabilities/members.ts";
+import { memberById, membersAhead } from "../capabilities/members.ts";
 import { cursorParts, defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { includesVersion } from "../capabilities/pinned.ts";
 import { isKnown, type Viewer, visibleVersions } from "../capabilities/visible.ts";
@@ -34,28 +34,32 @@ import { placeCopy, readFromWorkspace } from "./workspace.ts";
 export type Refresh = (tx: Tx, file: FileRow) => Promise<FileRow>;
 
 export function knowledgeHandlers(refresh: Refresh): Guarded[] {
-  const onCreate = guarded(contract.createFile, async (call) => {
-    const { tx, actor, companyId, input } = call;
-    const content = await contentOf(call);
-    const id = call.newId();
-    const saved = await insertFile(tx, {
-      id,
-      companyId,
-      kind: "file",
-      description: input.description,
-      mediaType: input.mediaType ?? "text/markdown",
-      ownerId: null,
-      content,
-      author: actor,
-    });
-    if (actor.agentId !== null) {
-      const creator = await memberById(tx, actor.agentId);
-      if (creator === undefined) throw notFound("agent", actor.agentId);
-      await giveCreator(tx, { id: call.newId(), companyId, creator, resource: `kb:${id}` });
-    }
-    await call.record(id, { ...saved, description: input.description });
-    return { id, ...saved };
-  });
+  const onCreate = guarded(
+    contract.createFile,
+    async (call) => {
+      const { tx, actor, companyId, input } = call;
+      const content = await contentOf(call);
+      const id = call.newId();
+      const saved = await insertFile(tx, {
+        id,
+        companyId,
+        kind: "file",
+        description: input.description,
+        mediaType: input.mediaType ?? "text/markdown",
+        ownerId: null,
+        content,
+        author: actor,
+      });
+      if (actor.agentId !== null) {
+        const creator = await memberById(tx, actor.agentId);
+        if (creator === undefined) throw notFound("agent", actor.agentId);
+        await giveCreator(tx, { id: call.newId(), companyId, creator, resource: `kb:${id}` });
+      }
+      await call.record(id, { ...saved, description: input.description });
+      return { id, ...saved };
+    },
+    (tx, _, { agentId }) => membersAhead(tx, agentId),
+  );
 
   const onWrite = guarded(contract.writeFile, async (call) => {
     const { tx, actor, input } = call;
