@@ -35,3 +35,21 @@ export function ResourceWords({
     </>
   );
 }
+
+/** A right that a request asks for. */
+export function RightWords({
+  level,
+  resource,
+  title,
+}: {
+  level: string;
+  resource: string;
+  title: string | null;
+}): ReactNode {
+  if (resource === "org:hire") return "hire agents";
+  return (
+    <>
+      {level} <Line text={title === null ? resource : `“${title}”`} />
+    </>
+  );
+}

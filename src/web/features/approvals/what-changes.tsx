@@ -3,6 +3,7 @@ import { counted, Meter, roundMoney } from "../../ui/figures.tsx";
 import { Popover } from "../../ui/popover.tsx";
 import { RightsChain } from "../../ui/rights-chain.tsx";
 import { Tile } from "../../ui/tile.tsx";
+import { RightWords } from "../../ui/resource.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { nameIn, type Request } from "./request.ts";
 
@@ -90,7 +91,7 @@ export function WhatChanges({ request }: { request: Request }): ReactNode {
                   <li key={`${right.resource} ${right.level}`}>
                     <span className="plus">+</span>
                     <span>
-                      {right.level} <Line text={right.title === null ? right.resource : `“${right.title}”`} />
+                      <RightWords {...right} />
                     </span>
                     <Popover className="how" text={`how can ${right.from?.name ?? "the board"} give this?`}>
                       {() => <Chain right={right} />}

@@ -3,6 +3,7 @@ import type { ops } from "virtual:operations";
 import type { Answer } from "../../data/operations.ts";
 import { counted, Meter, roundMoney } from "../../ui/figures.tsx";
 import { Tile } from "../../ui/tile.tsx";
+import { RightWords } from "../../ui/resource.tsx";
 import { Line } from "../../ui/words.tsx";
 
 type Changes = Answer<typeof ops.viewApproval>["changes"];
@@ -60,7 +61,7 @@ export function ChangeColumns({ changes }: { changes: Changes }): ReactNode {
             <li key={`${resource} ${level}`}>
               <span className="plus">+</span>
               <span className="cut">
-                {level} <Line text={title === null ? resource : `“${title}”`} />
+                <RightWords level={level} resource={resource} title={title} />
               </span>
             </li>
           ))}

@@ -43,7 +43,7 @@ export function Home(): ReactNode {
                 <div className="inner">
                   <header className="hero">
                     <h1>{texts.needYou(total)}</h1>
-                    <p>{texts.holdUp(heldUp(items), total)}</p>
+                    <p>{texts.holdUp(health, total)}</p>
                   </header>
                   <HealthBar {...health} />
                   <AttentionList items={items} total={total} />
@@ -58,10 +58,6 @@ export function Home(): ReactNode {
     </Page>
   );
 }
-
-const heldUp = (
-  items: readonly { holdsUp: { count: number; outcomes: readonly { id: string | null }[] } }[],
-): number => items.reduce((most, { holdsUp }) => most + holdsUp.count, 0);
 
 function HealthBar(health: Readonly<Record<keyof typeof texts.health, number>>): ReactNode {
   const parts = [

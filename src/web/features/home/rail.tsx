@@ -58,7 +58,12 @@ function AtWork({ companyId, places }: { companyId: string; places: number }): R
             </div>
           </li>
         ))}
-        {sessions.length === 0 && <li className="free">No agent is at work.</li>}
+        {sessions.length === 0 && (
+          <li className="free">
+            <span className="slot" />
+            No agent is at work.
+          </li>
+        )}
         {sessions.length > 0 && free > 0 && (
           <li className="free">
             <span className="slot" />

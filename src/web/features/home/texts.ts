@@ -6,10 +6,21 @@ export function needYou(total: number): string {
   return total === 1 ? "1 thing needs you" : `${total} things need you`;
 }
 
-export function holdUp(held: number, total: number): string {
-  if (total === 0) return "Everything moves without you.";
+/** What waits for the person, and how the rest does. It never says that something moves which does not. */
+export function holdUp(
+  { moving, scheduled, waitingForYou, stuck }: Readonly<Record<keyof typeof health, number>>,
+  total: number,
+): string {
+  const rest = moving + scheduled;
+  if (total === 0)
+    return rest === 0
+      ? "No outcome is open."
+      : `${counted(rest, "outcome")} ${rest === 1 ? "moves" : "move"} without you.`;
   const they = total === 1 ? "It holds up" : "They hold up";
-  return `${they} ${held === 0 ? "no other outcome" : counted(held, "outcome")}. Everything else moves without you.`;
+  const held = `${they} ${waitingForYou === 0 ? "no outcome" : counted(waitingForYou, "outcome")}.`;
+  if (rest === 0) return held;
+  if (stuck === 0) return `${held} Everything else moves without you.`;
+  return `${held} ${counted(rest, "outcome")} ${rest === 1 ? "moves" : "move"} without you.`;
 }
 
 export const freshItems = (count: number): string => `${count} new`;

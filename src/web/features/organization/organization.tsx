@@ -127,7 +127,7 @@ export function Organization(): ReactNode {
               {search.at !== undefined && <p className="lost">{texts.readOnlyPast}</p>}
               <AppliedBar of={reorganizing} />
               {agents.length === 1 && (
-                <div className="inner">
+                <div className="alone">
                   <Empty title={texts.worksAlone(agents[0]?.name ?? "")} />
                 </div>
               )}
