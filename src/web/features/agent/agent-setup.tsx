@@ -99,7 +99,7 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
   );
   const isChanged = JSON.stringify(draft) !== JSON.stringify(before);
   return (
-    <form className="setup" aria-label="Setup" onSubmit={(event) => void submit(event)}>
+    <form className="setup form" aria-label="Setup" onSubmit={(event) => void submit(event)}>
       <div className="two">
         {short("name", "Name")}
         {short("role", "Role")}
