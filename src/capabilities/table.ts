@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { type GrantableLevel, levelAt, resourceKind, type Resource } from "../contract/resources.ts";
 import { unknownValue } from "../store/columns.ts";
-import { laterRow, query, selection, textQuery, updating } from "../store/query.ts";
+import { insertion, query, selection, textQuery, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { widerThan } from "./hosts.ts";
@@ -108,7 +108,7 @@ export function levelOf(
 }
 
 export const grantById = selection("grants", ["id"]);
-export const insertGrant = laterRow("grants");
+export const insertGrant = insertion("grants");
 /** A valid grant that was made from no other right. */
 export const rootless = {
   granted_by: null,

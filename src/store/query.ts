@@ -172,6 +172,9 @@ export function laterRow<T extends TableName>(
   merge?: (rows: readonly (readonly Value[])[]) => readonly (readonly Value[])[],
 ): Query<NewRow<T>, never> {
   const columns = columnsOf(table);
+  // The ledger seals the row before it is inserted (chain.ts), so the database must not fill in anything.
+  if (isSealed(table) && columns.length < Object.keys(tables[table]).length)
+    throw new Error(`a row of ${table} is numbered when it is inserted, so it can't be inserted later`);
   const cells = (p: Params) => Object.fromEntries(columns.map((name) => [name, sql`${p[name]}`]));
   return laterInsertion(table, cells, ending, merge);
 }
