@@ -20,6 +20,7 @@ import {
   type DaemonOptions,
   startDaemon,
   temporaryFolder,
+  noOtherDaemon,
 } from "./support/daemon.ts";
 import { allPages } from "./support/pages.ts";
 import { sessionProcesses } from "./support/processes.ts";
@@ -51,7 +52,8 @@ describe("the rehearsal", () => {
     onNewHome(async (options) => {
       const first = await run(t, options, "Write a short welcome for new members");
       // The daemon that the command started has gone with it.
-      assert.equal((await agency(["agents", "list", "--json"], options)).code, 3);
+      const { code } = await agency(["agents", "list", "--json"], { ...options, env: noOtherDaemon });
+      assert.equal(code, 3);
       let seen = 0;
       await withDaemon(options, async (daemon) => {
         seen = await checkWork(daemon, options, "Write a short welcome for new members", first, 0);

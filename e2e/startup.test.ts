@@ -9,7 +9,14 @@ import { createFile, listFiles, readFile, searchFiles, writeFile } from "../src/
 import { viewCompany } from "../src/contract/companies.ts";
 import { createOutcome, viewOutcome } from "../src/contract/outcomes.ts";
 import { fixedPort } from "./support/agents.ts";
-import { agency, type BuiltDaemon, isAlive, startDaemon, temporaryFolder } from "./support/daemon.ts";
+import {
+  agency,
+  type BuiltDaemon,
+  isAlive,
+  noOtherDaemon,
+  startDaemon,
+  temporaryFolder,
+} from "./support/daemon.ts";
 import { allowed } from "../src/testing/allowed.ts";
 
 // What we promise. Other work on the machine slows a start down. The test therefore allows more wall-clock time, but not
@@ -83,7 +90,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
       assert.equal(existsSync(join(home.path, "daemon.json")), false);
       await assert.rejects(fetch(`${daemon.url}/api/health`));
       assert.equal(daemon.log(), "");
-      const { code } = await agency(["companies", "list"], { home: home.path });
+      const { code } = await agency(["companies", "list"], { home: home.path, env: noOtherDaemon });
       assert.equal(code, 3, "the command line says that no daemon runs");
     } finally {
       home.remove();

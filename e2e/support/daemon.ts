@@ -153,6 +153,9 @@ function spawnAgency(
   return child;
 }
 
+/** Without a daemon of its home a command asks at the usual port, where the machine may have one. No daemon has port 1. */
+export const noOtherDaemon = { AGENCY_PORT: "1" } as const;
+
 /** An environment without the developer's own settings. It has the compile cache of the run, or one for this test only. */
 export function environmentOf(options: DaemonOptions): NodeJS.ProcessEnv {
   compileCache ??= process.env["NODE_COMPILE_CACHE"] ?? temporaryFolder("cache").path;
