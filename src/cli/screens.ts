@@ -42,6 +42,7 @@ export const screens: Screens = {
         ),
     ]),
   ),
+  "kb access-log": (output, look) => [show(output, look), ...removedSentences(removedOf(output))].join("\n"),
   "providers list": (output, look) => show(output, look, ["name", "status", "says"]),
   "agents keys": (output, look) => show(output, look, ["id", "label", "createdAt", "lastUsedAt"]),
   "agents configurations": (output, look) =>

@@ -12,7 +12,7 @@ import {
 import { planWork } from "../contract/delegation.ts";
 import { viewMe } from "../contract/people.ts";
 import { viewTranscript } from "../contract/sessions.ts";
-import { plural } from "../contract/phrases.ts";
+import { plural, removedSentences } from "../contract/phrases.ts";
 import { onOneLine } from "../contract/visible-text.ts";
 import { commandsForTools } from "./tool-commands.ts";
 import { indented } from "./show.ts";
@@ -46,7 +46,7 @@ export const workScreens: Screens = {
   "access mine": (output) => drawRights(listPermissions.output.parse(output)),
 };
 
-function drawTimeline({ cost, entries }: Output<typeof viewTimeline>): string {
+function drawTimeline({ cost, entries, removed = [] }: Output<typeof viewTimeline>): string {
   const spent =
     cost === null
       ? []
@@ -61,6 +61,7 @@ function drawTimeline({ cost, entries }: Output<typeof viewTimeline>): string {
         .filter((part) => part !== null && part !== "")
         .join(", "),
     ),
+    ...removedSentences(removed),
   ].join("\n");
 }
 

@@ -39,7 +39,7 @@ const onRemove = guarded(removeEvents, async ({ tx, actor, companyId, input, rec
   const after = removedBefore;
   const rows = await tx.all(listAfter, { companyId, after, limit: removal.mostInStretch });
   const [oldest] = rows;
-  if (oldest !== undefined && first > oldest.seq) throw texts.earlierMonth(monthOf(oldest.at));
+  if (oldest !== undefined && first > oldest.seq) throw texts.earlierMonth(removal.utcMonth(oldest.at));
   const chosen = rows.filter(({ seq }) => seq <= until);
   if (chosen.at(-1)?.seq !== until) throw texts.tooManyEvents(removal.mostInStretch);
   if (!removal.isChain(tx.mac, stretch?.hash ?? genesis, after, chosen)) throw texts.changedMonth(month);
@@ -67,7 +67,5 @@ async function rangeOf(tx: ReadTx, companyId: string, month: string) {
   const last = (await firstAt(tx, companyId, end.getTime())) - 1;
   return { first, last, removedBefore, stretch };
 }
-
-const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7);
 
 export const ledgerMonthHandlers = [onExport, onRemove];

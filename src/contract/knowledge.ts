@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ActorRef } from "./ledger.ts";
+import { ActorRef, RemovedMonths } from "./ledger.ts";
 import { operation } from "./operation.ts";
 import { CompanyId, Flag, hiddenInTools, idOf, inAll, nextCursor, Page, text, Time, whole } from "./words.ts";
 
@@ -205,6 +205,7 @@ export const viewAccessLog = operation("knowledge.access_log", "GET /api/kb/:id/
         version: z.number().nullable(),
       }),
     ),
+    removed: RemovedMonths.optional(),
     nextCursor,
   }),
   needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],

@@ -78,7 +78,7 @@ const RemovedMonth = z.object({
 });
 export type RemovedMonth = z.infer<typeof RemovedMonth>;
 
-const removed = z
+export const RemovedMonths = z
   .array(RemovedMonth)
   .describe(
     "The months in question whose events were exported and removed, except those that are still needed.",
@@ -115,7 +115,7 @@ export const listEvents = operation("event.list", "GET /api/companies/:companyId
     ),
     ...Page,
   }),
-  output: z.object({ events: z.array(ToldEvent), removed, nextCursor }),
+  output: z.object({ events: z.array(ToldEvent), removed: RemovedMonths, nextCursor }),
   cli: { command: "audit events", example: "--order newest --actor ada --operation outcome" },
 });
 
@@ -132,7 +132,7 @@ export const readAuditLog = operation("event.mine", "GET /api/audit", {
 export const listAgentEvents = operation("event.of_agent", "GET /api/agents/:id/audit", {
   summary: "List what an agent did and what was done to it, newest first.",
   input: z.strictObject({ id: idOf("agent"), ...Page }),
-  output: z.object({ events: z.array(ToldEvent), removed, nextCursor }),
+  output: z.object({ events: z.array(ToldEvent), removed: RemovedMonths, nextCursor }),
   cli: { command: "audit agent <id>", example: "ada" },
 });
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Budget } from "./budgets.ts";
 import { operation } from "./operation.ts";
-import { ActorRef } from "./ledger.ts";
+import { ActorRef, RemovedMonths } from "./ledger.ts";
 import {
   AgentRef,
   CompanyId,
@@ -201,6 +201,7 @@ export const viewTimeline = operation("outcome.timeline", "GET /api/outcomes/:id
         data: Data.describe("Empty if it names something that you can't read."),
       }),
     ),
+    removed: RemovedMonths.optional(),
   }),
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
   cli: { command: "outcomes timeline <id>", example: "<outcome id>" },

@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { archiveCompany } from "../contract/companies.ts";
-import { createFile, readFile } from "../contract/knowledge.ts";
+import { createFile, readFile, viewAccessLog } from "../contract/knowledge.ts";
 import { exportEvents, listAgentEvents, listEvents, removeEvents, verifyLedger } from "../contract/ledger.ts";
 import { completeOutcome, viewOutcome, viewTimeline } from "../contract/outcomes.ts";
 import { exportMonth, removeMonth, verifyFile } from "../daemon/ledger-file.ts";
 import { macOf } from "../store/chain.ts";
+import { updating } from "../store/query.ts";
 import { bothStores, createOrganization, openTestStore, refusal, testKey } from "../testing/organization.ts";
 import { ageEvents } from "../testing/old-events.ts";
 import { append, listAfter, system } from "./ledger.ts";
@@ -46,13 +47,17 @@ for (const kind of bothStores)
     const open = await organization.outcome("Bake bread");
     const done = await organization.outcome("Sweep the floor");
     const { id: noteId } = await board(createFile, { companyId, description: "notes", content: "flour" });
+    const august = Date.parse("2026-08-10T00:00:00Z");
+    await store.write(async (tx) => {
+      await tx.run(updating("files", ["created_at"], ["id"]), { id: noteId, created_at: august });
+      await tx.run(updating("outcomes", ["created_at"], ["id"]), { id: done, created_at: august });
+    });
     await board(completeOutcome, { id: done, note: "Swept." });
     const inAugust = await head();
     await board(readFile, { id: noteId });
     await board(createFile, { companyId, description: "more notes", content: "water" });
     const inSeptember = await head();
     await board(createFile, { companyId, description: "today's notes", content: "salt" });
-    const august = Date.parse("2026-08-10T00:00:00Z");
     const september = Date.parse("2026-09-10T00:00:00Z");
     await ageEvents(store, companyId, (seq) =>
       seq <= inAugust ? august + seq : seq <= inSeptember ? september + seq : undefined,
@@ -198,7 +203,21 @@ for (const kind of bothStores)
         gone.events.filter(({ seq }) => seq <= inAugust),
         [],
       );
-      await board(viewTimeline, { id: done });
+      const timeline = await board(viewTimeline, { id: done });
+      assert.deepEqual(
+        timeline.removed?.map(({ file }) => file),
+        ["2026-08.ledger"],
+      );
+      const accesses = await board(viewAccessLog, { id: noteId });
+      assert.deepEqual(
+        accesses.removed?.map(({ month }) => month),
+        ["2026-08"],
+      );
+      // What was made later misses nothing, and agents are not told.
+      const later = await board(createFile, { companyId, description: "new notes", content: "new" });
+      assert.deepEqual((await board(viewAccessLog, { id: later.id })).removed, []);
+      const mine = await organization.root(createFile, { description: "own notes", content: "own" });
+      assert.equal((await organization.root(viewAccessLog, { id: mine.id })).removed, undefined);
       await board(viewOutcome, { id: open });
     });
 

@@ -6,7 +6,8 @@ import { hashOf, linesIn } from "../store/chain.ts";
 import { insertion, query, selection, textQuery } from "../store/query.ts";
 import { type Row, tables } from "../store/schema.ts";
 import type { Mac, ReadTx, Tx } from "../store/store.ts";
-import { listAfter } from "./ledger.ts";
+import type { RemovedMonth } from "../contract/ledger.ts";
+import { type Actor, listAfter } from "./ledger.ts";
 
 /**
  * The beginning of a chain that was exported and removed, one stretch after another.
@@ -55,6 +56,36 @@ export const removedMonths = query((db, p: { companyId: string }) =>
     .groupBy(["month", "file"])
     .orderBy("first"),
 );
+
+/** The removed months since something was made, for lists of its events. They are for people. */
+export async function removedSince(
+  tx: ReadTx,
+  { agentId }: Pick<Actor, "agentId">,
+  companyId: string,
+  madeAt: number,
+): Promise<{ removed?: RemovedMonth[] }> {
+  if (agentId !== null) return {};
+  const months = (await tx.all(removedMonths, { companyId })).filter(
+    ({ month }) => month >= utcMonth(madeAt),
+  );
+  return { removed: months.map(presentRemoved) };
+}
+
+export const utcMonth = (at: number): string => new Date(at).toISOString().slice(0, 7);
+
+export const presentRemoved = ({
+  month,
+  file,
+  at,
+}: {
+  month: string;
+  file: string;
+  at: number;
+}): RemovedMonth => ({
+  month,
+  file,
+  removedAt: new Date(at).toISOString(),
+});
 
 export function sealOfRemoved(
   mac: Mac,

@@ -4,6 +4,7 @@ import { notFound } from "../contract/refusal.ts";
 import { levelAt, ranks } from "../contract/resources.ts";
 import { parseData, presentActor } from "../events/ledger.ts";
 import { accessesOf } from "../events/pages.ts";
+import { removedSince } from "../events/removed.ts";
 import { dynamic, query } from "../store/query.ts";
 import { wordsOf } from "../store/search-words.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -193,7 +194,8 @@ const onAccessLog = guarded(contract.viewAccessLog, async ({ tx, actor, companyI
       version: typeof version === "number" ? version : null,
     };
   });
-  return { id: input.id, accesses, nextCursor };
+  const { created_at } = (await fileById(tx, input.id)) ?? { created_at: 0 };
+  return { id: input.id, accesses, ...(await removedSince(tx, actor, companyId, created_at)), nextCursor };
 });
 
 const onLinks = guarded(contract.viewLinks, async ({ tx, actor, companyId, input }) => {

@@ -6,7 +6,7 @@ import { guarded } from "../dispatch/guarded.ts";
 import { cursorParts, defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { aboutAgent, firstAt, presentEvent } from "../events/ledger.ts";
 import { deedsOf } from "../events/pages.ts";
-import { removedMonths } from "../events/removed.ts";
+import { utcMonth, presentRemoved, removedMonths } from "../events/removed.ts";
 import { RowCheck } from "../events/rows.ts";
 import { type Anchors, type Damage, verify } from "../events/verify.ts";
 import { findPerson } from "../people/table.ts";
@@ -50,15 +50,14 @@ async function removedIn(
   { after = 0, from, to }: Pick<Input<typeof contract.listEvents>, "after" | "from" | "to">,
 ): Promise<contract.RemovedMonth[]> {
   const months = await tx.all(removedMonths, { companyId });
-  const monthOf = (time: string): string => new Date(time).toISOString().slice(0, 7);
   return months
     .filter(
       ({ month, last }) =>
         last > after &&
-        (from === undefined || month >= monthOf(from)) &&
-        (to === undefined || month <= monthOf(to)),
+        (from === undefined || month >= utcMonth(Date.parse(from))) &&
+        (to === undefined || month <= utcMonth(Date.parse(to))),
     )
-    .map(({ month, file, at }) => ({ month, file, removedAt: new Date(at).toISOString() }));
+    .map(presentRemoved);
 }
 
 async function filtersOf(

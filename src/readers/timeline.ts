@@ -5,8 +5,9 @@ import { visibleText } from "../capabilities/visible.ts";
 import { fromUnits } from "../budgets/budget.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { parseData, presentActor } from "../events/ledger.ts";
+import { removedSince } from "../events/removed.ts";
 import { checksIn } from "../store/checks.ts";
-import { textQuery } from "../store/query.ts";
+import { selection, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 
 /**
@@ -40,6 +41,7 @@ const onTimeline = guarded(viewTimeline, async ({ tx, actor, companyId, input })
     });
   }
   // Work that an agent can't see costs something too.
+  const outcome = await tx.first(outcomeRow, { id });
   const seesBelow = actor.agentId === null || (await readsBelow(tx, actor.agentId, id));
   const cost = seesBelow ? await tx.first(costOf, { id, companyId }) : undefined;
   return {
@@ -53,10 +55,12 @@ const onTimeline = guarded(viewTimeline, async ({ tx, actor, companyId, input })
         }
       : null,
     entries,
+    ...(await removedSince(tx, actor, companyId, outcome?.created_at ?? 0)),
   };
 });
 
 const mostEntries = 500;
+const outcomeRow = selection("outcomes", ["id"]);
 
 export const timelineHandlers = [onTimeline];
 

@@ -1,6 +1,7 @@
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
 import { ops } from "virtual:operations";
+import { removedSentences } from "../../../contract/phrases.ts";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { money } from "../../ui/figures.tsx";
@@ -255,6 +256,11 @@ function Record({ outcome }: { outcome: OneOutcome }): ReactNode {
           </li>
         ))}
       </ul>
+      {removedSentences(timeline?.removed ?? []).map((says) => (
+        <p key={says} className="quiet">
+          {says}
+        </p>
+      ))}
     </section>
   );
 }
