@@ -25,6 +25,10 @@ export interface Service {
   readonly ended: (result: FileResult) => void;
 }
 
+/** A process ends by itself after its last file, unless a test left a connection or a timer open. */
+const patience = Number(process.env["AGENCY_TEST_PATIENCE"] ?? 60_000);
+const leftOpen = "left something open that keeps the process alive";
+
 /** Starts a process that runs files until none is left or it crashes. Resolves when the process has ended. */
 export async function serve(service: Service): Promise<void> {
   const here = import.meta.dirname;
@@ -75,6 +79,7 @@ export async function serve(service: Service): Promise<void> {
     if (report.type === "next") {
       const file = begin();
       child.send(file === undefined ? {} : { file }, () => undefined);
+      if (file === undefined) setTimeout(stop, patience, leftOpen).unref();
       return;
     }
     const about = running.get(report.file);
@@ -99,6 +104,11 @@ export async function serve(service: Service): Promise<void> {
     left.result.failures.push(`the file itself\n${how}`);
     end(left);
   }
+  if (running.size === 0 && stopped === leftOpen && last !== undefined)
+    service.ended({
+      ...nothing(last.result.file),
+      failures: [`the file itself, or one before it\n${leftOpen}`],
+    });
 }
 
 interface Running {

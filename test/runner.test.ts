@@ -120,6 +120,15 @@ test("a file that ends its process fails, and the files after it still run", asy
   assert.equal(code, 1);
 });
 
+test("a test that leaves something open fails, instead of keeping the run from its end", async () => {
+  const { code, lines } = await runTests({
+    "src/open.test.ts": `${start} test("fine", () => void setInterval(() => {}, 1000));`,
+  });
+  assert.equal(lines.at(-1), "1 passed, 1 failed");
+  assert.match(lines.join("\n"), /open\.test\.ts[^]*left something open/);
+  assert.equal(code, 1);
+});
+
 test("a run that finds no test fails", async () => {
   const { code, lines } = await runTests({ "src/a.ts": "" });
   assert.deepEqual(lines, ["0 passed, 0 failed"]);
@@ -151,6 +160,7 @@ async function runTests(
       {
         cwd: root,
         stdio: ["ignore", "pipe", "ignore"],
+        env: { ...process.env, AGENCY_TEST_PATIENCE: "10000" },
       },
     );
     const [output, [code]] = await Promise.all([text(runner.stdout), once(runner, "exit")]);
