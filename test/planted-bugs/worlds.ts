@@ -191,6 +191,18 @@ export const leaks: readonly Bug[] = [
       },
     ],
   },
+  {
+    name: "a refusal of event.export tells an agent which months were removed",
+    edits: [
+      {
+        in: "run",
+        find: 'if (needs === "board") {',
+        replace: 'if (needs === "board" && operation.name !== "event.export") {',
+      },
+      { in: "onExport", find: "{ tx, companyId, input }", replace: "{ tx, companyId, input, actor }" },
+      { in: "onExport", find: "if (first > last)", replace: "if (first > last || actor.agentId !== null)" },
+    ],
+  },
   // Lists that are answered from memory.
   {
     name: "an answer from memory belongs to every credential",

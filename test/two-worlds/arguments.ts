@@ -7,7 +7,7 @@ import { foundKinds } from "../../src/contract/finding.ts";
 import { sessionEnds } from "../../src/contract/sessions.ts";
 import { agentStatuses } from "../../src/contract/agents.ts";
 import type { Chance } from "../../src/simulator/chance.ts";
-import { words } from "./world.ts";
+import { months, words } from "./world.ts";
 
 /** What the watchers ask: an input for each operation that reads. */
 export interface Pool {
@@ -69,7 +69,7 @@ const values: Readonly<Record<string, (pool: Pool) => unknown>> = {
   level: ({ chance }) => chance.pick(["none", "read", "write", "send", "use"]),
   status: ({ chance }) => chance.pick([...outcomeStatuses, ...approvalStatuses, ...agentStatuses]),
   type: ({ chance }) => chance.pick(approvalTypes),
-  month: () => "2030-01",
+  month: ({ chance }) => chance.pick([...months, "2020-01"]),
   by: ({ chance }) => chance.pick(["agent", "outcome"]),
   waitSeconds: () => 0,
   adapterType: ({ chance }) => chance.pick(["rehearsal", "process", "none"]),

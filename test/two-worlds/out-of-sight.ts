@@ -6,10 +6,12 @@ import { requestAgent } from "../../src/contract/create-agent.ts";
 import { createGoal, setGoalBudget } from "../../src/contract/goals.ts";
 import { changeAgent, createAgent } from "../../src/contract/hiring.ts";
 import { createFile, deleteFile, writeFile } from "../../src/contract/knowledge.ts";
+import { exportEvents, removeEvents } from "../../src/contract/ledger.ts";
 import { acknowledgeMessage, sendDeferredMessage, sendMessage } from "../../src/contract/mail.ts";
 import { delegateOutcome } from "../../src/contract/delegation.ts";
 import { completeOutcome, createOutcome, submitOutcome, updateOutcome } from "../../src/contract/outcomes.ts";
 import { createPerson } from "../../src/contract/people.ts";
+import { digestOfLines } from "../../src/events/removed.ts";
 import { noteUsage } from "../../src/runtime/usage.ts";
 import type { Chance } from "../../src/simulator/chance.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -26,6 +28,8 @@ export interface Scene {
   readonly companyId: string;
   readonly otherId: string;
   readonly later: string;
+  /** A month that is over, without events that the watchers can read. */
+  readonly firstMonth: string;
   readonly sessions: readonly string[];
   readonly board: Caller;
   readonly root: Member;
@@ -145,6 +149,12 @@ export function deedsOutOfSight(scene: Scene): readonly (() => Promise<unknown>)
     async () => board(updateOutcome, { id: wanted.id, title: unseen(), description: unseen(20) }),
     async () => board(setGoalBudget, { id: wanted.id, budget: { usd: secret.between(10, 20) } }),
     async () => board(createGoal, { companyId: otherId, title: unseen(), description: unseen(20) }),
+    async () => {
+      const month = { companyId, month: scene.firstMonth };
+      const { lines, last: until } = await board(exportEvents, month);
+      const fileName = `${unseen()}.ledger`;
+      await board(removeEvents, { ...month, until, digest: digestOfLines(lines), fileName });
+    },
     async () => board(createPerson, { name: `Guest ${step()}`, role: "viewer" }),
     async () => {
       const { id: person } = await board(createPerson, { name: `Hand ${step()}` });

@@ -38,14 +38,16 @@ import { deedsOutOfSight, type Saved } from "./out-of-sight.ts";
  * takes (a file more, a message more) changes no id and no time of another step. Texts out of sight are drawn per world.
  */
 export type Side = "left" | "right";
+/** The months of a world. Only the last one is not over. */
+export const months = ["2029-11", "2029-12", "2030-01"] as const;
 export const words = ["amber", "basalt", "cobalt", "dune", "ember", "fjord", "garnet", "heath"] as const;
 
 export async function build(opened: Store, seed: number, side: Side): Promise<Built> {
   let step = 0;
   let count = 0;
-  const beginning = Date.UTC(2030, 0, 1);
+  const beginning = Date.parse(months[2]);
   const hour = 3600 * 1000;
-  let passed = 0;
+  let passed = Date.parse(months[0]) - beginning;
   const store = withClock(opened, () => beginning + step * 1000 + passed);
   const newId = (): string => idAt(seed, step, count++);
   const newSecret = (): string => `secret-${newId()}`;
@@ -104,6 +106,9 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     return { token, call: as(token) };
   };
   const root = { id: rootAgentId, ...(await key(rootAgentId)) };
+  // The first month is out of sight: the watchers come later.
+  await perhaps(() => board(createFile, { companyId, description: unseen(), content: unseen(20) }));
+  passed = Date.parse(months[1]) - beginning;
   const vera = await hire("Vera", root.id);
   const rex = await hire("Rex", vera.id);
   const rita = await hire("Rita", vera.id);
@@ -144,6 +149,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     await perhaps(() => tess.call(sendMessage, { to: "boss", body: unseen() }));
     await perhaps(() => sam.call(createFile, { description: unseen(), content: unseen(20) }));
   }
+  passed = 0;
 
   // ---- what the watchers see ----
   const file = (by: Caller, description: string, content: string) =>
@@ -268,6 +274,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     companyId,
     otherId: other.id,
     later,
+    firstMonth: months[0],
     sessions,
     board,
     root,
