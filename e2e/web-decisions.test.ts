@@ -67,7 +67,8 @@ describe("the dashboard: Home and approvals", () => {
     await page.locator(".opts").getByRole("button", { name: /Send/ }).click();
     await page.locator(".tag", { hasText: "Being revised" }).waitFor();
     await bruno.call(resubmit, { id, payload: { prompt: "Work from the two files." } });
-    // The new revision waits for the person who reads the old one.
+    // The new revision waits for the person who reads the old one, and the page says how much it changes.
+    await page.getByText("This changed while you looked. 1 change.").waitFor();
     await page.getByRole("button", { name: "Show revision 2" }).click();
     await page.getByText("Changed since revision 1").waitFor();
     await page.locator(".diff .add", { hasText: "Work from the two files." }).waitFor();
@@ -126,7 +127,7 @@ describe("the dashboard: Home and approvals", () => {
     await sent.promise;
     const { status, decidedBy } = await site.daemon.board.call(viewApproval, { id });
     assert.deepEqual([status, decidedBy?.person?.name], ["rejected", "Jonas Weber"]);
-    assert.equal(await page.evaluate(`sessionStorage.getItem("agency.draft.note.${id}")`), "My note.");
+    await page.locator(".banner.decided", { hasText: "is still here: My note." }).waitFor();
     await page.getByRole("button", { name: "Delete this agent" }).click();
     const sure = page.getByRole("dialog").getByRole("button", { name: "Delete" });
     assert.equal(await sure.isDisabled(), true);

@@ -5,6 +5,7 @@ import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
 import { DecisionButtons, DecisionNote, DecisionRefusal, useDecision } from "../../ui/decision.tsx";
+import { useDraftText } from "../../ui/draft.ts";
 import { counted } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
@@ -17,7 +18,7 @@ import { Age, When } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { marks } from "./marks.ts";
 import { CompareWith } from "./compare.tsx";
-import { ChangedFields } from "./changed-fields.tsx";
+import { ChangedFields, ChangesSince } from "./changed-fields.tsx";
 import { DeleteRejected } from "./delete-rejected.tsx";
 import { askedIn, nameIn, type Request, titleOf } from "./request.ts";
 import { Requester } from "./requester.tsx";
@@ -149,13 +150,15 @@ function Seen({ newest, title }: { newest: Request; title: string }): ReactNode 
             </header>
             {hasChanged && (
               <div className="banner" role="status">
-                <span>{texts.changedMeanwhile}</span>
+                <span>
+                  {texts.changedMeanwhile} <ChangesSince id={request.id} revision={shown.revision} />
+                </span>
                 <Button onClick={() => setShown(newest)}>Show revision {newest.revision}</Button>
               </div>
             )}
             {request.decision !== null && <Decided request={request} />}
             <WhatChanges request={request} />
-            <ChangedFields id={request.id} revision={request.revision} />
+            <ChangedFields id={request.id} revision={newest.revision} />
             <Words request={request} />
             <Thread request={request} />
           </div>
@@ -197,6 +200,7 @@ function Seen({ newest, title }: { newest: Request; title: string }): ReactNode 
 
 function Decided({ request }: { request: Request }): ReactNode {
   const { decision } = request;
+  const note = useDraftText(`note.${request.id}`);
   if (decision === null) return null;
   const who = decision.by.person?.name ?? decision.by.agent?.name ?? "The system";
   return (
@@ -212,6 +216,12 @@ function Decided({ request }: { request: Request }): ReactNode {
           <>
             : <Line text={decision.note} />
           </>
+        )}
+        {note !== "" && (
+          <span className="unsent">
+            {" "}
+            {texts.noteNotSent} <Line text={note} />
+          </span>
         )}
       </span>
       {request.agentId !== null && request.status === "approved" && (

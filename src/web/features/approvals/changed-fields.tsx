@@ -23,3 +23,12 @@ export function ChangedFields({ id, revision }: { id: string; revision: number }
     </section>
   );
 }
+
+/** How many fields differ from a revision that the person still reads. */
+export function ChangesSince({ id, revision }: { id: string; revision: number }): ReactNode {
+  const later = useRead(ops.listRevisions, { id, limit: 1000 }).data?.revisions.filter(
+    (each) => each.revision > revision,
+  );
+  const fields = new Set(later?.flatMap(({ diff }) => diff.map(({ field }) => field)));
+  return fields.size === 0 ? null : `${counted(fields.size, "change")}.`;
+}

@@ -21,6 +21,7 @@ export const seal = (revision: number): string => `You decide on revision ${revi
 export const sealRest = "If it changes before you answer, nothing is approved.";
 export const noteFor = (name: string): string => `A note for ${name}, kept on record`;
 export const changedMeanwhile = "This changed while you looked.";
+export const noteNotSent = "Your note was not sent, and is still here:";
 export const commentPlaceholder = "Write a comment…";
 export const stepWords: Readonly<Record<string, string>> = {
   created: "asked for this",
