@@ -130,6 +130,10 @@ function Month({ costs }: { costs: Costs }): ReactNode {
   );
 }
 
+/** +$1.20 or −$0.40. */
+const changeOf = (usd: number): string =>
+  Math.abs(usd) < 0.005 ? texts.sameAsBefore : `${usd > 0 ? "+" : "−"}${money(Math.abs(usd))}`;
+
 function CostTable({
   costs,
   budgets,
@@ -153,7 +157,7 @@ function CostTable({
             </th>
             <th scope="col">With all below</th>
             <th scope="col" className="less">
-              Month before
+              {texts.againstLast}
             </th>
             {isAgents && (
               <th scope="col" className="less">
@@ -189,7 +193,9 @@ function CostTable({
                     money(total.costUsd)
                   )}
                 </td>
-                <td className="less">{money(lastMonthUsd)}</td>
+                <td className="less" title={texts.monthBefore(money(lastMonthUsd))}>
+                  {changeOf(total.costUsd - lastMonthUsd)}
+                </td>
                 {isAgents && (
                   <td className="less">{line?.limit == null ? texts.shared : roundMoney(line.limit)}</td>
                 )}

@@ -4,6 +4,9 @@ export const spentOf = (spent: string, limit: string | null, month: string): str
 export const pace = (usd: string): string => `About ${usd} by the end of the month at this pace.`;
 export const nothingSpent = "Nothing was spent in this month.";
 export const nothingSpentHint = "Costs appear here when a session ends or reports what it used.";
+export const againstLast = "Against the month before";
+export const monthBefore = (usd: string): string => `The month before: ${usd}`;
+export const sameAsBefore = "the same";
 export const shared = "shared";
 export const aDay = "Spent on each day";
 export const soFar = "Spent so far";
