@@ -170,7 +170,7 @@ export function HirePage(): ReactNode {
                     value={draft.usd}
                     onChange={({ target }) => change({ usd: target.value })}
                   />
-                  <small>{budgetSays(boss, bossName)}</small>
+                  <small>{budgetSays(boss, bossName, Number(draft.usd) || 0)}</small>
                 </label>
                 {refusal("budget")}
               </div>
@@ -194,9 +194,13 @@ export function HirePage(): ReactNode {
   );
 }
 
-function budgetSays(boss: Answer<typeof ops.viewAgent> | undefined, name: string): string {
+function budgetSays(boss: Answer<typeof ops.viewAgent> | undefined, name: string, given: number): string {
   const line = boss?.budget?.find(({ measure }) => measure === "usd");
-  return line?.left == null ? texts.noBudget(name) : texts.keeps(name, money(line.left));
+  if (line?.left == null) return texts.noBudget(name);
+  if (given <= 0) return texts.hasLeft(name, money(line.left));
+  return given > line.left
+    ? texts.tooMuch(name, money(line.left))
+    : texts.keeps(name, money(line.left - given), money(line.left));
 }
 
 function asHire(draft: HireDraft) {

@@ -5,8 +5,11 @@ export const pendingSays = (name: string): string =>
 export const readyTitle = (name: string): string => `${name} is ready`;
 export const readySays = (name: string, boss: string): string =>
   `${name} reports to ${boss} and can work immediately.`;
-export const keeps = (boss: string, left: string): string =>
+export const hasLeft = (boss: string, left: string): string =>
   `${boss} has ${left} left this month. The budget is taken from it.`;
+export const keeps = (boss: string, rest: string, left: string): string =>
+  `${boss} keeps ${rest} of the ${left} that it has left this month.`;
+export const tooMuch = (boss: string, left: string): string => `${boss} has only ${left} left this month.`;
 export const noBudget = (boss: string): string =>
   `${boss} has no separate budget and shares the one above. Leave this empty to share it too.`;
 export const noRights = (boss: string): string => `${boss} holds no rights that can be passed on.`;
