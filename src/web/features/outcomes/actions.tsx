@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
 import type { OneOutcome } from "./one-outcome.ts";
@@ -128,8 +129,12 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
 
 /** To a direct report of the owner. */
 function Delegate({ id, owner }: { id: string; owner: string | null }): ReactNode {
+  const { company } = useHere();
   const reports = useRead(ops.viewAgent, owner === null ? null : { id: owner }).data?.reports ?? [];
-  if (reports.length === 0) return null;
+  const hasReports = reports.length > 0;
+  const roster = useRead(ops.listRoster, hasReports ? { companyId: company.id, limit: 1000 } : null).data;
+  const roles = new Map(roster?.agents.map(({ id: agent, role }) => [agent, role]));
+  if (!hasReports) return null;
   return (
     <AskFor
       text="Delegate"
@@ -139,7 +144,10 @@ function Delegate({ id, owner }: { id: string; owner: string | null }): ReactNod
         {
           name: "to",
           label: "To",
-          options: reports.map((one) => ({ value: one.id, text: one.name })),
+          options: reports.map((one) => ({
+            value: one.id,
+            text: [one.name, ...(roles.has(one.id) ? [roles.get(one.id)] : [])].join(", "),
+          })),
         },
         { name: "message", label: "What to tell the new owner", optional: true, long: true },
       ]}
