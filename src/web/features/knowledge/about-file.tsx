@@ -1,19 +1,56 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
+import type { Refused } from "../../data/calling.ts";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { figure } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useMoreRows } from "../../ui/more-rows.tsx";
 import { runsOf } from "../../ui/runs.ts";
-import { Loaded } from "../../ui/states.tsx";
+import { Loaded, Refusal } from "../../ui/states.tsx";
 import { When } from "../../ui/time.tsx";
-import { Name, Said } from "../../ui/words.tsx";
+import { Line, Name, Said } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 
-/** Every version, with who wrote it. */
-export function HistoryPart({ id, newest }: { id: string; newest: number }): ReactNode {
+/** A file that was deleted: who did it, why, and the versions it had. */
+export function GoneFile({ id, refused }: { id: string; refused: Refused }): ReactNode {
+  const { company, me } = useHere();
+  const deleted = useRead(
+    ops.listEvents,
+    me?.role === "member"
+      ? null
+      : {
+          companyId: company.id,
+          subject: id,
+          operation: "knowledge.delete",
+          refused: false,
+          order: "newest",
+          limit: 1,
+        },
+  ).data?.events[0];
+  const reason = deleted?.data["reason"];
+  return (
+    <>
+      <Refusal of={refused} />
+      {deleted !== undefined && (
+        <p>
+          <Line text={deleted.by.person?.name ?? deleted.by.agent?.name ?? "Agency"} /> {texts.deletedIt}{" "}
+          <When at={deleted.at} />
+          {typeof reason === "string" && (
+            <>
+              : <Said text={reason} />
+            </>
+          )}
+        </p>
+      )}
+      <HistoryPart id={id} newest={null} />
+    </>
+  );
+}
+
+/** Every version, with who wrote it. `newest` is null if the file is gone, and no version can be opened. */
+export function HistoryPart({ id, newest }: { id: string; newest: number | null }): ReactNode {
   const { rows, more } = useMoreRows();
   const history = useRead(ops.viewHistory, { id, limit: rows }, { keep: true });
   const name = useAuthor();
@@ -25,12 +62,16 @@ export function HistoryPart({ id, newest }: { id: string; newest: number }): Rea
             <ul className="lines">
               {versions.map(({ version, size, author, at }) => (
                 <li key={version}>
-                  <Link to={`/knowledge/${id}`} search={{ v: version === newest ? "" : String(version) }}>
-                    Version {version}
-                  </Link>
+                  {newest === null ? (
+                    <span>Version {version}</span>
+                  ) : (
+                    <Link to={`/knowledge/${id}`} search={{ v: version === newest ? "" : String(version) }}>
+                      Version {version}
+                    </Link>
+                  )}
                   {name(author)}
                   <span className="end">
-                    {version > 1 && (
+                    {newest !== null && version > 1 && (
                       <Link
                         className="linked"
                         to={`/knowledge/${id}`}

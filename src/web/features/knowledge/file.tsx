@@ -13,7 +13,7 @@ import { Loaded } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line } from "../../ui/words.tsx";
-import { AccessPart, HistoryPart, LinksPart } from "./about-file.tsx";
+import { AccessPart, GoneFile, HistoryPart, LinksPart } from "./about-file.tsx";
 import { Editor } from "./editor.tsx";
 import { TextDiff } from "./text-diff.tsx";
 import * as texts from "./texts.ts";
@@ -74,62 +74,66 @@ export function FilePage(): ReactNode {
       />
       <div className="work" tabIndex={-1}>
         <div className="work-inner">
-          <Loaded of={file}>
-            {(data) => (
-              <>
-                <header className="sentence">
-                  <h1>
-                    <Line text={data.description} />
-                  </h1>
-                  <div className="sub">
-                    <span>
-                      version {v} of {newest}
-                    </span>
-                    <span>{figure(data.size)} bytes</span>
-                    {history.data?.versions[0] && (
+          {file.refused?.code === "gone" ? (
+            <GoneFile id={id} refused={file.refused} />
+          ) : (
+            <Loaded of={file}>
+              {(data) => (
+                <>
+                  <header className="sentence">
+                    <h1>
+                      <Line text={data.description} />
+                    </h1>
+                    <div className="sub">
                       <span>
-                        changed <When at={history.data.versions[0].at} />
+                        version {v} of {newest}
                       </span>
-                    )}
-                    <span className="quiet">{texts.readIsRecorded}</span>
-                  </div>
-                </header>
-                {part === "history" && <HistoryPart id={id} newest={newest} />}
-                {part === "links" && <LinksPart id={id} />}
-                {part === "access" && <AccessPart id={id} />}
-                {part === "" && isEditing && <Editor file={data} onDone={() => setEditing(false)} />}
-                {part === "" && !isEditing && (
-                  <>
-                    {newest > 1 && <Versions newest={newest} v={v} against={against} show={show} />}
-                    <section className="box">
-                      <div className="pad">
-                        {shownText === undefined ? (
-                          <p className="quiet">Loading version {v}…</p>
-                        ) : against !== undefined && other.data !== undefined ? (
-                          <TextDiff before={other.data.content} after={shownText.content} />
-                        ) : (
-                          <FileBody of={shownText} />
-                        )}
-                      </div>
-                    </section>
-                    <div className="buttons">
-                      <AskFor
-                        danger
-                        text="Delete"
-                        title="Delete this file?"
-                        says="Agents can't read it any more. Its versions and its record stay."
-                        fields={[{ name: "reason", label: "Why", optional: true }]}
-                        operation={ops.deleteFile}
-                        input={(values) => ({ id, ...(values["reason"] && { reason: values["reason"] }) })}
-                        done="Deleted."
-                        onDone={() => void navigate({ to: "/knowledge" })}
-                      />
+                      <span>{figure(data.size)} bytes</span>
+                      {history.data?.versions[0] && (
+                        <span>
+                          changed <When at={history.data.versions[0].at} />
+                        </span>
+                      )}
+                      <span className="quiet">{texts.readIsRecorded}</span>
                     </div>
-                  </>
-                )}
-              </>
-            )}
-          </Loaded>
+                  </header>
+                  {part === "history" && <HistoryPart id={id} newest={newest} />}
+                  {part === "links" && <LinksPart id={id} />}
+                  {part === "access" && <AccessPart id={id} />}
+                  {part === "" && isEditing && <Editor file={data} onDone={() => setEditing(false)} />}
+                  {part === "" && !isEditing && (
+                    <>
+                      {newest > 1 && <Versions newest={newest} v={v} against={against} show={show} />}
+                      <section className="box">
+                        <div className="pad">
+                          {shownText === undefined ? (
+                            <p className="quiet">Loading version {v}…</p>
+                          ) : against !== undefined && other.data !== undefined ? (
+                            <TextDiff before={other.data.content} after={shownText.content} />
+                          ) : (
+                            <FileBody of={shownText} />
+                          )}
+                        </div>
+                      </section>
+                      <div className="buttons">
+                        <AskFor
+                          danger
+                          text="Delete"
+                          title="Delete this file?"
+                          says="Agents can't read it any more. Its versions and its record stay."
+                          fields={[{ name: "reason", label: "Why", optional: true }]}
+                          operation={ops.deleteFile}
+                          input={(values) => ({ id, ...(values["reason"] && { reason: values["reason"] }) })}
+                          done="Deleted."
+                          onDone={() => void navigate({ to: "/knowledge" })}
+                        />
+                      </div>
+                    </>
+                  )}
+                </>
+              )}
+            </Loaded>
+          )}
         </div>
       </div>
     </Page>

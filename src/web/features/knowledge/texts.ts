@@ -14,6 +14,7 @@ export const nothingFound = (words: string): string => `No file has the words â€
 export const readIsRecorded = "Opening a file is recorded as a read.";
 export const binary = (type: string, bytes: string): string =>
   `This file is not text (${type}, ${bytes} bytes), so it is not shown.`;
+export const deletedIt = "deleted it";
 export const meanwhile = (version: number): string =>
   `Version ${version} was saved while you wrote. Below is what differs from your text; your text is still here.`;
 export const pageWords = { "": "Text", history: "Versions", links: "Links", access: "Access" } as const;
