@@ -144,7 +144,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
       await page.keyboard.press("Control+k");
       await page.getByRole("combobox", { name: "Find or do anything" }).waitFor();
       await page.keyboard.type(words);
-      await page.getByRole("option", { name: option }).first().waitFor();
+      await page.locator(".palette").getByRole("option", { name: option }).first().waitFor();
       await page.keyboard.press("Enter");
     };
     const close = async (dialog: typeof why): Promise<void> => {
@@ -168,10 +168,27 @@ describe("the dashboard: the organization, an agent, a session", () => {
     await page.keyboard.press("ArrowUp");
     await page.locator("[role=row]:focus", { hasText: "Marlow" }).waitFor();
     await palette("can kit read competitor", /^Can Kit read “Competitor prices”/);
-    await access.getByRole("status").waitFor();
+    await access.getByRole("button", { name: "Grant it" }).click();
+    await access.getByRole("img", { name: "allowed", exact: true }).waitFor();
     await close(access);
     await palette("hire an", /^Hire an agent/);
     await page.waitForURL(/\/hire/);
+    // What was opened from the palette is the first entry of an empty one.
+    await palette("wren", /^Wren/);
+    await page.waitForURL(/\/agents\//);
+    await page.keyboard.press("g");
+    await page.keyboard.press("k");
+    await page.getByRole("heading", { name: "Knowledge" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.locator(".palette [aria-selected=true]", { hasText: "Wren" }).waitFor();
+    await page.keyboard.press("Escape");
+    // M writes from any page: without an agent at hand, to the root agent.
+    await page.keyboard.press("m");
+    await page.waitForURL(new RegExp(`/mail/${site.press.agents.get("Marlow")}`));
+    await palette("sessions", /^Sessions/);
+    await page.getByRole("button", { name: "At work" }).waitFor();
+    await page.locator("a.row").first().click();
+    await page.waitForURL(/\/sessions\/[0-9a-f-]{36}/);
 
     // An entry that was changed from outside: every page says so.
     const change = (from: string, to: string): void => {

@@ -143,12 +143,23 @@ describe("pages on which people look up work, mail and knowledge", () => {
     assert.match(page.url(), /against=1/);
     await page.getByRole("link", { name: "Access" }).click();
     await page.getByText("Who can read it, and why").waitFor();
+
+    // A file that is gone says who deleted it and why, and keeps its history.
+    await page.getByRole("link", { name: "Text" }).click();
+    await page.getByRole("button", { name: "Delete" }).click();
+    const sure = page.getByRole("dialog", { name: "Delete this file?" });
+    await sure.getByLabel("Why").fill("It says nothing.");
+    await sure.getByRole("button", { name: "Delete" }).last().click();
+    await page.waitForURL(/\/knowledge(?:\?|$)/);
+    await site.open(page, `/knowledge/${id}`, "It says nothing.");
+    await page.getByText("Version 1").waitFor();
   });
 
   it("shows costs, the record and every company", async () => {
     const { page } = site.light;
     await site.looksRight("/costs", "By agent");
     await site.looksRight("/activity", "Verify");
+    await site.looksRight("/sessions", "At work");
     await site.looksRight("/companies", "shown now");
 
     await site.open(page, "/costs", "By agent");

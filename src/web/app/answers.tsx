@@ -1,9 +1,12 @@
 import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
+import { useDo } from "../data/doing.ts";
+import type { Answer, PageOperation } from "../data/operations.ts";
 import { useRead } from "../data/reading.ts";
+import { Button } from "../ui/buttons.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { Loaded } from "../ui/states.tsx";
+import { Loaded, Refusal } from "../ui/states.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import { Line, Name, Said } from "../ui/words.tsx";
 import { ask, type Question, useQuestion } from "./questions.ts";
@@ -151,9 +154,9 @@ function Access({ of }: { of: Extract<Question, { kind: "access" }> }): ReactNod
               </ol>
               {fix.length > 0 && <p className="lab">{texts.accessFixes}</p>}
               <ul className="why-path">
-                {fix.map(({ says }) => (
-                  <li key={says}>
-                    <Line text={says} />
+                {fix.map((each) => (
+                  <li key={each.says}>
+                    <Line text={each.says} /> <FixCall of={each} />
                   </li>
                 ))}
               </ul>
@@ -162,5 +165,39 @@ function Access({ of }: { of: Extract<Question, { kind: "access" }> }): ReactNod
         </Loaded>
       )}
     </div>
+  );
+}
+
+type Fix = Answer<typeof ops.explainAccess>["fix"][number];
+
+/** The call that would change the answer. The board can make each of them, also where a manager could. */
+function FixCall({ of: { operation: name, input } }: { of: Fix }): ReactNode {
+  const known = Object.values(ops).find((each) => each.name === name);
+  const text = texts.fixWords[name];
+  const { me } = useHere();
+  return known === undefined || text === undefined || me?.role !== "board" ? null : (
+    <KnownFix text={text} known={known} input={input} />
+  );
+}
+
+function KnownFix({
+  text,
+  known: { name, method, path, body },
+  input,
+}: {
+  text: string;
+  known: Pick<PageOperation, "name" | "method" | "path" | "body">;
+  input: Fix["input"];
+}): ReactNode {
+  const { cantDecide } = useHere();
+  const operation: PageOperation<Fix["input"], unknown> = { name, method, path, ...(body && { body }) };
+  const doing = useDo(operation);
+  return (
+    <>
+      <Button because={cantDecide} disabled={doing.isBusy} onClick={() => void doing.run(input)}>
+        {text}
+      </Button>
+      <Refusal of={doing.refused} />
+    </>
   );
 }

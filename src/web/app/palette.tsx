@@ -132,7 +132,7 @@ function Box({ verbs, onClose }: { verbs: readonly Verb[]; onClose: () => void }
   );
 }
 
-/** Verbs first, then answers to a question, pages, and things: those opened last while nothing is typed. */
+/** What was opened last while nothing is typed, then verbs, pages, and things. A question has only its answers. */
 function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
   const { company } = useHere();
   const navigate = useNavigate();
@@ -184,6 +184,13 @@ function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
     });
   }
   return [
+    ...(q === "" ? recent() : []).map(({ text, to }): Entry => ({
+      key: `recent ${to}`,
+      text,
+      detail: "Recent",
+      icon: "clock",
+      run: go(to),
+    })),
     ...verbs.filter(matches).map(({ text, hotkey, because, run }): Entry => ({
       key: `do ${text}`,
       text,
@@ -192,13 +199,6 @@ function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
       hotkey,
       because,
       run,
-    })),
-    ...(q === "" ? recent() : []).map(({ text, to }): Entry => ({
-      key: `recent ${to}`,
-      text,
-      detail: "Recent",
-      icon: "clock",
-      run: go(to),
     })),
     ...navItems
       .filter(matches)

@@ -32,6 +32,7 @@ const organization = () => import("../features/organization/organization.tsx");
 const reorganizations = () => import("../features/organization/reorganizations.tsx");
 const agent = () => import("../features/agent/agent.tsx");
 const session = () => import("../features/session/session.tsx");
+const sessions = () => import("../features/session/sessions.tsx");
 const approval = () => import("../features/approvals/approval.tsx");
 const outcomes = () => import("../features/outcomes/outcomes.tsx");
 const outcome = () => import("../features/outcomes/outcome.tsx");
@@ -54,6 +55,7 @@ export const router = createRouter({
     page("/reorganizations/$id", lazyRouteComponent(reorganizations, "ReorganizationsPage")),
     page("/agents/$id", lazyRouteComponent(agent, "AgentPage")),
     page("/agents/$id/$tab", lazyRouteComponent(agent, "AgentPage")),
+    page("/sessions", lazyRouteComponent(sessions, "SessionsPage")),
     page("/sessions/$id", lazyRouteComponent(session, "SessionPage")),
     page("/mail", lazyRouteComponent(mail, "MailPage")),
     page("/mail/$agent", lazyRouteComponent(mail, "MailPage")),

@@ -15,7 +15,7 @@ import { clockTime } from "../ui/time.tsx";
 import { toast, Toasts } from "../ui/toast.tsx";
 import { KeyHelp } from "./key-help.tsx";
 import { Palette } from "./palette.tsx";
-import { askAccess, askWhy, useQuestion } from "./questions.ts";
+import { aboutHere, askAccess, askWhy, useQuestion } from "./questions.ts";
 import { Sidebar } from "./sidebar.tsx";
 import * as texts from "./texts.ts";
 
@@ -57,6 +57,11 @@ export function Shell(): ReactNode {
     setMenu(false);
     void navigate({ to });
   };
+  // To the agent at hand, else to the root agent. A page with a field for it takes the key first.
+  const write = (): void => {
+    const about = aboutHere();
+    go(`/mail/${about?.kind === "agent" ? about.id : (company?.rootAgentId ?? "")}`)();
+  };
   useKeys({
     "Mod+k": () => setFinds((is) => !is),
     "?": () => setHelps(true),
@@ -69,6 +74,7 @@ export function Shell(): ReactNode {
     "g c": go("/costs"),
     "g l": go("/activity"),
     h: go("/hire"),
+    m: write,
     w: askWhy,
     e: askAccess,
   });
@@ -77,10 +83,12 @@ export function Shell(): ReactNode {
   const asked = useQuestion();
   const verbs: readonly Verb[] = [
     { text: "Hire an agent", hotkey: "H", run: go("/hire") },
+    { text: "Write a message", hotkey: "M", run: write },
     { text: "Approve requests", hotkey: "G A", run: go("/approvals") },
     { text: "Why is this not moving?", hotkey: "W", run: () => void askWhy() },
     { text: "Explain access", hotkey: "E", run: askAccess },
     { text: "All companies", run: go("/companies") },
+    { text: "Sessions", run: go("/sessions") },
     { text: "Reorganizations", run: go("/reorganizations") },
     {
       text: "Verify the record",

@@ -23,6 +23,11 @@ export const whyStates = {
 } as const;
 export const accessTitle = "Explain access";
 export const accessFixes = "What would change the answer:";
+export const fixWords: Readonly<Record<string, string>> = {
+  "permission.grant": "Grant it",
+  "permission.revoke": "Revoke it",
+  "outcome.reopen": "Reopen it",
+};
 export const pageNotFound = "There is no such page.";
 
 export const keyHelp: readonly (readonly [title: string, keys: readonly (readonly [string, string])[]])[] = [

@@ -8,20 +8,15 @@ import { counted, money, tokens } from "../../ui/figures.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Quote } from "../../ui/quote.tsx";
 import { Loaded } from "../../ui/states.tsx";
-import { type MarkName, StatusMark } from "../../ui/status.tsx";
+import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { Elapsed, When } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
+import { sessionEnds } from "./ends.ts";
 import { SessionDeeds } from "./session-deeds.tsx";
 import { type Entry, Transcript, useTranscript, visibleText } from "./transcript.tsx";
+import * as texts from "./texts.ts";
 import "./session.css";
-
-const ends: Readonly<Record<string, readonly [MarkName, string]>> = {
-  running: ["work", "At work"],
-  done: ["done", "Done"],
-  failed: ["failed", "Failed"],
-  stopped: ["stop", "Stopped"],
-};
 
 /** Ends the session. The agent is paused with it, because it would otherwise start again at once. */
 function StopSession({ agent }: { agent: { readonly id: string; readonly name: string } }): ReactNode {
@@ -66,7 +61,7 @@ function OneSession({ id }: { id: string }): ReactNode {
     >
       <Loaded of={session}>
         {(data) => {
-          const [mark, word] = ends[data.end] ?? (["idle", data.end] as const);
+          const [mark, word] = sessionEnds[data.end] ?? (["idle", data.end] as const);
           return (
             <div className="session">
               <div className="log">
@@ -74,7 +69,7 @@ function OneSession({ id }: { id: string }): ReactNode {
                   <Tile id={data.agent.id} name={data.agent.name} size="lg" />
                   <div className="min-w-0">
                     <h1 className="cut">
-                      <Line text={data.outcome?.title ?? "Reads its inbox"} />
+                      <Line text={data.outcome?.title ?? texts.readsInbox} />
                     </h1>
                     <div className="sub">
                       <span

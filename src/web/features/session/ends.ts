@@ -1,0 +1,9 @@
+import type { MarkName } from "../../ui/status.tsx";
+
+/** How a session stands, as a mark and a word. */
+export const sessionEnds: Readonly<Record<string, readonly [MarkName, string]>> = {
+  running: ["work", "At work"],
+  done: ["done", "Done"],
+  failed: ["failed", "Failed"],
+  stopped: ["stop", "Stopped"],
+};
