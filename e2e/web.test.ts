@@ -181,6 +181,7 @@ describe("the dashboard: signing in, the connection, hostile text", () => {
       "/org?view=outline",
       `/org?view=map&agent=${theo}`,
       "/reorganizations",
+      "/sessions",
       `/sessions/${sessions[0]?.id ?? ""}`,
     ];
     for (const tab of ["now", "outcomes", "rights", "mail", "sessions", "setup", "record"])
