@@ -1,6 +1,7 @@
 // The dashboard in a real browser, on the built daemon with a live organization behind it.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import {
   commentOnApproval,
@@ -9,7 +10,14 @@ import {
   resubmit,
   viewApproval,
 } from "../src/contract/approvals.ts";
+import { createClient } from "../src/client/client.ts";
+import { createKey } from "../src/contract/agents.ts";
+import { viewAttention } from "../src/contract/attention.ts";
+import { listCosts } from "../src/contract/budgets.ts";
+import { createCompany, updateCompany } from "../src/contract/companies.ts";
+import { createOutcome, updateOutcome } from "../src/contract/outcomes.ts";
 import { createPerson } from "../src/contract/people.ts";
+import { listSessions } from "../src/contract/sessions.ts";
 import { signedIn } from "./support/browser.ts";
 import { dashboard } from "./support/dashboard.ts";
 
@@ -144,5 +152,56 @@ describe("the dashboard: Home and approvals", () => {
     await card(page, "Elsewhere Eve").first().waitFor();
     await site.daemon.board.call(requestRevision, { id, decisionNote: "Later." });
     await page.locator(".leaving", { hasText: "Elsewhere Eve" }).waitFor();
+  });
+
+  test("Home of a company that needs nothing names the next date, and limits are good to know", async () => {
+    const { page } = site.visit;
+    const { board, url } = site.daemon;
+    const { id: companyId, rootAgentId } = await board.call(createCompany, { name: "Still" });
+    const { key } = await board.call(createKey, { id: rootAgentId });
+    const root = createClient({ url, token: key });
+    await page.goto(site.at(`/?company=${companyId}`));
+    await page.getByRole("heading", { name: "Nothing needs you" }).waitFor();
+    assert.equal(await page.getByRole("heading", { name: "Good to know" }).count(), 0);
+    assert.equal(await page.locator(".hero time").count(), 0);
+    const next = new Date(Date.now() + 3 * 24 * 3_600_000).toISOString();
+    const { id } = await root.call(createOutcome, { companyId, title: "Fair", parents: [rootAgentId] });
+    await root.call(updateOutcome, { id, blocked: { reason: "It opens then.", until: next } });
+    const date = page.locator(`.hero time[datetime="${next}"]`);
+    await date.waitFor();
+    const local = await page.evaluate<string>(
+      `new Intl.DateTimeFormat("en-GB", { weekday: "short", hour: "2-digit", minute: "2-digit" }).format(new Date("${next}"))`,
+    );
+    await page.locator(".hero p", { hasText: `without you. The next date is ${local}.` }).waitFor();
+    await board.call(updateCompany, { companyId, maxSessions: 0 });
+    const notes = page.getByRole("region", { name: "Good to know" });
+    await notes.getByText("No session starts: the setting maxSessions is 0.").waitFor();
+    await page.getByRole("heading", { name: "Nothing needs you" }).waitFor();
+  });
+
+  test("a budget that is nearly used up is good to know: it is neither listed nor counted as waiting", async () => {
+    const { page } = site.visit;
+    const { board } = site.daemon;
+    const { companyId } = site.press;
+    const sessions = async () => {
+      const { budget } = await board.call(listCosts, { companyId, limit: 1 });
+      return budget.find(({ measure }) => measure === "sessions")?.spent ?? 0;
+    };
+    const live = async () => (await board.call(listSessions, { companyId, live: true })).sessions.length;
+    while ((await sessions()) < 4) await sleep(100);
+    await board.call(updateCompany, { companyId, maxSessions: 0 });
+    while ((await live()) > 0) await sleep(100);
+    const spent = await sessions();
+    const limit = Math.floor(spent * 1.25);
+    await board.call(updateCompany, { companyId, monthlyBudget: { sessions: limit } });
+    const { pressing, total } = await board.call(viewAttention, { companyId });
+    assert.equal(pressing, total - 1);
+    await page.goto(site.at("/"));
+    const says = `of the session budget of the company is spent: ${spent} sessions of ${limit} sessions.`;
+    await page.getByRole("region", { name: "Good to know" }).getByText(says).waitFor();
+    await page.getByRole("heading", { name: new RegExp(`^${pressing} things? needs? you$`) }).waitFor();
+    await page.locator(".nav .n.call", { hasText: String(pressing) }).waitFor();
+    assert.equal(await page.locator("[data-item]").count(), pressing);
+    assert.equal(await card(page, "session budget").count(), 0);
   });
 });

@@ -33,6 +33,11 @@ export function isNearlyUsedUp({ limit, spent, handedDown }: Figures): boolean {
   return limit !== null && limit > handedDown && spent * 10 >= (limit - handedDown) * 8;
 }
 
+/** How much is spent of what was not given to pools below. */
+export function percentSpent({ limit, spent, handedDown }: Figures): number {
+  return limit === null ? 0 : Math.floor((100 * spent) / (limit - handedDown));
+}
+
 /** The amount reserved for a session at a time: one quantum, or what is left. */
 export function share(quantum: number, figures: Figures): number {
   return Math.max(0, Math.min(quantum, left(figures)));

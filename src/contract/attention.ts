@@ -56,6 +56,14 @@ export const Health = z
   );
 export type Health = z.infer<typeof Health>;
 
+const noteKinds = ["budget", "growth", "limit"] as const;
+const AttentionNote = z.object({
+  kind: z.enum(noteKinds),
+  subject: Reference.describe("The agent or company that it is about."),
+  says: z.string().describe("One sentence."),
+});
+export type AttentionNote = z.infer<typeof AttentionNote>;
+
 export const viewAttention = operation("attention.view", "GET /api/companies/:companyId/attention", {
   summary: "List everything that needs a person, and count the open outcomes by what they wait for.",
   guidance:
@@ -76,7 +84,23 @@ export const viewAttention = operation("attention.view", "GET /api/companies/:co
       .describe("Those that hold up most outcomes first, then those that expire first, then the oldest."),
     counts: z.record(z.enum(attentionKinds), z.number()).describe("All items by kind, listed or not."),
     total: z.number(),
+    pressing: z
+      .number()
+      .describe(
+        "How many items need a person now: all but budgets that are nearly used up, which are also in `notes`.",
+      ),
     health: Health,
+    next: z
+      .string()
+      .nullable()
+      .describe(
+        "The earliest time that a scheduled outcome of `health` waits for. Null: none waits for a time.",
+      ),
+    notes: z
+      .array(AttentionNote)
+      .describe(
+        "What is good to know and needs no decision: budgets of which 80 % are spent, signs of the last day that an agent is overloaded, and limits that are nearly reached. From a position: of itself and its direct reports.",
+      ),
   }),
   needs: "member",
   mcp: { server: "org", tool: "view_attention", for: ["person"] },

@@ -136,7 +136,10 @@ export const listCompanies = operation("company.list", "GET /api/companies", {
     companies: z.array(
       Company.extend({
         health: Health.optional(),
-        attention: z.number().optional().describe("Items of the company's attention list."),
+        attention: z
+          .number()
+          .optional()
+          .describe("Items of the company's attention list that need a person now: its `pressing`."),
       }),
     ),
     nextCursor,

@@ -68,7 +68,7 @@ export const viewCounts = operation("company.counts", "GET /api/companies/:compa
   summary: "Count what a company has: what needs a person, mail, approvals, agents, outcomes and files.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({
-    attention: z.number().describe("Items of the attention list: everything that needs a person."),
+    attention: z.number().describe("Items of the attention list that need a person now: its `pressing`."),
     mail: z.number().describe("Messages in the board's inbox that are not acknowledged."),
     approvals: z.number().describe("Requests that wait for a decision."),
     agents: z.object({

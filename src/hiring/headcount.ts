@@ -22,10 +22,15 @@ export async function demandRoomForAgent({ tx, companyId, actor }: CallContext):
  * lowered the limit.
  */
 export async function noRoomFor(tx: ReadTx, companyId: string, more: number): Promise<Refusal | undefined> {
+  const { count, most } = await headcountAndLimit(tx, companyId);
+  return count + more > most ? companyFull(count, most) : undefined;
+}
+
+/** The agents of a company as the limit counts them. */
+export async function headcountAndLimit(tx: ReadTx, companyId: string) {
   const most = limitOf(await settingsOf(tx, companyId));
-  const count = await headcount(tx, companyId);
   const asked = (await tx.first(openCreations, { company_id: companyId }))?.count ?? 0;
-  return count + asked + more > most ? companyFull(count + asked, most) : undefined;
+  return { count: (await headcount(tx, companyId)) + asked, most };
 }
 
 const limitOf = ({ maxAgents }: Pick<Settings, "maxAgents">): number =>

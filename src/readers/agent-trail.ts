@@ -17,7 +17,7 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
   const answer = (
     state: OutcomeState,
     does: string,
-    { hint = "", busy = false, cause, names }: Ends & { hint?: string; busy?: boolean } = {},
+    { hint = "", busy = false, cause, names, until }: Ends & { hint?: string; busy?: boolean } = {},
   ): AgentTrail => {
     const title = agent?.name ?? agentId;
     const what = `${title} ${does}`;
@@ -31,6 +31,7 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
       says: [`${what}.`, ...(hint === "" ? [] : [hint]), ...broken.map(text.serverFails)].join(" "),
       ...(why && { cause: why }),
       ...(names && { names }),
+      ...(until !== undefined && { until }),
     };
   };
   if (agent === undefined) return answer("stuck", text.isMissing);
@@ -80,12 +81,14 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
     const { until, secret } = trouble;
     const isOnNone = trouble.cause === "missing" && nodes.count > 1;
     const hint = isOnNone ? `${trouble.says} ${text.onNoNode}` : trouble.says;
-    if (until !== null) return answer("scheduled", text.thinksLater(agent.brain_type, until), { hint });
+    if (until !== null)
+      return answer("scheduled", text.thinksLater(agent.brain_type, until), { hint, until });
     const lacksKey = trouble.cause === "no_key" && secret !== undefined;
     const cause = lacksKey ? brain("secret", secret) : brain("brain", agent.brain_type);
     return answer("stuck", text.cannotThink(agent.brain_type), { hint, cause });
   }
-  if (isKnown && agent.not_before > sight.now) return answer("scheduled", text.startsLater(agent.not_before));
+  if (isKnown && agent.not_before > sight.now)
+    return answer("scheduled", text.startsLater(agent.not_before), { until: agent.not_before });
   if (short !== undefined) return answer(short.state, text.cannotStart(short.says), short);
   const room = isKnown ? nodes.roomFor(agent) : "free";
   // The person who started the nodes wanted it so. No one has to mend it.
@@ -98,6 +101,7 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
 interface Ends {
   readonly cause?: Cause | undefined;
   readonly names?: readonly Reference[] | undefined;
+  readonly until?: number | undefined;
 }
 
 const approvalRef = (row: Pick<ApprovalRow, "id" | "type" | "payload">): Reference => ({
@@ -141,6 +145,7 @@ async function shortOf(
     state: renewed ? "scheduled" : "stuck",
     says: parts.join("; "),
     names,
+    ...(renewed && { until: nextMonth(sight.now) }),
     cause: { kind: "budget", about: "budget", on: `${pool.id} ${measure}` },
   };
 }

@@ -12,7 +12,7 @@ import type { Reference } from "../contract/words.ts";
 import { openStatuses } from "../approvals/approval.ts";
 import type { ApprovalKinds } from "../approvals/operations.ts";
 import { titleOf } from "../approvals/texts.ts";
-import { inWords, isNearlyUsedUp, isUsedUp, lineOf } from "../budgets/budget.ts";
+import { inWords, isNearlyUsedUp, isUsedUp, lineOf, percentSpent } from "../budgets/budget.ts";
 import { poolName } from "../budgets/reservations.ts";
 import type { Pool } from "../budgets/table.ts";
 import { levelOf } from "../capabilities/table.ts";
@@ -32,6 +32,8 @@ export interface Draft extends Pick<AttentionItem, "kind" | "subject"> {
   readonly expires?: number | null;
   /** The outcomes that wait for nothing but this. */
   readonly leaves: ReadonlySet<string>;
+  /** It needs no decision yet: Home lists it under "Good to know" (attention-notes.ts) and counts leave it out. */
+  readonly isNote?: boolean;
   /** The agent that asked, and when. The session that it had then tells which work it is about. */
   readonly asked?: { readonly agentId: string | null; readonly at: number };
   readonly show: () => Pick<AttentionItem, "title" | "reason" | "by" | "facts" | "abilities">;
@@ -266,6 +268,7 @@ function budgetItem(
       : { kind: "agent", id: pool.id, title: owner },
     since,
     leaves,
+    isNote: !isUsedUp(pool),
     show: () => {
       const figures = {
         spent: inWords(pool.measure, pool.spent),
@@ -276,7 +279,7 @@ function budgetItem(
         title,
         reason: isUsedUp(pool)
           ? text.budgetStops(figures, paused.length)
-          : text.budgetNearlyUsed(figures, Math.floor((100 * pool.spent) / (limit - pool.handedDown))),
+          : text.budgetNearlyUsed(figures, percentSpent(pool)),
         by: null,
         facts: {
           ...lineOf(pool.measure, pool),

@@ -15,6 +15,7 @@ import { query, textQuery } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { causeItems } from "./attention-causes.ts";
 import { type Draft, type Look, outcomeRef, rowItems } from "./attention-items.ts";
+import { notesIn } from "./attention-notes.ts";
 import { type CompanySight, companySight, type Looked, type Resolver } from "./sight.ts";
 import * as text from "./texts.ts";
 import { viewOf } from "./outcome-trail.ts";
@@ -48,6 +49,7 @@ export async function attentionIn(
   const causes = new Map<string, { cause: Cause; trail: Trail; leaves: Set<string> }>();
   const company = await companyState(tx, companyId);
   const still = new Set<string>();
+  let next = Infinity;
   for (const { id } of sight.live) {
     const { trail } = await answerAbout(view, id);
     if (company.state !== "active" && trail.state === "moving") {
@@ -57,6 +59,7 @@ export async function attentionIn(
       continue;
     }
     health[trail.state === "waiting" ? (isForYou(you, trail) ? "waitingForYou" : "moving") : trail.state]++;
+    if (trail.state === "scheduled") next = Math.min(next, trail.until ?? Infinity);
     const { cause } = trail;
     if (cause === undefined) continue;
     const key = keyOf(cause);
@@ -77,7 +80,15 @@ export async function attentionIn(
         a.draft.since - b.draft.since,
     )
     .map(({ draft }) => draft);
-  return { items, health, sight, present: (draft: Draft) => present(draft, heldBy.all(draft)) };
+  const pressing = items.filter(({ isNote }) => isNote !== true).length;
+  return {
+    items,
+    pressing,
+    health,
+    next,
+    sight,
+    present: (draft: Draft) => present(draft, heldBy.all(draft)),
+  };
 }
 
 const keyOf = ({ kind, about, on }: Cause): string => `${kind} ${about} ${on}`;
@@ -89,7 +100,8 @@ const isForYou = (you: string | null, { cause }: Trail): boolean =>
 export const attentionHandlers = (parts: AttentionParts): Guarded[] => [
   guarded(viewAttention, async ({ tx, companyId, input, actor, caller }) => {
     if (actor.agentId !== null && caller.person === undefined) throw text.onlyPeopleAttend();
-    const { items, health, sight, present } = await attentionIn(tx, companyId, parts, actor.agentId);
+    const found = await attentionIn(tx, companyId, parts, actor.agentId);
+    const { items, pressing, health, next, sight, present } = found;
     const isAbout =
       input.outcome === undefined ? () => true : await concerning(tx, sight, items, input.outcome);
     const wanted = items.filter(
@@ -99,7 +111,10 @@ export const attentionHandlers = (parts: AttentionParts): Guarded[] => [
       items: wanted.slice(0, input.limit ?? defaultPage).map(present),
       counts: countByKind(items.map(({ kind }) => kind)),
       total: input.outcome === undefined ? items.length : wanted.length,
+      pressing,
       health,
+      next: next === Infinity ? null : new Date(next).toISOString(),
+      notes: await notesIn(tx, companyId, sight),
     };
   }),
 ];
@@ -233,7 +248,10 @@ function holdingUp(sight: CompanySight) {
   return { all, count };
 }
 
-function present({ leaves: _, show, ...draft }: Draft, held: readonly Looked[]): AttentionItem {
+function present(
+  { leaves: _, isNote: _note, show, ...draft }: Draft,
+  held: readonly Looked[],
+): AttentionItem {
   return {
     ...draft,
     ...show(),

@@ -25,8 +25,8 @@ export const companyListHandlers = (parts: AttentionParts): Guarded[] => [
     if (input.health !== true || actor.kind !== "board") return { companies, nextCursor };
     const withHealth = [];
     for (const company of companies) {
-      const { items, health } = await attentionIn(tx, company.id, parts);
-      withHealth.push({ ...company, health, attention: items.length });
+      const { pressing, health } = await attentionIn(tx, company.id, parts);
+      withHealth.push({ ...company, health, attention: pressing });
     }
     return { companies: withHealth, nextCursor };
   }),

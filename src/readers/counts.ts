@@ -7,14 +7,14 @@ import { attentionIn, type AttentionParts } from "./attention.ts";
 /** What a company has, as numbers for a sidebar. Everything that needs a person is counted as the attention list counts it. */
 export const countHandlers = (parts: AttentionParts): Guarded[] => [
   guarded(viewCounts, async ({ tx, companyId }) => {
-    const { items, health } = await attentionIn(tx, companyId, parts);
+    const { pressing, health } = await attentionIn(tx, companyId, parts);
     const counted = await tx.first(counts, { companyId });
     if (counted === undefined) throw new Error("the counts have no row");
     const working = await tx.all(newestSessions, { companyId });
     const { mail, approvals, employed, running, paused, pending, open, submitted, blocked, all, files } =
       counted;
     return {
-      attention: items.length,
+      attention: pressing,
       mail,
       approvals,
       agents: { employed, running, paused, pending },

@@ -90,7 +90,7 @@ const ending = (
   outcome: Looked,
   state: OutcomeState,
   says: string,
-  { cause, names }: Pick<Trail, "cause" | "names"> = {},
+  { cause, names, until }: Pick<Trail, "cause" | "names" | "until"> = {},
 ): Trail => ({
   state,
   step: stepOf(outcome),
@@ -98,6 +98,7 @@ const ending = (
   leaf: outcome.id,
   ...(cause && { cause }),
   ...(names && { names }),
+  ...(until !== undefined && { until }),
 });
 const stuck = (outcome: Looked, says: string, on = outcome.id, named?: Ref): Trail =>
   ending(outcome, "stuck", says, {
@@ -169,7 +170,7 @@ async function blockOf(view: Looking, outcome: Looked): Promise<Trail | string |
   const status = on === null ? null : (await sight.outcome(on)).status;
   if (status === "completed" || status === "closed") return null;
   // The time or the other outcome ends the block, and the time is certain to come.
-  if (until !== null) return ending(outcome, "scheduled", text.blockedUntil(title, until, reason));
+  if (until !== null) return ending(outcome, "scheduled", text.blockedUntil(title, until, reason), { until });
   if (on !== null) return on;
   const says = text.blocked(title, reason, isEscalated(outcome), sight.isPerson);
   const limited = limitedBy(reason);

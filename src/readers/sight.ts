@@ -159,6 +159,11 @@ export interface CompanySight extends Sight {
   /** The live outcomes that concern the viewer, in the order of creation: those it owns, delegated or decides about. */
   readonly live: readonly Looked[];
   readonly pools: readonly Pool[];
+  readonly agents: readonly LookedAgent[];
+  /** How many sessions run. */
+  readonly running: number;
+  /** How many live outcomes an agent is responsible for. */
+  loadOf(agentId: string): number;
   readonly broken: readonly BrokenServer[];
   /** The agents that a used-up pool has paused. */
   readonly pausedBy: ReadonlyMap<string, readonly string[]>;
@@ -255,6 +260,9 @@ export async function companySight(
         ? live
         : live.filter((row) => row.responsible_id === you || row.delegated_by === you || decides(row)),
     pools,
+    agents: [...agents.values()],
+    running: sessions.size,
+    loadOf: (agentId) => work.get(agentId)?.length ?? 0,
     broken,
     pausedBy: new Map(
       [...Map.groupBy(pauses, ({ pool_id }) => pool_id)].map(([pool, rows]) => [

@@ -170,6 +170,25 @@ export const budgetNearlyUsed = (
   percent: number,
 ): string => `${percent} % is spent: ${spent} of ${limit}. Agents are paused when it is used up.`;
 
+/** What the attention list has to say that needs no decision. */
+export const notes = {
+  budget: (budget: string, { spent, limit }: { spent: string; limit: string }, percent: number): string =>
+    `${percent} % of ${budget} is spent: ${spent} of ${limit}.`,
+  growth: {
+    long_sessions: (agent: string) => `${agent} may be overloaded: its sessions take long.`,
+    waiting_work: (agent: string) => `${agent} may be overloaded: its outcomes wait for long.`,
+    full_inbox: (agent: string) => `${agent} may be overloaded: its inbox is full.`,
+  },
+  openOutcomes: (agent: string, open: number, most: number): string =>
+    `${agent} has ${plural(open, "open outcome")}. The limit is ${most} (setting maxOpenOutcomes).`,
+  agents: (count: number, most: number): string =>
+    `The company has ${plural(count, "agent")}. Agents can't hire above ${most} (setting maxAgents).`,
+  sessions: (running: number, most: number): string =>
+    most === 0
+      ? "No session starts: the setting maxSessions is 0."
+      : `${plural(running, "session")} of at most ${most} ${running === 1 ? "runs" : "run"} (setting maxSessions). Other agents wait for a place.`,
+} as const;
+
 export const agentStands = (name: string, status: string): string => `${name} is ${status}`;
 export const brainFails = {
   sandbox: () => "Programs can't be isolated on this machine",

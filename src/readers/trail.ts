@@ -15,6 +15,8 @@ export interface Trail {
   readonly says: string;
   /** What `says` names, apart from the steps. */
   readonly names?: readonly Reference[];
+  /** The time that a scheduled trail waits for. */
+  readonly until?: number;
   /** The last outcome on the trail. */
   readonly leaf?: string;
   /** What a person can decide or mend. Every trail that is stuck or waits for the board has one. */

@@ -65,7 +65,16 @@ const everyday = [
 
 /** What answers about a whole company are made from. Others change with their own noun. */
 const sources: Readonly<Record<string, readonly string[]>> = {
-  "attention.view": [...everyday, "company", "provider", "brain", "reorganization", "mcp_server", "secret"],
+  "attention.view": [
+    ...everyday,
+    "growth",
+    "company",
+    "provider",
+    "brain",
+    "reorganization",
+    "mcp_server",
+    "secret",
+  ],
   "company.counts": [...everyday, "company", "knowledge", "reorganization", "mcp_server", "secret"],
   "mcp_server.list": ["mcp_server", "secret", "permission"],
   "secret.list": ["secret", "mcp_server", "agent"],

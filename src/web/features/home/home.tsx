@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
@@ -7,8 +7,11 @@ import { Meter } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Loaded } from "../../ui/states.tsx";
+import { When } from "../../ui/time.tsx";
 import { AttentionList } from "./attention-list.tsx";
 import { Compose } from "./compose.tsx";
+import { GoodToKnow } from "./good-to-know.tsx";
+import { isPressing, type Item } from "./item.ts";
 import { Rail } from "./rail.tsx";
 import { homeReads } from "./reads.ts";
 import * as texts from "./texts.ts";
@@ -39,14 +42,23 @@ export function Home(): ReactNode {
         <div className="main">
           <div className="scroll">
             <Loaded of={attention}>
-              {({ items, total, health }) => (
+              {({ items, pressing, health, next, notes }) => (
                 <div className="inner">
                   <header className="hero">
-                    <h1>{texts.needYou(total)}</h1>
-                    <p>{texts.holdUp(health, total)}</p>
+                    <h1>{texts.needYou(pressing)}</h1>
+                    <p>
+                      {texts.holdUp(health, pressing)}
+                      {pressing === 0 && next !== null && (
+                        <>
+                          {" "}
+                          {texts.nextDate} <When at={next} />.
+                        </>
+                      )}
+                    </p>
                   </header>
                   <HealthBar {...health} />
-                  <AttentionList items={items} total={total} />
+                  <Waiting items={items} total={pressing} />
+                  <GoodToKnow notes={notes} />
                 </div>
               )}
             </Loaded>
@@ -57,6 +69,11 @@ export function Home(): ReactNode {
       </div>
     </Page>
   );
+}
+
+function Waiting({ items, total }: { items: readonly Item[]; total: number }): ReactNode {
+  const waiting = useMemo(() => items.filter(isPressing), [items]);
+  return <AttentionList items={waiting} total={total} />;
 }
 
 function HealthBar(health: Readonly<Record<keyof typeof texts.health, number>>): ReactNode {

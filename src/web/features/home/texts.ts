@@ -23,6 +23,9 @@ export function holdUp(
   return `${held} ${counted(rest, "outcome")} ${rest === 1 ? "moves" : "move"} without you.`;
 }
 
+export const nextDate = "The next date is";
+export const goodToKnow = "Good to know";
+
 export const freshItems = (count: number): string => `${count} new`;
 
 export const health = {
