@@ -186,7 +186,7 @@ export const notes = {
   sessions: (running: number, most: number): string =>
     most === 0
       ? "No session starts: the setting maxSessions is 0."
-      : `${plural(running, "session")} of at most ${most} ${running === 1 ? "runs" : "run"} (setting maxSessions). Other agents wait for a place.`,
+      : `${plural(running, "session")} ${running === 1 ? "runs" : "run"}. The limit is ${most} (setting maxSessions), so the next starts when one ends.`,
 } as const;
 
 export const agentStands = (name: string, status: string): string => `${name} is ${status}`;
