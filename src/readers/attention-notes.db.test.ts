@@ -5,10 +5,12 @@ import { type AttentionNote, viewAttention } from "../contract/attention.ts";
 import { setBudget } from "../contract/budgets.ts";
 import { listCompanies, updateCompany } from "../contract/companies.ts";
 import { viewCounts } from "../contract/finding.ts";
+import { sendMessage } from "../contract/mail.ts";
 import { createOutcome, updateOutcome } from "../contract/outcomes.ts";
 import { createPerson, signIn } from "../contract/people.ts";
 import { query } from "../store/query.ts";
 import { type Organization, refusal, storeKinds } from "../testing/organization.ts";
+import { clearInbox } from "../testing/scripts.ts";
 import { type Stage, stagedOn } from "../testing/stage.ts";
 
 const minute = 60_000;
@@ -150,6 +152,26 @@ for (const kind of storeKinds)
       assert.deepEqual(said((await look(org)).notes), ["No session starts: the setting maxSessions is 0."]);
       assert.deepEqual((await see()).notes, []);
       await refusal(otto.call(viewAttention, { companyId }), "forbidden");
+    });
+
+    staged("sessions at their maximum, while they run", async (stage) => {
+      const { org, runner } = stage;
+      const { companyId } = org;
+      await org.board(updateCompany, { companyId, maxSessions: 1 });
+      assert.deepEqual((await look(org)).notes, []);
+      const gate = Promise.withResolvers<void>();
+      runner.plan(org.rootId, async (session) => {
+        await clearInbox(session);
+        await session.hold(gate.promise);
+      });
+      await org.board(sendMessage, { companyId, body: "a goal" });
+      await stage.rest();
+      assert.deepEqual(said((await look(org)).notes), [
+        "1 session runs. The limit is 1 (setting maxSessions), so the next starts when one ends.",
+      ]);
+      gate.resolve();
+      await stage.rest();
+      assert.deepEqual((await look(org)).notes, []);
     });
   });
 
