@@ -23,6 +23,7 @@ export class SessionModel {
   readonly #ends = new Set<string>();
   /** Sessions that ended because their company was frozen. They count neither for nor against their agents. */
   readonly #frozenOut = new Set<string>();
+  readonly #archived = new Set<string>();
   readonly #members: ReadonlyMap<string, WatchedMember>;
   readonly #trace: Trace;
 
@@ -42,8 +43,13 @@ export class SessionModel {
         if (typeof data["maxSessions"] === "number")
           this.#maxSessions.set(row.subject ?? "", data["maxSessions"]);
         return;
-      case "company.freeze":
       case "company.archive":
+        this.#archived.add(row.subject ?? "");
+        return this.#freeze(row.subject ?? "");
+      case "company.unarchive":
+        this.#archived.delete(row.subject ?? "");
+        return;
+      case "company.freeze":
         return this.#freeze(row.subject ?? "");
       case "session.start":
         return this.#started(tx, row, data, batch);
@@ -156,8 +162,12 @@ export class SessionModel {
         this.#trace.name("agent", first ?? null),
         {
           progress: data["progress"] === true,
+          // In an archived company nothing is blocked, also if its session had exited before.
           wasAsked:
-            data["wasAsked"] === true || this.#frozenOut.has(id) || byNodes.has(String(data["reason"])),
+            data["wasAsked"] === true ||
+            this.#frozenOut.has(id) ||
+            this.#archived.has(member.companyId) ||
+            byNodes.has(String(data["reason"])),
           startedAt: this.sessions.get(id)?.startedAt ?? 0,
         },
       );
