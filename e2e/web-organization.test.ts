@@ -347,7 +347,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
     ]);
   });
 
-  test("a session: hostile output stays text, and a run of calls is one line", async () => {
+  test("a session: hostile output stays text, runs of calls are one line, results are cut, colours are kept", async () => {
     const { page } = site.visit;
     const { sessions } = await site.daemon.board.call(listAgentSessions, { id: site.press.rootId });
     const [session] = sessions;
@@ -362,14 +362,18 @@ describe("the dashboard: the organization, an agent, a session", () => {
       entry("tool", "{}", "read_file"),
       entry("result", "…", "read_file"),
     ]);
+    const tall = Array.from({ length: 20 }, (_, at) => `row ${at + 1}`).join("\n");
     await page.route("**/api/sessions/*/transcript*", (route) =>
       route.fulfill({
         json: {
           entries: [
             entry("text", "\u001b[31m<img src=x onerror=alert(1)>\u001b[0m \u202e backwards"),
             ...run.flat(),
+            entry("tool", '{"status":"open","id":"01a1ecdf-c7ed-7e3b-b113-27e1688db6b1"}', "my_outcomes"),
+            entry("result", '{"outcomes":[{},{}],"nextCursor":null}', "my_outcomes"),
+            entry("result", tall, "Bash"),
             entry("error", "<script>document.title='owned'</script>", "<b>tool</b>"),
-          ],
+          ].map((one, place) => ({ ...one, place })),
           next: 1,
           truncated: false,
         },
@@ -377,8 +381,15 @@ describe("the dashboard: the organization, an agent, a session", () => {
     );
     await page.goto(site.at(`/sessions/${session.id}`));
     await page.locator(".entry", { hasText: "<img src=x onerror=alert(1)> \\u202e backwards" }).waitFor();
-    await page.locator(".entry", { hasText: "4 calls" }).click();
-    assert.equal(await page.locator(".entry.tool").count(), 4);
+    assert.equal(await page.locator(".entry .ansi.red").innerText(), "<img src=x onerror=alert(1)>");
+    await page.locator(".entry", { hasText: "status open" }).waitFor();
+    await page.locator(".entry.result", { hasText: "2 outcomes" }).waitFor();
+    assert.equal(await page.locator(".entry", { hasText: /row \d+/ }).count(), 8);
+    await page.locator(".entry", { hasText: "12 more lines" }).click();
+    await page.locator("pre.whole", { hasText: "row 20" }).waitFor();
+    await page.waitForURL(/line=11$/);
+    await page.locator(".entry", { hasText: "read 4 files" }).click();
+    assert.equal(await page.locator(".entry.tool", { hasText: "read_file" }).count(), 4);
     await page.locator(".entry.error", { hasText: "<script>" }).click();
     await page.locator("pre.whole", { hasText: "<script>" }).waitFor();
     assert.equal(await page.locator("main img, main script, main b b").count(), 0);

@@ -267,14 +267,18 @@ describe("pages on which people look up work, mail and knowledge", () => {
     let session = await newest();
     for (; session === undefined; session = await newest()) await sleep(100);
     const { id, startedAt } = session;
-    const printed = (text: string) => ({ at: startedAt, kind: "output", text });
+    const printed = (text: string, place: number) => ({ at: startedAt, kind: "output", text, place });
     // Pieces end anywhere, also within a line. The end begins at the second piece.
     const pieces = ["first line\nsecond li", "ne\nthird line\n", "last line\n"];
     await page.route("**/api/sessions/*/transcript*", (route) => {
       const after = new URL(route.request().url()).searchParams.get("after");
       const from = after === null ? 1 : Number(after);
       return route.fulfill({
-        json: { entries: pieces.slice(from).map(printed), next: pieces.length, truncated: from > 0 },
+        json: {
+          entries: pieces.map(printed).slice(from),
+          next: pieces.length,
+          truncated: from > 0,
+        },
       });
     });
     const lines = async () => page.locator(".transcript .entry bdi").allInnerTexts();
@@ -285,6 +289,14 @@ describe("pages on which people look up work, mail and knowledge", () => {
     await page.locator(".entry", { hasText: "first line" }).waitFor();
     assert.deepEqual(await lines(), ["first line", "second line", "third line", "last line"]);
     assert.equal(await page.getByRole("button", { name: "Show it from the beginning" }).count(), 0);
+
+    // An address with an entry opens it beside, also one before the end that is read first.
+    await page.goto(`${site.daemon.url}/sessions/${id}?line=0`);
+    await page.locator("pre.whole", { hasText: "first line" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.waitForURL(({ search }) => !search.includes("line="));
+    await page.locator(".entry", { hasText: "last line" }).click();
+    await page.waitForURL(/line=2$/);
     await page.close();
   });
 });

@@ -33,6 +33,11 @@ export const TranscriptEntry = z.object({
 });
 export type TranscriptEntry = z.infer<typeof TranscriptEntry>;
 
+const PlacedEntry = TranscriptEntry.extend({
+  place: z.number().describe("Where it begins: `after` with this number reads from this entry on."),
+});
+export type PlacedEntry = z.infer<typeof PlacedEntry>;
+
 export const sessionEnds = ["running", "done", "failed", "stopped"] as const;
 export type EndKind = (typeof sessionEnds)[number];
 const endMeanings =
@@ -132,7 +137,7 @@ export const viewTranscript = operation("session.transcript", "GET /api/sessions
   output: z.object({
     id: z.string(),
     transcript: z.string().describe("The entries as text."),
-    entries: z.array(TranscriptEntry),
+    entries: z.array(PlacedEntry),
     next: z.number().describe("Where the next part begins."),
     truncated: z.boolean().describe("True if there are earlier entries."),
   }),

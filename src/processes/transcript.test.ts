@@ -22,6 +22,10 @@ test("a long transcript is read from its end, or in parts from its beginning", a
     many.slice(-end.entries.length),
   );
   assert.deepEqual((await read("many", end.next)).entries, []);
+  // The place of an entry leads back to it, also where characters take several bytes.
+  writeFileSync(join(folder, "places.jsonl"), ["zwölf", "thirteen", "vierzehn – 14"].map(lineOf).join(""));
+  for (const { place, text } of (await read("places")).entries)
+    assert.equal((await read("places", place)).entries[0]?.text, text);
   const all: string[] = [];
   for (let from = 0, isMore = true; isMore;) {
     const part = await read("many", from);

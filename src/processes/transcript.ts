@@ -1,6 +1,6 @@
 import { closeSync, createWriteStream, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { TranscriptEntry } from "../contract/sessions.ts";
+import { type PlacedEntry, TranscriptEntry } from "../contract/sessions.ts";
 import { redactText } from "../redaction/redact.ts";
 import { hiderOf } from "../redaction/known-texts.ts";
 import { scrubber } from "../redaction/transcripts.ts";
@@ -68,7 +68,7 @@ export function writeTranscript(
 }
 
 export interface TranscriptPart {
-  readonly entries: readonly TranscriptEntry[];
+  readonly entries: readonly PlacedEntry[];
   /** Where the next part begins. */
   readonly next: number;
   /** True if earlier entries are left out. */
@@ -132,8 +132,14 @@ async function readPart(
   const begin = startsWithEntry || from === 0 ? 0 : read.indexOf("\n") + 1;
   const end = read.lastIndexOf("\n") + 1;
   const lines = end <= begin ? [] : read.subarray(begin, end).toString().split("\n").slice(0, -1);
+  let place = from + begin;
+  const entries = lines.flatMap((line) => {
+    const placed = entryIn(line).map((entry) => ({ ...entry, place }));
+    place += Buffer.byteLength(line) + 1;
+    return placed;
+  });
   return {
-    entries: lines.flatMap((line) => entryIn(line)),
+    entries,
     next: from + Math.max(begin, end),
     truncated: from > 0,
   };

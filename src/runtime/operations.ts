@@ -9,7 +9,7 @@ import { type Viewer, visible, visibleText } from "../capabilities/visible.ts";
 import { holds } from "../capabilities/rights.ts";
 import { mcpServers } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
-import type { TranscriptEntry } from "../contract/sessions.ts";
+import type { PlacedEntry, TranscriptEntry } from "../contract/sessions.ts";
 import { redactText } from "../redaction/redact.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import type { Actor } from "../events/ledger.ts";
@@ -107,13 +107,11 @@ async function overseen(
   const all = await everyEntry(tx, transcripts, sessionId);
   const start = Math.min(after ?? Math.max(0, all.length - entriesShown), all.length);
   const shown = all.slice(start, start + entriesShown);
-  const entries: TranscriptEntry[] = [];
-  for (const entry of shown)
-    entries.push(
-      entry.kind !== "result" || (await isReadable(tx, actor, entry))
-        ? entry
-        : { ...entry, text: "", hidden: true },
-    );
+  const entries: PlacedEntry[] = [];
+  for (const [at, { place: _, ...entry }] of shown.entries()) {
+    const isShown = entry.kind !== "result" || (await isReadable(tx, actor, entry));
+    entries.push({ ...entry, ...(!isShown && { text: "", hidden: true }), place: start + at });
+  }
   return { entries, next: start + shown.length, truncated: start > 0 };
 }
 
@@ -210,12 +208,8 @@ async function lastWords(tx: ReadTx, { read, heard }: Listening, row: SessionRow
   return { lastLine: words.lastLine, toolCalls: words.toolCalls };
 }
 
-async function everyEntry(
-  tx: ReadTx,
-  transcripts: Transcripts,
-  sessionId: string,
-): Promise<TranscriptEntry[]> {
-  const all: TranscriptEntry[] = [];
+async function everyEntry(tx: ReadTx, transcripts: Transcripts, sessionId: string): Promise<PlacedEntry[]> {
+  const all: PlacedEntry[] = [];
   for (let from = 0; ;) {
     const { entries, next } = await transcripts.read(tx, sessionId, from);
     all.push(...entries);

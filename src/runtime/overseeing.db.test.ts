@@ -20,7 +20,8 @@ for (const kind of storeKinds)
     const transcripts = {
       read: async (_: unknown, id: string, after = 0) => {
         const all = entries.get(id) ?? [];
-        return { entries: all.slice(after), next: all.length, truncated: after > 0 };
+        const placed = all.map((one, at) => ({ ...one, place: 1000 * at }));
+        return { entries: placed.slice(after), next: all.length, truncated: after > 0 };
       },
     };
     const organized = (
@@ -148,6 +149,11 @@ for (const kind of storeKinds)
       assert.deepEqual(
         seen.map(({ hidden, text }) => (hidden === true ? text : "shown")),
         ["shown", "", "shown", "", "", "", ""],
+      );
+      // Places in the file would tell how long the hidden results are.
+      assert.deepEqual(
+        seen.map(({ place }) => place),
+        [0, 1, 2, 3, 4, 5, 6],
       );
       assert.ok(!transcript.includes("the plan") && transcript.includes("news"));
       await org.board(grantPermission, {

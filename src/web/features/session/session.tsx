@@ -1,10 +1,11 @@
-import { useParams } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useState } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { counted, money, tokens } from "../../ui/figures.tsx";
+import { useKeys } from "../../ui/keys.ts";
 import { Page } from "../../ui/page.tsx";
 import { Quote } from "../../ui/quote.tsx";
 import { Loaded } from "../../ui/states.tsx";
@@ -14,7 +15,7 @@ import { Elapsed, When } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { sessionEnds } from "./ends.ts";
 import { SessionDeeds } from "./session-deeds.tsx";
-import { type Entry, Transcript, useTranscript, visibleText } from "./transcript.tsx";
+import { ColouredText, type Entry, Transcript, useTranscript } from "./transcript.tsx";
 import * as texts from "./texts.ts";
 import "./session.css";
 
@@ -43,9 +44,21 @@ export function SessionPage(): ReactNode {
 
 function OneSession({ id }: { id: string }): ReactNode {
   const session = useRead(ops.viewSession, { id });
-  const [isWhole, setWhole] = useState(false);
-  const heard = useTranscript(id, session.data?.end === "running", isWhole);
-  const [opened, setOpened] = useState<Entry | null>(null);
+  const navigate = useNavigate();
+  const search: { line?: string } = useSearch({ strict: false });
+  const line = search.line === undefined || search.line === "" ? undefined : Number(search.line);
+  const [asksWhole, setWhole] = useState(false);
+  const [isEarlier, setEarlier] = useState(false);
+  const heard = useTranscript(id, session.data?.end === "running", asksWhole || isEarlier);
+  const opened = heard.entries.find(({ place }) => place === line);
+  // The address names an entry before the end that was read: only the whole transcript has it.
+  const isBefore = line !== undefined && heard.truncated && line < (heard.entries[0]?.place ?? 0);
+  useEffect(() => {
+    if (isBefore) setEarlier(true);
+  }, [isBefore]);
+  const open = (entry: Entry | undefined): void =>
+    void navigate({ to: `/sessions/${id}`, search: { line: entry?.place }, replace: true });
+  useKeys({ Escape: () => (line === undefined ? false : open(undefined)) });
   const title = session.data === undefined ? "Session" : `Session of ${session.data.agent.name}`;
   return (
     <Page
@@ -91,23 +104,28 @@ function OneSession({ id }: { id: string }): ReactNode {
                     </div>
                   </div>
                 </header>
-                {data.endReason !== null && data.end !== "done" && (
-                  <p className="ended">
-                    <Line text={data.endReason} />
-                  </p>
+                {data.end !== "running" && (
+                  <div className="ended" tabIndex={0} role="region" aria-label="How it ended">
+                    {data.endReason !== null && (
+                      <p className={data.end === "done" ? "" : "bad"}>
+                        <Line text={texts.endedBecause(word, data.endReason)} />
+                      </p>
+                    )}
+                    {data.summary !== null && <Quote title="Summary" by={data.agent} text={data.summary} />}
+                  </div>
                 )}
                 <Transcript
                   of={heard}
                   isRunning={data.end === "running"}
                   startedAt={data.startedAt}
-                  onOpen={setOpened}
+                  opened={line}
+                  onOpen={open}
                   onWhole={() => setWhole(true)}
                 />
               </div>
               <aside className="beside" aria-label="Beside the transcript" tabIndex={0}>
-                {opened === null ? (
+                {opened === undefined ? (
                   <>
-                    {data.summary !== null && <Quote title="Summary" by={data.agent} text={data.summary} />}
                     {data.outcome !== null && (
                       <section className="sec">
                         <h3>For</h3>
@@ -123,9 +141,11 @@ function OneSession({ id }: { id: string }): ReactNode {
                   <section className="block">
                     <header>
                       <h2>{opened.tool ?? opened.kind}</h2>
-                      <Button look="ghost" icon="cross" aria-label="Close" onClick={() => setOpened(null)} />
+                      <Button look="ghost" icon="cross" aria-label="Close" onClick={() => open(undefined)} />
                     </header>
-                    <pre className="whole">{visibleText(opened.text)}</pre>
+                    <pre className="whole">
+                      <ColouredText text={opened.hidden ? texts.hidden : indented(opened.text)} />
+                    </pre>
                   </section>
                 )}
               </aside>
@@ -135,4 +155,14 @@ function OneSession({ id }: { id: string }): ReactNode {
       </Loaded>
     </Page>
   );
+}
+
+/** JSON with its lines. Other text as it is. */
+function indented(text: string): string {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
 }

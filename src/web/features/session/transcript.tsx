@@ -1,6 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { ops } from "virtual:operations";
+import { timeAgo } from "../../../contract/phrases.ts";
 import { shown } from "../../../contract/visible-text.ts";
 import { Refused, send } from "../../data/calling.ts";
 import type { Answer } from "../../data/operations.ts";
@@ -8,24 +9,30 @@ import { Button } from "../../ui/buttons.tsx";
 import { counted, figure } from "../../ui/figures.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Empty, Refusal } from "../../ui/states.tsx";
-import { Elapsed } from "../../ui/time.tsx";
+import { useNow } from "../../ui/time.tsx";
+import { colouredParts } from "./terminal-colours.ts";
+import { chipOf, linesOf, type TranscriptLine } from "./transcript-lines.ts";
+import * as texts from "./texts.ts";
 
 export type Entry = Answer<typeof ops.viewTranscript>["entries"][number];
 
 /**
- * What the session said and did, then what comes. Every entry, and every line that a program printed, is one row of the same
- * height; a longer one opens beside. It follows the end until the person scrolls up.
+ * What the session said and did, then what comes. Every line is one row of the same height; a longer one opens beside. It
+ * follows the end until the person scrolls up.
  */
 export function Transcript({
   of: { entries, truncated, refused, isRead },
   isRunning,
   startedAt,
+  opened,
   onOpen,
   onWhole,
 }: {
   of: Heard;
   isRunning: boolean;
   startedAt: string;
+  /** The place of the entry that is open beside. */
+  opened: number | undefined;
   onOpen: (entry: Entry) => void;
   /** The person wants the earlier entries too. */
   onWhole: () => void;
@@ -33,7 +40,7 @@ export function Transcript({
   const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set());
   const lines = useMemo(() => linesOf(entries, unfolded), [entries, unfolded]);
   const box = useRef<HTMLDivElement>(null);
-  const [follows, setFollows] = useState(true);
+  const [follows, setFollows] = useState(opened === undefined);
   const [seen, setSeen] = useState(0);
   const virtual = useVirtualizer({
     count: lines.length,
@@ -46,6 +53,15 @@ export function Transcript({
     virtual.scrollToIndex(lines.length - 1, { align: "end" });
     setSeen(lines.length);
   }, [lines.length, follows]);
+  // An address names an entry: it is in view as soon as it is read.
+  const sought = useRef(opened);
+  useEffect(() => {
+    const at = lines.findIndex(({ entry }) => entry.place === sought.current);
+    if (sought.current === undefined || at === -1) return;
+    sought.current = undefined;
+    virtual.scrollToIndex(at, { align: "center" });
+    setSeen(lines.length);
+  }, [lines]);
   const nextError = (): void => {
     const from = virtual.range?.startIndex ?? 0;
     const next = lines.findIndex(({ entry }, at) => at > from && entry.kind === "error");
@@ -58,13 +74,7 @@ export function Transcript({
   if (isRead && entries.length === 0)
     return (
       <div className="inner">
-        <Empty title={isRunning ? "Started, nothing printed yet." : "It printed nothing."}>
-          {isRunning && (
-            <p>
-              It has run for <Elapsed since={startedAt} />.
-            </p>
-          )}
-        </Empty>
+        {isRunning ? <NothingYet startedAt={startedAt} /> : <Empty title={texts.printedNothing} />}
       </div>
     );
   return (
@@ -98,31 +108,16 @@ export function Transcript({
           {virtual.getVirtualItems().map(({ index, start }) => {
             const line = lines[index];
             if (line === undefined) return null;
-            const { entry, at, text, folded } = line;
             return (
-              <button
-                type="button"
-                tabIndex={-1}
+              <Row
                 key={index}
-                className={`entry ${entry.kind}`}
-                style={{ transform: `translateY(${start}px)` }}
-                aria-expanded={folded > 0 ? false : undefined}
+                of={line}
+                start={start}
+                isOpen={opened !== undefined && line.entry.place === opened}
                 onClick={() =>
-                  folded > 0 ? setUnfolded(new Set([...unfolded, at])) : onOpen({ ...entry, text })
+                  line.folded > 0 ? setUnfolded(new Set([...unfolded, line.at])) : onOpen(line.entry)
                 }
-              >
-                <time className="num">{entry.at.slice(11, 19)}</time>
-                {entry.tool !== undefined && <span className="chip">{shown(entry.tool).slice(0, 60)}</span>}
-                <bdi className="cut">
-                  {folded > 0
-                    ? counted(folded, "call")
-                    : entry.hidden
-                      ? "a result that you can't read"
-                      : text === "{}"
-                        ? ""
-                        : visibleText(text.slice(0, 600)).slice(0, 300).replace(/\s+/g, " ")}
-                </bdi>
-              </button>
+              />
             );
           })}
         </div>
@@ -138,62 +133,63 @@ export function Transcript({
   );
 }
 
-interface Line {
-  readonly entry: Entry;
-  /** What it says. Of an entry that a program printed, one of its lines. */
-  readonly text: string;
-  /** The place of its entry among all. */
-  readonly at: number;
-  /** How many calls of the same tool this line stands for. 0: it is one entry. */
-  readonly folded: number;
+function NothingYet({ startedAt }: { startedAt: string }): ReactNode {
+  return <Empty title={texts.nothingYet(timeAgo(Math.max(0, useNow() - Date.parse(startedAt))))} />;
 }
 
-/** Three and more calls of one tool, one after another, are one line until it is opened. A failed call is never folded away. */
-function linesOf(entries: readonly Entry[], unfolded: ReadonlySet<number>): readonly Line[] {
-  const lines: Line[] = [];
-  for (let at = 0; at < entries.length;) {
-    const entry = entries[at];
-    if (entry === undefined) break;
-    let end = at;
-    let calls = 0;
-    while (isOfRun(entries[end], entry.tool)) {
-      if (entries[end]?.kind === "tool") calls += 1;
-      end += 1;
-    }
-    if (calls >= 3 && !unfolded.has(at)) {
-      lines.push({ entry, at, text: entry.text, folded: calls });
-      at = end;
-      continue;
-    }
-    const until = Math.max(end, at + 1);
-    for (; at < until; at++) {
-      const each = entries[at];
-      if (each?.kind === "output") addPrinted(lines, each, at);
-      else if (each !== undefined) lines.push({ entry: each, at, text: each.text, folded: 0 });
-    }
-  }
-  return lines;
+function Row({
+  of: line,
+  start,
+  isOpen,
+  onClick,
+}: {
+  of: TranscriptLine<Entry>;
+  start: number;
+  isOpen: boolean;
+  onClick: () => void;
+}): ReactNode {
+  const { entry, text, folded, left, isFirst } = line;
+  const chip = isFirst ? chipOf(line) : undefined;
+  return (
+    <button
+      type="button"
+      tabIndex={-1}
+      className={`entry ${entry.kind}`}
+      style={{ transform: `translateY(${start}px)` }}
+      aria-expanded={folded > 0 ? false : undefined}
+      aria-current={isOpen ? "true" : undefined}
+      onClick={onClick}
+    >
+      <time className="num">{isFirst && entry.at.slice(11, 19)}</time>
+      {chip !== undefined && <span className="chip">{shown(chip).slice(0, 60)}</span>}
+      {left > 0 ? (
+        <span className="rest">{texts.moreLines(counted(left, "more line"))}</span>
+      ) : (
+        <bdi className="cut">
+          <ColouredText text={text.slice(0, mostOfLine * 2)} most={mostOfLine} />
+        </bdi>
+      )}
+    </button>
+  );
 }
 
-/** What a program prints arrives in pieces that end anywhere: the end of one and the start of the next are one line. */
-function addPrinted(lines: Line[], entry: Entry, at: number): void {
-  const before = lines.at(-1);
-  const isOpen = before !== undefined && before.at === at - 1 && before.entry.kind === "output";
-  const texts = entry.text.replace(/\r\n?/g, "\n").split("\n");
-  if (isOpen && !isWhole(before))
-    lines.push({ ...before, text: `${lines.pop()?.text ?? ""}${texts.shift() ?? ""}` });
-  if (texts.at(-1) === "") texts.pop();
-  for (const text of texts) lines.push({ entry, at, text, folded: 0 });
+const mostOfLine = 300;
+
+/** Text of a terminal, with its colours as classes. */
+export function ColouredText({ text, most }: { text: string; most?: number }): ReactNode {
+  let room = most ?? Infinity;
+  return colouredParts(text).map(({ text: words, look }, at) => {
+    const fitting = words.slice(0, room);
+    room -= fitting.length;
+    return look === "" ? (
+      fitting
+    ) : (
+      <span key={at} className={`ansi ${look}`}>
+        {fitting}
+      </span>
+    );
+  });
 }
-
-/** The piece that the line is the last of ended with the line. */
-const isWhole = ({ entry }: Line): boolean => /[\r\n]$/.test(entry.text);
-
-const isOfRun = (entry: Entry | undefined, tool: string | undefined): boolean =>
-  entry !== undefined &&
-  tool !== undefined &&
-  entry.tool === tool &&
-  (entry.kind === "tool" || entry.kind === "result");
 
 export interface Heard {
   readonly entries: readonly Entry[];
@@ -267,10 +263,3 @@ function readerOf(id: string, isWhole: boolean, tell: (heard: Heard) => void) {
 }
 
 const nothing: Heard = { entries: [], truncated: false, isRead: false, refused: undefined };
-
-// oxlint-disable-next-line no-control-regex -- terminal commands begin with a control character
-const terminalCommands = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
-
-/** The text without control sequences and invisible characters. */
-export const visibleText = (text: string): string =>
-  shown(text.replace(terminalCommands, "").replace(/\r\n?/g, "\n"));

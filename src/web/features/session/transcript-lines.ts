@@ -1,0 +1,125 @@
+import { terminalLines } from "./terminal-colours.ts";
+import { gistOf, runWords } from "./deed-words.ts";
+
+/** What this needs of an entry of a transcript. */
+export interface LineEntry {
+  readonly kind: string;
+  readonly text: string;
+  readonly tool?: string | undefined;
+  readonly hidden?: true | undefined;
+}
+
+/** One row of the transcript. All rows have the same height, so a longer entry is several rows, or is cut and opens beside. */
+export interface TranscriptLine<E extends LineEntry> {
+  readonly entry: E;
+  /** What the row says. */
+  readonly text: string;
+  /** The place of its entry among those that were read. */
+  readonly at: number;
+  /** The first row of its entry has the time and the tool. */
+  readonly isFirst: boolean;
+  /** How many calls this row stands for. 0: it is of one entry. */
+  readonly folded: number;
+  /** How many lines of the entry are left out here. */
+  readonly left: number;
+}
+
+/** So many lines of a result are shown. */
+const mostOfResult = 8;
+
+/** Several calls of one kind, one after another, are one row until it is opened. A failed call is never folded away. */
+export function linesOf<E extends LineEntry>(
+  entries: readonly E[],
+  unfolded: ReadonlySet<number>,
+): readonly TranscriptLine<E>[] {
+  const lines: TranscriptLine<E>[] = [];
+  for (let at = 0; at < entries.length;) {
+    const entry = entries[at];
+    if (entry === undefined) break;
+    const { end, calls } = runFrom(entries, at);
+    if (calls > 1 && !unfolded.has(at)) {
+      lines.push({ ...whole, entry, at, text: gistOfRun(entries.slice(at, end)), folded: calls });
+      at = end;
+      continue;
+    }
+    const until = Math.max(end, at + 1);
+    for (; at < until; at++) {
+      const each = entries[at];
+      if (each?.kind === "output") addPrinted(lines, each, at);
+      else if (each !== undefined) addEntry(lines, each, at);
+    }
+  }
+  return lines;
+}
+
+const whole = { isFirst: true, folded: 0, left: 0 } as const;
+
+/** The calls of one kind that begin here, with their results. */
+function runFrom(entries: readonly LineEntry[], at: number): { end: number; calls: number } {
+  const { tool } = entries[at] ?? {};
+  let end = at;
+  let calls = 0;
+  for (let each = entries[end]; tool !== undefined && each !== undefined; each = entries[++end]) {
+    if (each.tool !== tool || (each.kind !== "tool" && each.kind !== "result")) break;
+    if (each.kind === "tool") calls += 1;
+  }
+  return { end, calls };
+}
+
+/** What the calls were about: what they returned, else what they asked for. */
+function gistOfRun(run: readonly LineEntry[]): string {
+  const gists = (kind: string): string[] =>
+    run.flatMap((each) => (each.kind === kind ? textsOf(each).slice(0, 1) : [])).filter(isSaid);
+  const asked = gists("tool");
+  return [...new Set(asked.length > 0 ? asked : gists("result"))].join(" · ");
+}
+
+const isSaid = (text: string): boolean => text !== "";
+
+function addEntry<E extends LineEntry>(lines: TranscriptLine<E>[], entry: E, at: number): void {
+  const texts = textsOf(entry);
+  const isCut = entry.kind === "result" && texts.length > mostOfResult;
+  const shown = isCut ? texts.slice(0, mostOfResult) : texts;
+  for (const [index, text] of shown.entries())
+    lines.push({ entry, at, text, isFirst: index === 0, folded: 0, left: 0 });
+  if (isCut)
+    lines.push({ entry, at, text: "", isFirst: false, folded: 0, left: texts.length - mostOfResult });
+}
+
+/** A transcript grows while it is read, and an entry never changes. */
+const known = new WeakMap<LineEntry, readonly string[]>();
+
+function textsOf(entry: LineEntry): readonly string[] {
+  const texts = known.get(entry) ?? readTexts(entry);
+  known.set(entry, texts);
+  return texts;
+}
+
+/** What an entry says, line by line. JSON is said in a few words: as it is, it opens beside. */
+function readTexts({ kind, text, hidden }: LineEntry): readonly string[] {
+  if (hidden === true) return ["a result that you can't read"];
+  const isData = kind === "tool" || kind === "result";
+  const gist = isData ? gistOf(text) : undefined;
+  if (gist !== undefined && gist !== text) return [gist];
+  const lines = terminalLines(text);
+  while (lines.length > 1 && lines.at(-1)?.trim() === "") lines.pop();
+  return lines;
+}
+
+/** What a program prints arrives in pieces that end anywhere: the end of one and the start of the next are one line. */
+function addPrinted<E extends LineEntry>(lines: TranscriptLine<E>[], entry: E, at: number): void {
+  const before = lines.at(-1);
+  const isOpen = before !== undefined && before.at === at - 1 && before.entry.kind === "output";
+  const texts = terminalLines(entry.text);
+  if (isOpen && !endsLine(before.entry))
+    lines.push({ ...before, text: `${lines.pop()?.text ?? ""}${texts.shift() ?? ""}` });
+  if (texts.at(-1) === "") texts.pop();
+  for (const text of texts) lines.push({ ...whole, entry, at, text });
+}
+
+/** The piece ended with the line. */
+const endsLine = ({ text }: LineEntry): boolean => /[\r\n]$/.test(text);
+
+/** What the chip of a row says: the tool, or what a run of calls did. */
+export const chipOf = ({ entry, folded }: TranscriptLine<LineEntry>): string | undefined =>
+  entry.tool === undefined ? undefined : folded > 0 ? runWords(entry.tool, folded) : entry.tool;
