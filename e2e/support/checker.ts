@@ -224,7 +224,10 @@ async function checkChain(options: DaemonOptions, problems: string[]): Promise<v
 
 async function allEvents(daemon: BuiltDaemon): Promise<Event[]> {
   const { board, companyId } = daemon;
-  return pages((cursor) => board.call(listEvents, { companyId, limit: 1000, after: cursor ?? 0 }), "events");
+  return pages<"events", Event>(
+    (cursor) => board.call(listEvents, { companyId, limit: 1000, after: cursor ?? 0 }),
+    "events",
+  );
 }
 
 function eventsBySubject(events: readonly Event[]): Map<string, Event[]> {

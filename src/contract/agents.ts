@@ -80,7 +80,7 @@ const AgentPage = AgentDetail.extend({
     .object({
       open: z.number().describe("Outcomes that have not ended, without its mandate and its inbox."),
       workable: z.number().describe("Outcomes it could work on now."),
-      blocked: z.number(),
+      blocked: z.number().describe("Outcomes that are blocked, its inbox included."),
       submitted: z.number().describe("Outcomes that wait for verification."),
       inbox: z.number().nullable().describe("Messages in its inbox. Agents see only their own."),
     })

@@ -36,7 +36,7 @@ const Position = Agent.extend({
     .describe("The running session, and the title of the outcome it started with."),
   open: z.number().describe("Number of its outcomes that have not ended, without its mandate and its inbox."),
   workable: z.number().describe("Number of outcomes the agent could work on now."),
-  blocked: z.number().describe("Number of its outcomes that are blocked."),
+  blocked: z.number().describe("Number of its outcomes that are blocked, its inbox included."),
   submitted: z.number().describe("Number of its outcomes that wait for verification."),
   inbox: z.number().describe("Number of messages in its inbox."),
   adapterType: z.string(),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Ability } from "./attention.ts";
 import { operation } from "./operation.ts";
 import { idOf, Reference } from "./words.ts";
 import { outcomeStates } from "./outcomes.ts";
@@ -30,6 +31,11 @@ export const WhyAnswer = z.object({
   references: z
     .array(Reference)
     .describe("What the explanation names, with ids: the steps and what else it mentions."),
+  next: z
+    .array(Ability)
+    .describe(
+      "Calls that would make it move, the best one first. Only people get them. Empty: it moves, or no call of yours helps.",
+    ),
 });
 
 export const why = operation("why", "GET /api/why/:id", {

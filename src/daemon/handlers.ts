@@ -121,7 +121,7 @@ export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   ...approvalHandlers(approvalKinds),
   ...reorganizationHandlers,
   ...sessionHandlers(parts.transcripts),
-  ...whyHandlers({ sandbox: parts.sandbox, secrets: resolverOf(parts) }),
+  ...whyHandlers({ sandbox: parts.sandbox, secrets: resolverOf(parts), kinds: approvalKinds }),
   ...attentionHandlers({ sandbox: parts.sandbox, secrets: resolverOf(parts), kinds: approvalKinds }),
   ...companyListHandlers({ sandbox: parts.sandbox, secrets: resolverOf(parts), kinds: approvalKinds }),
   ...countHandlers({ sandbox: parts.sandbox, secrets: resolverOf(parts), kinds: approvalKinds }),

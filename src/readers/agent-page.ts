@@ -53,7 +53,7 @@ const onView = guarded(viewAgent, async ({ tx, actor, companyId, input }) => {
       paused: null,
       approval: null,
     };
-  const work = await workOf(tx, actor, agent.id);
+  const { isStuck, ...work } = await workOf(tx, actor, agent.id);
   const session = await sessionOf(tx, actor, agent.id);
   const approval = await tx.first(openApprovalOf, { agent_id: agent.id });
   const position = {
@@ -61,6 +61,7 @@ const onView = guarded(viewAgent, async ({ tx, actor, companyId, input }) => {
     ...work,
     working: session && { session: session.id, since: session.since, on: session.outcome?.title ?? null },
     inbox: work.inbox ?? 0,
+    isStuck,
   };
   return {
     ...agent,
@@ -87,8 +88,8 @@ async function workOf(tx: ReadTx, viewer: Viewer, agentId: string) {
   const counts = await tx.first(workCountsOf, { agentId, now: tx.now });
   const seesInbox = viewer.agentId === null || viewer.agentId === agentId;
   const inbox = seesInbox ? ((await tx.first(inInbox, { to_id: agentId }))?.count ?? 0) : null;
-  const { open = 0, workable = 0, blocked = 0, submitted = 0 } = counts ?? {};
-  return { open, workable, blocked, submitted, inbox };
+  const { open = 0, workable = 0, blocked = 0, submitted = 0, stuckInboxes = 0 } = counts ?? {};
+  return { open, workable, blocked, submitted, inbox, isStuck: stuckInboxes > 0 };
 }
 
 async function sessionOf(tx: ReadTx, viewer: Viewer, agentId: string) {

@@ -1,14 +1,5 @@
-import * as agents from "../contract/agents.ts";
-import type { Ability } from "../contract/attention.ts";
-import { updateCompany } from "../contract/companies.ts";
-import { setGoalBudget } from "../contract/goals.ts";
-import { sendMessage } from "../contract/mail.ts";
-import { callTo } from "../contract/operation.ts";
-import * as outcomes from "../contract/outcomes.ts";
-import { delegateOutcome, decideOutcome } from "../contract/delegation.ts";
-import { setSecret } from "../contract/secrets.ts";
-import { isEscalated } from "../outcomes/review.ts";
 import { type Draft, lastEvents, type Look, partyRef, outcomeRef } from "./attention-items.ts";
+import { agentCalls, brainCalls, helperOf, outcomeCalls } from "./help.ts";
 import type { Looked } from "./sight.ts";
 import * as text from "./texts.ts";
 import type { Cause, Trail } from "./trail.ts";
@@ -46,7 +37,7 @@ function causeItem(look: Look, { cause, trail }: Found, since: (id: string) => n
   const plain = { reason: trail.says, by: null, facts: {} };
   if (about === "agent") {
     const agent = sight.agentNamed(on);
-    const abilities = agent?.status === "paused" ? [callTo(agents.resumeAgent, { id: on })] : [];
+    const abilities = agentCalls(agent);
     const title = text.agentStands(agent?.name ?? on, agent?.status ?? "missing");
     const show: Draft["show"] = () => ({ ...plain, title, abilities });
     return { kind, leaves, subject: partyRef(sight, on), since: since(on), show };
@@ -74,20 +65,14 @@ function causeItem(look: Look, { cause, trail }: Found, since: (id: string) => n
       ...plain,
       title: text.brainFails[about](on),
       facts: { agents: [...concerned].map((id) => partyRef(sight, id)) },
-      abilities:
-        about === "secret"
-          ? [callTo(setSecret, { companyId: look.companyId, name: on })]
-          : about === "brain"
-            ? [...concerned].map((id) => callTo(agents.updateAgent, { id }, ["adapterType"]))
-            : [],
+      abilities: brainCalls(helperOf(look), cause, concerned),
     }),
   };
 }
 
 function shownOutcome(look: Look, outcome: Looked, { kind }: Cause) {
   const { sight } = look;
-  const { id, responsible_id: owner, delegated_by: from } = outcome;
-  const calls = { verdict: verdictCalls, budget: budgetCalls, question: workCalls } as const;
+  const { responsible_id: owner, delegated_by: from } = outcome;
   return {
     title:
       kind === "budget"
@@ -106,44 +91,6 @@ function shownOutcome(look: Look, outcome: Looked, { kind }: Cause) {
       blocked: outcome.blocked_reason,
       responsible: owner === null ? null : partyRef(sight, owner),
     },
-    abilities:
-      kind === "verdict" || kind === "budget" || kind === "question"
-        ? calls[kind](look, outcome)
-        : stallCalls(look, outcome, id),
+    abilities: outcomeCalls(helperOf(look), outcome, kind),
   };
-}
-
-const verdictCalls = (_: Look, { id }: Looked): Ability[] => [callTo(decideOutcome, { id })];
-
-const budgetCalls = ({ companyId }: Look, { id, blocked_reason }: Looked): Ability[] => [
-  blocked_reason?.includes("cost limit") === true
-    ? callTo(updateCompany, { companyId }, ["maxOutcomeUsd"])
-    : callTo(setGoalBudget, { id }),
-  callTo(outcomes.closeOutcome, { id }),
-];
-
-/** What a person does with work of the position that he or she holds. */
-const workCalls = (_: Look, { id, delegated }: Looked): Ability[] => [
-  callTo(delegated === 1 ? outcomes.submitOutcome : outcomes.completeOutcome, { id }),
-  callTo(outcomes.updateOutcome, { id }, ["blocked"]),
-];
-
-function stallCalls(look: Look, outcome: Looked, id: string): Ability[] {
-  const { companyId, sight } = look;
-  const { kind, status, responsible_id: owner, delegated_by: verifier } = outcome;
-  const write = (to: string | null): Ability =>
-    callTo(sendMessage, { companyId, ...(to !== null && { to }) }, ["body"]);
-  // The next message unblocks an inbox (mail/post.ts), and makes a verifier look again.
-  if (kind === "inbox") return [write(owner)];
-  if (status === "submitted") return [write(verifier), ...verdictCalls(look, outcome)];
-  // Escalated work is decided, not unblocked.
-  if (sight.you !== null && isEscalated(outcome)) return [write(verifier)];
-  return [
-    outcome.blocked_reason !== null
-      ? callTo(outcomes.updateOutcome, { id, blocked: null })
-      : owner === null
-        ? callTo(delegateOutcome, { id }, ["to"])
-        : callTo(outcomes.updateOutcome, { id }),
-    callTo(outcomes.closeOutcome, { id }),
-  ];
 }

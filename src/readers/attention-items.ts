@@ -1,9 +1,6 @@
 import { sql } from "kysely";
-import * as approvals from "../contract/approvals.ts";
 import type { AttentionItem } from "../contract/attention.ts";
-import { setBudget } from "../contract/budgets.ts";
 import { grantPermission } from "../contract/capabilities.ts";
-import { thawCompany, unarchiveCompany, updateCompany } from "../contract/companies.ts";
 import { acknowledgeMessage, sendMessage } from "../contract/mail.ts";
 import { callTo } from "../contract/operation.ts";
 import { setSecret } from "../contract/secrets.ts";
@@ -22,6 +19,7 @@ import type { companyState } from "../dispatch/company-settings.ts";
 import { redactText } from "../redaction/redact.ts";
 import { type Db, dynamic, query, selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
+import { poolCalls, requestCalls, startCalls } from "./help.ts";
 import type { CompanySight } from "./sight.ts";
 import * as text from "./texts.ts";
 import type { Cause } from "./trail.ts";
@@ -149,9 +147,7 @@ async function approvalItems({ tx, companyId, sight, leavesOf, kinds }: Look): P
       )
       .map((row): Draft => {
         const title = redactText(titleOf(row));
-        const decide = { id: row.id, payloadHash: row.payload_hash };
         const isPending = row.status === "pending";
-        const canRevise = isPending && kinds[row.type].redraft !== undefined;
         return {
           kind: "approval",
           subject: { kind: "approval", id: row.id, title },
@@ -165,13 +161,7 @@ async function approvalItems({ tx, companyId, sight, leavesOf, kinds }: Look): P
               you === null ? text.needsDecision[isPending ? "pending" : "revision"] : text.revisionOfYours,
             by: partyRef(sight, row.requested_by),
             facts: { type: row.type, status: row.status, payloadHash: row.payload_hash, agent: row.agent_id },
-            abilities: [
-              isPending ? callTo(approvals.approve, decide) : callTo(approvals.resubmit, { id: row.id }),
-              you === null
-                ? callTo(approvals.reject, decide)
-                : callTo(approvals.cancelApproval, { id: row.id }),
-              ...(canRevise ? [callTo(approvals.requestRevision, decide)] : []),
-            ],
+            abilities: requestCalls({ companyId, you }, row, kinds),
           }),
         };
       })
@@ -286,11 +276,7 @@ function budgetItem(
           usedUp: isUsedUp(pool),
           paused: paused.map((id) => partyRef(sight, id)),
         },
-        abilities: [
-          isCompanys
-            ? callTo(updateCompany, { companyId }, ["monthlyBudget"])
-            : callTo(setBudget, { id: pool.id }, [pool.measure]),
-        ],
+        abilities: poolCalls({ companyId, you: sight.you }, pool.id, pool.measure),
       };
     },
   };
@@ -335,7 +321,7 @@ function stoppedItems({ companyId, company, still, sight }: Look): Draft[] {
         reason,
         by: null,
         facts: { state: company.state },
-        abilities: [callTo(company.state === "frozen" ? thawCompany : unarchiveCompany, { companyId })],
+        abilities: startCalls(companyId, company.state),
       }),
     },
   ];

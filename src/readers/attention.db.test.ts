@@ -290,7 +290,7 @@ for (const kind of storeKinds)
         count: 1,
         outcomes: [{ kind: "outcome", id: later.id, title: "later" }],
       });
-      assert.equal(blocked.abilities[0]?.command, `agency outcomes update ${job.id} --blocked null`);
+      assert.equal(blocked.abilities[0]?.command, `agency unblock ${job.id}`);
       await settle(org, blocked);
       await nothingLeft(org);
       await org.board(pauseAgent, { id: ann.id });

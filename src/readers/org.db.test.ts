@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { changeAgent, createAgent, hireAgent } from "../contract/hiring.ts";
 import { sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { pauseAgent, terminateAgent } from "../contract/agents.ts";
-import { createOutcome, submitOutcome, updateOutcome } from "../contract/outcomes.ts";
+import { pauseAgent, terminateAgent, viewAgent } from "../contract/agents.ts";
+import { createOutcome, listAgentOutcomes, submitOutcome, updateOutcome } from "../contract/outcomes.ts";
 import { delegateOutcome } from "../contract/delegation.ts";
 import { viewOrg } from "../contract/roster.ts";
 import { drawOrg } from "../cli/screens.ts";
@@ -78,6 +78,16 @@ for (const kind of storeKinds)
         "├─ Pia (editor, Chief Editor) [idle]",
         "└─ Maybe (worker) [pending_approval]",
       ]);
+      // An inbox that its agent gave up on is stuck for Home (attention.db.test.ts), and here too.
+      const mute = await org.agent("Mute");
+      await board(sendMessage, { companyId, to: mute.id, body: "Are you there?" });
+      const [inbox] = (await board(listAgentOutcomes, { id: mute.id })).outcomes.filter(
+        (one) => one.kind === "inbox",
+      );
+      await mute.call(updateOutcome, { id: inbox?.id ?? "", blocked: { reason: "no progress" } });
+      const seen = (await board(viewOrg, { companyId })).agents.find(({ id }) => id === mute.id);
+      assert.deepEqual([seen?.says, seen?.blocked, seen?.open], ["stuck: 1 message", 1, 0]);
+      assert.equal((await board(viewAgent, { id: mute.id })).says, "stuck: 1 message");
       const other = await org.another();
       assert.deepEqual(
         (await board(viewOrg, { companyId: other.companyId })).agents.map(({ name }) => name),

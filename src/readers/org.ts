@@ -45,7 +45,7 @@ const onView = guarded(viewOrg, async ({ tx, actor, companyId }) => {
       approval: isSeen ? (facts.approvals.get(row.id) ?? null) : null,
       spentUsd: isSeen ? fromUnits("usd", facts.spent.get(row.id) ?? 0) : null,
       budgetUsd: isSeen ? (facts.budgets.get(row.id) ?? null) : null,
-      says: isSeen ? positionText(position, isPerson) : "",
+      says: isSeen ? positionText({ ...position, isStuck: (work?.stuckInboxes ?? 0) > 0 }, isPerson) : "",
     });
     for (const report of reports.get(row.id) ?? []) place(report, depth + 1);
   };
@@ -88,17 +88,21 @@ const counted = (db: Db, p: { now: number }) =>
     .selectFrom("outcomes as o")
     .select((eb) => [
       "o.responsible_id as agent",
-      eb.fn.countAll<number>().as("open"),
-      sql<number>`sum(case when o.status = 'open' and ${workable(eb, p.now)} = 1 then 1 else 0 end)`.as(
+      sql<number>`sum(case when o.kind <> 'inbox' then 1 else 0 end)`.as("open"),
+      sql<number>`sum(case when o.kind <> 'inbox' and o.status = 'open' and ${workable(eb, p.now)} = 1 then 1 else 0 end)`.as(
         "workable",
       ),
       sql<number>`sum(case when o.status = 'open' and o.blocked_reason is not null then 1 else 0 end)`.as(
         "blocked",
       ),
+      // Messages that no session of the agent will read by itself.
+      sql<number>`sum(case when o.kind = 'inbox' and o.blocked_reason is not null and o.blocked_until is null then 1 else 0 end)`.as(
+        "stuckInboxes",
+      ),
       sql<number>`sum(case when o.status = 'submitted' then 1 else 0 end)`.as("submitted"),
     ])
     .where("o.status", "in", ["open", "submitted"])
-    .where("o.kind", "not in", ["perpetual", "mandate", "inbox"])
+    .where("o.kind", "not in", ["perpetual", "mandate"])
     .groupBy("o.responsible_id");
 
 const workCounts = query((db, p: { companyId: string; now: number }) =>

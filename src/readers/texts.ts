@@ -104,14 +104,18 @@ const iso = (time: number): string => new Date(time).toISOString();
 
 /** What an agent in the organization chart is doing or waiting for. */
 export function positionText(
-  position: Pick<Position, "working" | "workable" | "blocked" | "submitted" | "inbox" | "status">,
+  position: Pick<Position, "working" | "workable" | "blocked" | "submitted" | "inbox" | "status"> & {
+    /** Its inbox is blocked, and no time ends the block. */
+    readonly isStuck: boolean;
+  },
   isHuman: boolean,
 ): string {
-  const { working, workable, blocked: held, submitted, inbox, status } = position;
+  const { working, workable, blocked: held, submitted, inbox, status, isStuck } = position;
   if (status === "pending_approval") return "needs approval";
+  const others = held - (isStuck ? 1 : 0);
   const waits = [
     ...(inbox > 0 ? [plural(inbox, "message")] : []),
-    ...(held > 0 ? [`${held} blocked`] : []),
+    ...(others > 0 ? [`${others} blocked`] : []),
     ...(submitted > 0 ? [`${submitted} waiting for a verdict`] : []),
   ];
   const also = waits.length === 0 ? "" : ` (${waits.join(", ")})`;
@@ -119,7 +123,7 @@ export function positionText(
   if (status === "paused") return `paused${also}`;
   if (isHuman && (workable > 0 || inbox > 0)) return `a person, ${plural(workable, "outcome")} to do${also}`;
   if (workable > 0) return `about to start, ${plural(workable, "outcome")} to do${also}`;
-  return waits.length === 0 ? "nothing to do" : `waiting: ${waits.join(", ")}`;
+  return waits.length === 0 ? "nothing to do" : `${isStuck ? "stuck" : "waiting"}: ${waits.join(", ")}`;
 }
 
 export const boardHasLedger = () =>

@@ -11,6 +11,10 @@ import {
   updateOutcome,
 } from "../contract/outcomes.ts";
 import { delegateOutcome } from "../contract/delegation.ts";
+import { viewAttention } from "../contract/attention.ts";
+import { freezeCompany, updateCompany } from "../contract/companies.ts";
+import { whyMany } from "../contract/finding.ts";
+import { hireAgent } from "../contract/hiring.ts";
 import { why } from "../contract/why.ts";
 import { query } from "../store/query.ts";
 import { type TestCaller, refusal, storeKinds } from "../testing/organization.ts";
@@ -277,6 +281,45 @@ for (const kind of storeKinds)
         assert.equal((await ask(job.id)).moves, true);
         const idle = await org.agent("Idle");
         assert.match((await ask(idle.id)).says, /It has nothing to do/);
+      },
+    );
+
+    staged(
+      "people get the calls that help: those of the last link, the same as in the attention list",
+      async ({ org }, ask) => {
+        const { board, companyId } = org;
+        const chief = await org.agent("Chief");
+        const ann = await org.agent("Ann", chief.id);
+        const named = (answer: Pick<Output<typeof why>, "next">) =>
+          answer.next.map(({ name, path }) => `${name} ${path}`);
+        const job = await make(ann.call, "job", [ann.id]);
+        assert.deepEqual((await ask(job.id)).next, []);
+        await board(pauseAgent, { id: ann.id });
+        const resume = `agent.resume /api/agents/${ann.id}/resume`;
+        assert.deepEqual([named(await ask(job.id)), named(await ask(ann.id))], [[resume], [resume]]);
+        // Several at once get the same calls, and an agent gets none: its tools do it.
+        const many = (await board(whyMany, { ids: [job.id, ann.id] })).answers;
+        assert.deepEqual(many.map(named), [[resume], [resume]]);
+        assert.deepEqual((await chief.call(why, { id: ann.id })).next, []);
+        await board(resumeAgent, { id: ann.id });
+
+        await ann.call(updateOutcome, { id: job.id, blocked: { reason: "no key" } });
+        const blocked = await ask(job.id);
+        assert.deepEqual(named(blocked), [
+          `outcome.update /api/outcomes/${job.id}`,
+          `outcome.close /api/outcomes/${job.id}/close`,
+        ]);
+        assert.deepEqual(blocked.next[0]?.body, { blocked: null });
+
+        await board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+        const { agent, approval } = await org.root(hireAgent, { name: "Maybe", role: "worker" });
+        assert.equal((await ask(agent.id)).next[0]?.path, `/api/approvals/${approval?.id ?? ""}/approve`);
+        const { items } = await board(viewAttention, { companyId, kind: "approval" });
+        assert.deepEqual((await ask(agent.id)).next, items[0]?.abilities);
+        await board(freezeCompany, { companyId, reason: "stop" });
+        const other = await make(chief.call, "other", [chief.id]).catch(() => undefined);
+        assert.equal(other, undefined);
+        assert.deepEqual(named(await ask(chief.id)), [`company.thaw /api/companies/${companyId}/thaw`]);
       },
     );
 

@@ -9,6 +9,8 @@ import { type Viewer, visible } from "../capabilities/visible.ts";
 import { companyState } from "../dispatch/company-settings.ts";
 import { selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
+import type { ApprovalKinds } from "../approvals/operations.ts";
+import { callsFor, startCalls } from "./help.ts";
 import { askingSight, companySight, type Resolver, type Sight } from "./sight.ts";
 import * as text from "./texts.ts";
 import { fromAgent, type Looking, mostLooks, trailOf, viewOf } from "./outcome-trail.ts";
@@ -37,7 +39,7 @@ const onWhyMany = (parts: WhyParts) =>
  */
 async function answers(
   { tx, actor, caller, companyId }: Call<unknown>,
-  { sandbox, secrets }: WhyParts,
+  { sandbox, secrets, kinds }: WhyParts,
   ids: readonly string[],
 ): Promise<Answer[]> {
   const asking = askingSight(tx, actor, secrets, actor.agentId === null || caller.person !== undefined);
@@ -47,7 +49,8 @@ async function answers(
     asking: viewOf(asking, sandbox(), mostLooks),
     all: all && viewOf(all, sandbox(), Infinity),
   };
-  const stopped = text.companyStopped(await companyState(tx, companyId));
+  const company = await companyState(tx, companyId);
+  const stopped = text.companyStopped(company);
   const found: Answer[] = [];
   for (const id of ids) {
     if (!(await mayAsk(tx, actor, asking, companyId, id))) continue;
@@ -55,10 +58,21 @@ async function answers(
     const isOpen = all?.known(id) !== undefined || all?.agentNamed(id) !== undefined;
     const view = (isOpen ? views.all : undefined) ?? views.asking;
     const { kind, trail } = await answerAbout(view, id);
-    const shown = { id, kind, ...presentTrail(trail) };
+    const next = asking.isPerson
+      ? await callsFor(tx, view.sight, { companyId, you: actor.agentId }, trail, kinds)
+      : [];
+    const shown = { id, kind, ...presentTrail(trail), next };
     const isStopped =
       stopped !== null && shown.state === "moving" && (kind === "agent" || (await view.sight.isLive(id)));
-    const answer = isStopped ? { ...shown, moves: false, state: "waiting" as const, says: stopped } : shown;
+    const answer = isStopped
+      ? {
+          ...shown,
+          moves: false,
+          state: "waiting" as const,
+          says: stopped,
+          next: asking.isPerson && actor.agentId === null ? startCalls(companyId, company.state) : [],
+        }
+      : shown;
     const unpublished = await unpublishedOf(tx, view.sight, kind, id);
     found.push({ ...answer, says: [answer.says, ...unpublished].join(" ") });
   }
@@ -109,11 +123,12 @@ export async function answerAbout(
 export interface WhyParts {
   readonly sandbox: () => Sandbox;
   readonly secrets: Resolver;
+  readonly kinds: ApprovalKinds;
 }
 
 export const whyHandlers = (parts: WhyParts): Guarded[] => [onWhy(parts), onWhyMany(parts)];
 
-function presentTrail(trail: Trail): Omit<Answer, "id" | "kind"> {
+function presentTrail(trail: Trail): Omit<Answer, "id" | "kind" | "next"> {
   const path: TrailStep[] = [];
   for (let at: Trail | undefined = trail; at !== undefined; at = at.next) path.push(at.step);
   const named = [
