@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { exportedOperations } from "../src/contract/operation-table.ts";
 import { abilityWords } from "../src/web/ui/ability-words.ts";
 
-test("the dashboard has a word for every call that the attention list offers, and for no other", () => {
+test("the dashboard has a word for every call that the attention list and why offer, and for no other", () => {
   const folder = join(import.meta.dirname, "../src/readers");
   const sources = readdirSync(folder)
-    .filter((file) => file.startsWith("attention-") && !file.includes(".test."))
+    .filter((file) => /^(?:attention-|help\.)/.test(file) && !file.includes(".test."))
     .map((file) => readFileSync(join(folder, file), "utf8"));
   const calls = sources.flatMap((source) =>
     [...source.matchAll(/callTo\(([^,]+),/g)].map(([, call]) => call),
