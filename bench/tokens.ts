@@ -17,6 +17,12 @@ export const tokens: Entry = {
       list("developer", "pusher"),
       3500,
     ),
+    figure(
+      "tools of an agent without reports that pushes to a repository and waits for a decision",
+      list("developer", "pusher", "requester"),
+      3500,
+    ),
+    figure("tools of an agent without reports that may hire", list("hirer"), 7000),
     figure("tools of an agent with every tool", list(...audiencesOfAgents), 7000),
     figure("prompt that all agents share", sharedPrompt),
   ],

@@ -9,6 +9,7 @@ import {
   AgentRef,
   CompanyId,
   Data,
+  hiddenInSessions,
   hiddenInTools,
   idOf,
   inAll,
@@ -243,8 +244,8 @@ const ApprovalDetail = Approval.extend({
 });
 
 export const viewApproval = operation("approval.view", "GET /api/approvals/:id", {
-  summary: "Show one approval request: what it would change, its decision, and the comments on it.",
-  guidance: "Read it before you resubmit. `abilities` lists the possible calls.",
+  summary: "Show an approval request: what it would change, and what was said about it.",
+  guidance: "Read it before you resubmit.",
   input: z.strictObject({ id: approvalId }),
   output: ApprovalDetail,
   needs: "member",
@@ -325,11 +326,18 @@ export const requestRevision = operation(
   },
 );
 
+/** An agent says its reason in a comment. */
+const asking = deciding.input.extend({
+  decisionNote: deciding.input.shape.decisionNote
+    .describe("The reason, for the other side.")
+    .register(hiddenInSessions, {}),
+});
+
 export const resubmit = operation("approval.resubmit", "POST /api/approvals/:id/resubmit", {
   summary: "Resubmit a request after the board asked for a revision.",
-  guidance: "The request is then pending again.",
+  guidance: "It is then pending again.",
   ...deciding,
-  input: deciding.input.extend({
+  input: asking.extend({
     payload: Payload.optional().describe('The keys to change, such as {"title": "Editor"}. Others stay.'),
   }),
   needs: "member",
@@ -339,8 +347,9 @@ export const resubmit = operation("approval.resubmit", "POST /api/approvals/:id/
 
 export const cancelApproval = operation("approval.cancel", "POST /api/approvals/:id/cancel", {
   summary: "Withdraw a request that is not decided yet.",
-  guidance: "An agent that waits for it is terminated, and its work comes back to you.",
+  guidance: "An agent that waits for it is terminated.",
   ...deciding,
+  input: asking,
   needs: "member",
   mcp: { server: "org", tool: "cancel_approval", for: ["requester"] },
   cli: { command: "approvals cancel <id>", example: '<approval id> --decision-note "No longer needed."' },

@@ -150,7 +150,7 @@ export const listCosts = operation("cost.list", "GET /api/companies/:companyId/c
     nextCursor,
   }),
   needs: "member",
-  mcp: { server: "org", tool: "view_costs", for: ["manager", "hirer"] },
+  mcp: { server: "org", tool: "view_costs", for: ["manager"] },
   cli: { command: "costs", example: "--month 2030-01 --by outcome --days" },
 });
 

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { idOf, numeric } from "./words.ts";
+import { hiddenInSessions, idOf, numeric } from "./words.ts";
 
 export const defaultWaitSeconds = 50;
 export const longestWaitSeconds = 240;
+const secondsToWait = `Seconds to wait, up to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`;
 
 const described = (type: string, description: string) => z.unknown().optional().meta({ type, description });
 
@@ -16,10 +17,7 @@ export const createAgentArguments = {
   autoReply: described("boolean", "Whether its output is a reply. Default true."),
   role: described("string", "What it does, up to 240 characters."),
   nextAgent: described("string", "Agent to reply to. Default `human`."),
-  waitSeconds: described(
-    "number",
-    `Seconds to wait, up to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`,
-  ),
+  waitSeconds: described("number", secondsToWait).register(hiddenInSessions, {}),
 };
 
 /** Other spellings of the arguments. The canonical key wins. */
@@ -63,7 +61,8 @@ export const waitForApproval = operation("agent.wait_for_approval", "GET /api/ap
     requestId: idOf("approval").describe("`requestId` from create_agent."),
     waitSeconds: numeric(z.number().min(0).max(longestWaitSeconds))
       .optional()
-      .describe(`Seconds to wait, up to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`),
+      .describe(secondsToWait)
+      .register(hiddenInSessions, {}),
   }),
   output: Result,
   effect: "record",

@@ -3,7 +3,7 @@ import { operation } from "./operation.ts";
 import { efforts } from "./agents.ts";
 import { hireShape } from "./hiring.ts";
 import { ResourceGrants } from "./resources.ts";
-import { AgentRef, count, idOf, Name, said, shownInTools, text, Title } from "./words.ts";
+import { AgentRef, count, hiddenInSessions, idOf, Name, said, shownInTools, text, Title } from "./words.ts";
 import { Outcome } from "./outcomes.ts";
 
 /** Delegation: handing outcomes to others, taking them back, and dividing them among a team. */
@@ -83,12 +83,12 @@ export const PlanTask = z.strictObject({
     .max(50)
     .optional()
     .describe("Titles of tasks that must be completed first."),
-  model: text(100).min(1).optional().describe("Model, if an agent is hired."),
+  model: text(100).min(1).optional().describe("Model, if an agent is hired.").register(hiddenInSessions, {}),
   effort: z
     .enum(efforts)
-    .register(shownInTools, { type: "string", enum: undefined })
     .optional()
-    .describe("As for hire_agent, if one is hired."),
+    .describe("Reasoning effort, if an agent is hired.")
+    .register(hiddenInSessions, {}),
 });
 export type PlanTask = z.infer<typeof PlanTask>;
 

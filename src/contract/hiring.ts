@@ -9,6 +9,7 @@ import {
   AdapterType,
   CompanyId,
   Data,
+  hiddenInSessions,
   Id,
   idOf,
   Name,
@@ -24,8 +25,8 @@ import {
 export const hireShape = {
   name: Name.describe("Name, unique in the company."),
   role: Name.describe("What it does, such as `Release engineer`."),
-  title: Name.optional().describe("Job title."),
-  capabilities: text(4000).optional().describe("What it can do."),
+  title: Name.optional().describe("Job title.").register(hiddenInSessions, {}),
+  capabilities: text(4000).optional().describe("What it can do.").register(hiddenInSessions, {}),
   prompt: text(50_000).optional().describe("How it should work."),
   adapterType: AdapterType.optional().describe("Type of brain. Default: the company's."),
   adapterConfig: Data.optional().describe("As view_configurations shows it."),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { describedId, hiddenInTools, nounsOfIds, shownAs, shownInTools } from "./words.ts";
+import { describedId, hiddenInSessions, hiddenInTools, nounsOfIds, shownAs, shownInTools } from "./words.ts";
 
 /** JSON Schema for everything that does not speak zod: OpenAPI, MCP tools, the flags of CLI commands. */
 
@@ -12,8 +12,9 @@ export function inputSchema(input: z.ZodObject): Record<string, unknown> {
  * The input of a tool, as models like it: types, enums and descriptions. Models pay for every character and can't use
  * patterns, formats and limits; the check of each call names what it expects. What another tool describes in full is left out.
  */
-export function toolSchema(input: z.ZodObject): Record<string, unknown> {
-  return slim(schemaOf(input, [shownAs, shownInTools], hiddenInTools));
+export function toolSchema(input: z.ZodObject, forWhom: "sessions" | "others"): Record<string, unknown> {
+  const hidden = forWhom === "sessions" ? [hiddenInTools, hiddenInSessions] : [hiddenInTools];
+  return slim(schemaOf(input, [shownAs, shownInTools], hidden));
 }
 
 export function outputSchema(output: z.ZodType): Record<string, unknown> {
@@ -24,7 +25,7 @@ export function outputSchema(output: z.ZodType): Record<string, unknown> {
 function schemaOf(
   input: z.ZodObject,
   substitutes: readonly (typeof shownAs)[],
-  hidden?: typeof hiddenInTools,
+  hidden?: readonly (typeof hiddenInTools)[],
 ): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(input, {
     io: "input",
@@ -36,10 +37,10 @@ function schemaOf(
       delete jsonSchema.propertyNames;
       const noun = hidden && nounsOfIds.get(zodSchema)?.noun;
       if (noun !== undefined && jsonSchema.description === describedId(noun))
-        jsonSchema.description = "Its UUID.";
+        jsonSchema.description = "UUID.";
       if (hidden !== undefined && zodSchema instanceof z.ZodObject)
         for (const [key, part] of Object.entries(zodSchema.shape))
-          if (hidden.has(part)) delete jsonSchema.properties?.[key];
+          if (hidden.some((those) => those.has(part))) delete jsonSchema.properties?.[key];
     },
   });
   return schema;

@@ -1,7 +1,19 @@
 import { z } from "zod";
 import { ActorRef, RemovedMonths } from "./ledger.ts";
 import { operation } from "./operation.ts";
-import { CompanyId, Flag, hiddenInTools, idOf, inAll, nextCursor, Page, text, Time, whole } from "./words.ts";
+import {
+  CompanyId,
+  Flag,
+  hiddenInSessions,
+  hiddenInTools,
+  idOf,
+  inAll,
+  nextCursor,
+  Page,
+  text,
+  Time,
+  whole,
+} from "./words.ts";
 
 /** The knowledge base: versioned files with a description. */
 
@@ -22,7 +34,7 @@ const Encoding = z.enum(["utf8", "base64"]);
 
 /** Where the bytes come from: a path inside the session's workspace, or the content itself. */
 const source = {
-  path: z.string().min(1).max(4096).optional().describe("A workspace file. Or give `content`."),
+  path: z.string().min(1).max(4096).optional().describe("Workspace file. Or give `content`."),
   content: z.string().optional().describe("The content."),
   encoding: Encoding.optional()
     .describe("Of `content`. Default `utf8`; `base64` for binary data.")
@@ -63,8 +75,7 @@ const Version = z.object({
 
 export const createFile = operation("knowledge.create", "POST /api/companies/:companyId/kb", {
   summary: "Create a knowledge file.",
-  guidance:
-    "For what must outlive your session. Prefer small files with `kb://<file id>` links. Others read it once you deliver, send or grant it.",
+  guidance: "For what must outlive your session. Others read it once you deliver, send or grant it.",
   input: z.strictObject({
     companyId: CompanyId,
     description: Description.describe("What it contains. Others search this."),
@@ -108,11 +119,11 @@ export const writeFile = operation("knowledge.write", "PUT /api/kb/:id", {
 
 export const listFiles = operation("knowledge.list", "GET /api/companies/:companyId/kb", {
   summary: "List the knowledge files you can read or write.",
-  guidance: "search_files searches their content.",
+  guidance: "To find one by its words, use search_files.",
   lists: "file",
   input: z.strictObject({
     companyId: CompanyId,
-    query: text(500).optional().describe("Words in the description."),
+    query: text(500).optional().describe("Words in the description.").register(hiddenInSessions, {}),
     kind: z
       .enum(fileKinds)
       .optional()

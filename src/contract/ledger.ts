@@ -121,7 +121,7 @@ export const listEvents = operation("event.list", "GET /api/companies/:companyId
 
 export const readAuditLog = operation("event.mine", "GET /api/audit", {
   summary: "List what you did and what was done to you, newest first.",
-  guidance: "Shows what your earlier sessions did.",
+  guidance: "Includes your earlier sessions.",
   input: z.strictObject({ ...Page }),
   output: z.object({ events: z.array(OwnEvent), nextCursor }),
   needs: "member",

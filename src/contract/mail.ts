@@ -1,7 +1,19 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { UnreadableLink } from "./outcomes.ts";
-import { CompanyId, Flag, hiddenInTools, idOf, nextCursor, Page, PageSize, text, Time } from "./words.ts";
+import {
+  CompanyId,
+  Flag,
+  hiddenInSessions,
+  hiddenInTools,
+  idOf,
+  nextCursor,
+  Page,
+  PageSize,
+  shownInTools,
+  text,
+  Time,
+} from "./words.ts";
 
 /** Mail. A message is a knowledge file put into an inbox. Sending never waits for an answer. */
 
@@ -57,9 +69,8 @@ const Sent = Message.extend({
 });
 
 const messageId = idOf("message");
-const To = text(100).min(1).describe("UUID or slug of an agent, `boss`, `board` or `self`.");
 const content = {
-  file: idOf("file").optional().describe("UUID of a file, instead of `body`."),
+  file: idOf("file").optional().describe("UUID of a file, instead of `body`.").register(hiddenInSessions, {}),
   body: text(200_000).min(1).optional().describe("The text, as Markdown."),
   files: z.array(idOf("file")).max(20).optional().describe("UUIDs of files to attach."),
   inReplyTo: messageId.optional().describe("UUID of the message you answer."),
@@ -70,9 +81,10 @@ export const sendMessage = operation("mail.send", "POST /api/companies/:companyI
   guidance: "For your manager and direct reports; others you can answer once. Don't wait for the reply.",
   input: z.strictObject({
     companyId: CompanyId,
-    to: To.optional().describe(
-      "UUID or slug of an agent, `boss` or `board`. Default: who wrote `inReplyTo`.",
-    ),
+    to: text(100)
+      .min(1)
+      .optional()
+      .describe("UUID or slug of an agent, `boss` or `board`. Default: who wrote `inReplyTo`."),
     ...content,
   }),
   output: Sent,
@@ -89,8 +101,12 @@ export const sendDeferredMessage = operation(
     guidance: "To `self`: a reminder that starts a session.",
     input: z.strictObject({
       companyId: CompanyId,
-      to: To,
+      to: text(100)
+        .min(1)
+        .describe("UUID or slug of an agent, `boss`, `board` or `self`.")
+        .register(shownInTools, { description: "As for send_message, or `self`." }),
       ...content,
+      files: content.files.describe("UUIDs of files to attach.").register(hiddenInSessions, {}),
       inReplyTo: content.inReplyTo.describe("UUID of the message you answer.").register(hiddenInTools, {}),
       deliverAt: Time.describe("When, such as `2030-01-31T09:00:00Z`."),
     }),
@@ -124,7 +140,9 @@ export const readInbox = operation("mail.read_inbox", "GET /api/inbox", {
   summary: "Read the messages in your inbox, oldest first.",
   guidance: "Call it first, and between outcomes. Messages stay until you acknowledge them.",
   lists: "message",
-  input: z.strictObject({ limit: PageSize }),
+  input: z.strictObject({
+    limit: PageSize.describe("Page size. Default 100.").register(hiddenInSessions, {}),
+  }),
   output: inboxOutput,
   effect: "record",
   needs: "member",

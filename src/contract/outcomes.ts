@@ -7,7 +7,9 @@ import {
   CompanyId,
   Data,
   Flag,
+  hiddenInSessions,
   hiddenInTools,
+  shownInTools,
   idOf,
   nextCursor,
   Page,
@@ -326,7 +328,12 @@ export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:i
     dependsOn: Ids.optional().describe("UUIDs. Replaces the list."),
     urgent: Flag.optional().describe("New value."),
     important: Flag.optional().describe("New value."),
-    blocked: Blocked.nullable().optional().describe("Null unblocks it."),
+    blocked: Blocked.register(shownInTools, { type: "object" })
+      .nullable()
+      .optional()
+      .describe(
+        '{"reason": "…", "until": "2030-06-01T08:00:00Z"}, or `on`: UUID of an outcome. Null unblocks it.',
+      ),
   }),
   output: Outcome,
   needs: ({ id, parents, dependsOn, blocked, ...rest }) => [
@@ -371,8 +378,8 @@ export const completeOutcome = operation("outcome.complete", "POST /api/outcomes
   guidance: "For one you created, or one that a report submitted. Submit what was delegated to you.",
   input: z.strictObject({
     id: outcomeId,
-    note: Result.optional().describe("The result, or your verdict."),
-    files: Files,
+    note: Result.optional().describe("The result with `kb://<file id>` links, or your verdict."),
+    files: Files.describe("UUIDs of result files not linked in `note`.").register(hiddenInSessions, {}),
   }),
   output: Handed,
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],

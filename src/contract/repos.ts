@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { SecretName } from "./secrets.ts";
-import { AgentRef, CompanyId, nextCursor, said, text } from "./words.ts";
+import { AgentRef, CompanyId, hiddenInSessions, nextCursor, said, shownInTools, text } from "./words.ts";
 
 /** Repositories: git mirrors that agents clone from, and branches that leave a session's workspace through them. */
 
@@ -123,7 +123,7 @@ export const removeRepo = operation("repo.remove", `DELETE ${path}/:name`, {
 export const cloneRepo = operation("repo.clone", `POST ${path}/:name/clone`, {
   summary: "Clone a repository into your workspace.",
   guidance:
-    "Returns its `path`. Branches of others are origin/agency/<agent>/<branch>. Commit with git, then publish_branch: then others see your commits.",
+    "Returns its `path`. Branches of others are origin/agency/<agent>/<branch>. Commit with git, then call publish_branch.",
   input: One.extend({ name: RepoName.describe("Its name.") }),
   output: z.object({
     path: z.string(),
@@ -142,18 +142,21 @@ export const cloneRepo = operation("repo.clone", `POST ${path}/:name/clone`, {
 
 const Branch = z.strictObject({
   companyId: CompanyId,
-  repo: RepoName.describe("Name of the repository."),
+  repo: RepoName.describe("Name of the repository.").register(shownInTools, { description: "Its name." }),
 });
 
 export const publishBranch = operation("repo.publish", `POST ${path}/:repo/branches`, {
   summary: "Publish a branch of your clone for review.",
   guidance:
-    "It becomes agency/<you>/<branch> in Agency's mirror, not at the origin. Returns a knowledge file with diff and test output: name it in `files` of submit_outcome.",
+    "It becomes agency/<you>/<branch>, not yet at the origin. Returns a knowledge file with the diff: name it in `files` of submit_outcome.",
   input: Branch.extend({
     branch: branchName("Branch in your clone."),
     message: said(10_000).describe("What changes and why."),
     testOutput: text(100_000).optional().describe("What your tests printed."),
-    path: text(1000).optional().describe("Folder of the clone. Default: your last one."),
+    path: text(1000)
+      .optional()
+      .describe("Folder of the clone. Default: your last one.")
+      .register(hiddenInSessions, {}),
   }),
   output: PublishedBranch,
   needs: ({ repo }) => [{ on: `repo:${repo}`, level: ["read", "push"] }],

@@ -41,6 +41,12 @@ export const shownInTools = z.registry<Readonly<Record<string, unknown>>>();
 /** Arguments that a tool's schema leaves out: they are for people, or for programs at other doors. */
 export const hiddenInTools = z.registry<object>();
 
+/**
+ * Arguments that the tools of a session leave out as well, because few calls need them: a session pays for each in every list.
+ * They are shown to people, and at the door of each server.
+ */
+export const hiddenInSessions = z.registry<object>();
+
 export const Id = z.uuid("a UUID").transform((id) => id.toLowerCase());
 
 export const describedId = (noun: NounOfId): string => `UUID of the ${noun}.`;

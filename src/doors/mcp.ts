@@ -8,6 +8,7 @@ import {
   ProtocolErrorCode,
   Server,
 } from "@modelcontextprotocol/server";
+import { inMap } from "../contract/in-map.ts";
 import { toolSchema } from "../contract/json-schema.ts";
 import { mcpServers, type Operation, type Audience, toolDescription } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
@@ -102,11 +103,14 @@ export function mcpDoor(parts: McpParts): OtherDoor {
   };
 }
 
-/** The tools of a server, as agents find them. */
+/** The tools of a server, as agents find them. The one door is that of sessions. */
 export function toolsOf(server: string) {
   return operations
     .filter(({ mcp }) => mcp !== undefined && (server === allTools || mcp.server === server))
-    .map((operation) => ({ operation, tool: toolFor(operation) }));
+    .map((operation) => ({
+      operation,
+      tool: server === allTools ? toolFor(operation, "sessions") : toolForOthers(operation),
+    }));
 }
 
 /** Every audience that an agent can belong to. An agent in all of them has the longest list. */
@@ -119,16 +123,23 @@ export function isListed({ mcp }: Operation, audiences: ReadonlySet<Audience> | 
   return mcp?.for === undefined || audiences === undefined || mcp.for.some((one) => audiences.has(one));
 }
 
-function toolFor(operation: Operation) {
+function toolFor(operation: Operation, forWhom: "sessions" | "others") {
   return {
     name: operation.mcp?.tool ?? operation.name,
     description: toolDescription(operation),
-    inputSchema: { ...toolSchema(operation.input), type: "object" as const },
+    inputSchema: { ...toolSchema(operation.input, forWhom), type: "object" as const },
   };
 }
 
+const toolsForOthers = new Map<Operation, ReturnType<typeof toolFor>>();
+
+function toolForOthers(operation: Operation) {
+  return inMap(toolsForOthers, operation, () => toolFor(operation, "others"));
+}
+
 /** The hint is for a person's client, which asks the person before it calls a tool that writes. The client of a session calls every tool without a question. */
-function withHint({ operation, tool }: ReturnType<typeof toolsOf>[number]) {
+function withHint({ operation }: ReturnType<typeof toolsOf>[number]) {
+  const tool = toolForOthers(operation);
   return operation.effect === "write" ? tool : { ...tool, annotations: { readOnlyHint: true } };
 }
 
