@@ -33,7 +33,16 @@ const suites = [
 ];
 const all: readonly Bug[] = suites.flatMap(({ bugs }) => bugs);
 /** All files of a quick run whose tests depend on the base seed. */
-const seeded = [...suites.flatMap(({ files }) => files), "test/two-worlds.db", "src/events/tampering"];
+const seeded = [
+  ...suites.flatMap(({ files }) => files),
+  "test/two-worlds.db",
+  "test/walk.db",
+  "test/attacks-text",
+  "test/pending-agent",
+  "test/progress",
+  "test/command-screens",
+  "src/events/tampering",
+];
 
 const bugs = options.bug === undefined ? draw(Number(options.draw)) : named(options.bug);
 let found = 0;
@@ -96,7 +105,7 @@ async function quickRun(
 ): Promise<{ code: unknown; output: string }> {
   const runner = spawn(process.execPath, [join(import.meta.dirname, "test.ts"), "--quick", ...args], {
     cwd: root,
-    env: { ...process.env, ...env },
+    env: { ...process.env, AGENCY_TEST_DRAWS: "1", ...env },
     stdio: ["ignore", "pipe", "ignore"],
   });
   const [output, [code]] = await Promise.all([text(runner.stdout), once(runner, "exit")]);

@@ -10,7 +10,7 @@ export interface Lane {
   readonly files: string[];
   /** Whether a process runs several files, one after another. */
   readonly shared: boolean;
-  /** Whether the files mostly wait for processes and clocks, so another process may use the CPU. */
+  /** Whether the files mostly wait for processes and clocks, so two other processes may use the CPU. */
   readonly waits: boolean;
   readonly env: NodeJS.ProcessEnv;
 }
@@ -45,11 +45,16 @@ export function plan({ length, wanted, seed, first = [] }: Wish): Lane[] {
   const isLean = length === "whole" && !isNamed;
   const onBoth = isLean ? draw(others.filter(isOfStore), suitesOnBoth, seed) : [];
   const rest = others.filter((file) => !onBoth.includes(file));
+  const env = isLean ? { AGENCY_TEST_LEAN: "1" } : {};
   return [
     lane(endToEnd.filter(mostlyWaits), { waits: true }),
     lane(endToEnd.filter((file) => !mostlyWaits(file))),
     lane(onBoth, { shared: true }),
-    lane(rest, { shared: true, env: isLean ? { AGENCY_TEST_LEAN: "1" } : {} }),
+    lane(
+      rest.filter((file) => !mostlyWaits(file)),
+      { shared: true, env },
+    ),
+    lane(rest.filter(mostlyWaits), { shared: true, waits: true, env }),
   ];
 }
 
@@ -98,7 +103,7 @@ function belongsTo(length: Length, file: string): boolean {
   if (file.includes("-hour.")) return length === "long";
   // They need programs that only `npm run test:brains` installs.
   if (file.startsWith("e2e/brains/")) return false;
-  if (file.includes("bench.test") || file.includes("compare.test")) return length !== "quick";
+  if (/(?:bench|compare|measuring)\.test/.test(file)) return length !== "quick";
   return true;
 }
 

@@ -1,8 +1,9 @@
 // The one test runner: `npm test`, `npm run test:quick`, `npm run test:long`. Further arguments choose files by a part
 // of their path. docs/decisions/0023-fast-tests.md says what runs where, and why.
 //
-// Three processes run at a time, one of them only end-to-end files, which often wait. Files below e2e/ have a process each; the
-// others share processes, because loading the product takes longer than most of them run.
+// Four processes run at a time: two for all files, one for end-to-end files, which often wait, and one for other files that
+// mostly wait. Files below e2e/ have a process each; the others share processes, because loading the product takes longer than
+// most of them run.
 //
 // Files with "sandbox" in their name need bubblewrap. Where it does not work they are left out, which the end of the output
 // says. With AGENCY_TEST_SANDBOX=required, as in .ci/run, they count as failed there. Files with "pty" in their name need the
@@ -123,6 +124,8 @@ async function runWanted(): Promise<Total> {
         ...process.env,
         AGENCY_TEST_STORES: stores,
         AGENCY_TEST_LENGTH: length,
+        AGENCY_TEST_DRAWS:
+          process.env["AGENCY_TEST_DRAWS"] ?? (length === "quick" && wanted.length === 0 ? "1" : "0"),
         AGENCY_TEST_SEED: seed,
         ...postgres?.env,
       });
@@ -212,9 +215,16 @@ async function runAll(lanes: Lane[], env: NodeJS.ProcessEnv): Promise<Total> {
           ended,
         });
   };
-  // Those that mostly wait come first.
+  // End-to-end files that mostly wait come first. The other ones that wait have a process of their own, and come last elsewhere.
   const endToEnd = lanes.filter(({ shared }) => !shared);
-  await Promise.all([work(lanes), work(lanes.toReversed()), work(endToEnd)]);
+  const waiting = lanes.filter(({ shared, waits }) => shared && waits);
+  const others = lanes.filter((lane) => !waiting.includes(lane));
+  await Promise.all([
+    work([...others, ...waiting]),
+    work([...others.toReversed(), ...waiting]),
+    work(endToEnd),
+    work(waiting),
+  ]);
   if (interrupted.signal.aborted) sum.failed ||= 1;
   return sum;
 }

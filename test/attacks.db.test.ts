@@ -1,16 +1,11 @@
-// The attack suite: a table of attacks by class, run against a daemon. The rows that need processes of agents, a flood or a
-// database file run in suites of their own and are counted here.
+// The attack suite: a table of attacks by class, run against a daemon. The rows about text fields, and those that need
+// processes of agents, a flood or a database file, run in suites of their own and are counted here.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
-import { createKey } from "../src/contract/agents.ts";
+import { describe, test } from "node:test";
 import { operations } from "../src/contract/operation-table.ts";
-import { startDaemon } from "../src/daemon/daemon.ts";
-import { storeDatabase } from "../src/testing/postgres.ts";
-import { storeKinds } from "../src/testing/organization.ts";
-import { type AttackClass, attackClasses, type DaemonAttack, type Place, send } from "./attacks/attack.ts";
+import { type AttackClass, attackClasses, type DaemonAttack } from "./attacks/attack.ts";
 import { agentKeyAttacks } from "./attacks/agent-key.ts";
 import { browserAttacks } from "./attacks/browser-doors.ts";
 import { otherDoorAttacks } from "./attacks/other-doors.ts";
@@ -19,10 +14,9 @@ import { injectionAttacks } from "./attacks/injection.ts";
 import { kindAt, placesOf, textFieldAttacks } from "./attacks/text-fields.ts";
 import { outsideServerAttacks } from "./attacks/outside-servers.ts";
 import { repositoryAttacks } from "./attacks/repositories.ts";
+import { testAttacks } from "./attacks/daemon.ts";
 import { otherAttacks } from "./attacks/other-suites.ts";
 import { webPageAttacks } from "./attacks/web-page.ts";
-import { keepMirrors } from "../src/repos/mirrors.ts";
-import { createWorld } from "./walk-world.ts";
 import { table } from "./walk-table.ts";
 
 const doorAttacks = [...browserAttacks, ...otherDoorAttacks];
@@ -34,7 +28,6 @@ const attacks: readonly DaemonAttack[] = [
   ...injectionAttacks,
   ...outsideServerAttacks,
   ...repositoryAttacks,
-  ...textFieldAttacks,
 ];
 
 /** A class that shrinks below this lost rows by accident. */
@@ -78,7 +71,7 @@ describe("the table of attacks", () => {
   });
 
   test("names each attack once, with its threat and what must happen", () => {
-    const all = [...attacks, ...otherAttacks];
+    const all = [...attacks, ...textFieldAttacks, ...otherAttacks];
     const named = all.map((one) => `${one.class}: ${one.attempt}`);
     assert.deepEqual(
       named.filter((name, at) => named.indexOf(name) !== at),
@@ -96,37 +89,4 @@ describe("the table of attacks", () => {
   });
 });
 
-for (const kind of storeKinds)
-  describe(`attacks on a daemon with ${kind}`, () => {
-    const home = mkdtempSync(join(tmpdir(), "agency-attacks-"));
-    const bugs: unknown[] = [];
-    let database: Awaited<ReturnType<typeof storeDatabase>> | undefined;
-    let place: Place;
-
-    before(async () => {
-      database = kind === "postgres" ? await storeDatabase() : undefined;
-      const log = (line: unknown): unknown => bugs.push(line);
-      const daemon = await startDaemon({ home, port: 0, databaseUrl: database?.url, schedule: false, log });
-      const world = await createWorld(
-        daemon.store,
-        keepMirrors({ folder: join(home, "repos"), enclose: () => undefined }),
-      );
-      const other = await world.org.another();
-      const { key: token } = await other.board(createKey, { id: other.rootId });
-      place = { daemon, world, foreign: { token, companyId: other.companyId, rootId: other.rootId } };
-    });
-    after(async () => {
-      await place.daemon.stop();
-      await database?.drop();
-      rmSync(home, { recursive: true, force: true });
-      assert.deepEqual(bugs, [], "no attack may cause an internal error");
-    });
-
-    for (const attack of attacks)
-      test(`${attack.class}: ${attack.attempt} → ${attack.expected}`, async () => {
-        await attack.run(place);
-        const { host } = new URL(place.daemon.url);
-        const { status } = await send(place.daemon.url, { path: "/api/health", headers: { host } });
-        assert.equal(status, 200, "the daemon must stay up");
-      });
-  });
+testAttacks(attacks);

@@ -22,6 +22,7 @@ import { newId, newSecret } from "../src/daemon/ids.ts";
 import { endSession, openSession } from "../src/runtime/sessions.ts";
 import { type CommandLine, openCommandLine } from "../src/testing/command-line.ts";
 import { type GuardedServer, startGuardedServer } from "../src/testing/guarded-server.ts";
+import { thirdOf } from "../src/testing/seeds.ts";
 import { makeSite, reachGoal, signInForServer, workInRepository } from "./screen-steps.ts";
 
 /**
@@ -232,7 +233,8 @@ const update = process.env["AGENCY_TEST_UPDATE"] === "1";
 const root = process.cwd();
 const still = Date.parse("2026-03-04T12:00:00.000Z");
 
-for (const columns of [80, 140])
+const widths = [80, 140];
+for (const columns of update ? widths : thirdOf(widths))
   describe(`at ${columns} columns`, () => {
     let line: CommandLine;
     let keys: Record<string, string> = {};

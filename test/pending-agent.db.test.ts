@@ -20,6 +20,7 @@ import { listRoster } from "../src/contract/roster.ts";
 import { Refusal } from "../src/contract/refusal.ts";
 import { keepCredential } from "../src/agents/keys.ts";
 import { refusal, sharedOrganization, storeKinds } from "../src/testing/organization.ts";
+import { thirdOf } from "../src/testing/seeds.ts";
 import { onStage } from "../src/testing/stage.ts";
 import { leavesOf, put } from "./input-places.ts";
 import { changesNaming } from "./pending-changes.ts";
@@ -160,48 +161,45 @@ for (const kind of storeKinds)
       name: () => `Name ${++names}`,
     };
 
-    for (const row of table)
-      for (const place of placesIn(row.operation)) {
-        const what = `${row.operation.name} ${place}`;
-        // covers GOV-11, GOV-13, GOV-15, GOV-60, GOV-69
-        test(`${what}: the pending agent stays unchanged`, async () => {
-          const names = namesFor(row.operation, place);
-          let isAllowed = false;
-          for (const made of [false, true]) {
-            let subject = await hired(world, { made, waits: true });
-            for (const [which] of names(nobody).entries())
-              for (const who of ["board", "boss"] as const) {
-                const input = put(await row.input(world), place, names(subject)[which]);
-                const before = await possessions(store, subject.id);
-                const said = await attempt(row, world.tokens[who], input);
-                if (said === "answered" && row.operation.effect === "write") {
-                  isAllowed = true;
-                  assert.ok(
-                    what in allowed,
-                    `${what} is not refused to the ${who}: ${JSON.stringify(input)}`,
-                  );
-                }
-                const now = await possessions(store, subject.id);
-                if (allowed[what]?.startsWith("somebody") === true || said !== "answered")
-                  assert.deepEqual(now, before, said);
-                await demandConsistent(subject.id);
-                const { status } = await org.board(agents.viewAgent, { id: subject.id });
-                if (status !== "pending_approval") subject = await hired(world, { made, waits: true });
+    const cases = table.flatMap((row) => placesIn(row.operation).map((place) => ({ row, place })));
+    for (const { row, place } of thirdOf(cases)) {
+      const what = `${row.operation.name} ${place}`;
+      // covers GOV-11, GOV-13, GOV-15, GOV-60, GOV-69
+      test(`${what}: the pending agent stays unchanged`, async () => {
+        const names = namesFor(row.operation, place);
+        let isAllowed = false;
+        for (const made of [false, true]) {
+          let subject = await hired(world, { made, waits: true });
+          for (const [which] of names(nobody).entries())
+            for (const who of ["board", "boss"] as const) {
+              const input = put(await row.input(world), place, names(subject)[which]);
+              const before = await possessions(store, subject.id);
+              const said = await attempt(row, world.tokens[who], input);
+              if (said === "answered" && row.operation.effect === "write") {
+                isAllowed = true;
+                assert.ok(what in allowed, `${what} is not refused to the ${who}: ${JSON.stringify(input)}`);
               }
-            // The number of pending requests is limited.
-            await org.board(agents.terminateAgent, { id: subject.id });
-          }
-          if (row.operation.effect !== "write") return;
-          assert.equal(
-            isAllowed,
-            what in allowed,
-            "the calls that succeed must be exactly those listed as allowed",
-          );
-          // The pending status must be the reason: the same call for an active agent succeeds.
-          if (!isAllowed && names(nobody).length > 0)
-            assert.equal(await isAnsweredForActive(row, place), !(what in refusedAnyway));
-        });
-      }
+              const now = await possessions(store, subject.id);
+              if (allowed[what]?.startsWith("somebody") === true || said !== "answered")
+                assert.deepEqual(now, before, said);
+              await demandConsistent(subject.id);
+              const { status } = await org.board(agents.viewAgent, { id: subject.id });
+              if (status !== "pending_approval") subject = await hired(world, { made, waits: true });
+            }
+          // The number of pending requests is limited.
+          await org.board(agents.terminateAgent, { id: subject.id });
+        }
+        if (row.operation.effect !== "write") return;
+        assert.equal(
+          isAllowed,
+          what in allowed,
+          "the calls that succeed must be exactly those listed as allowed",
+        );
+        // The pending status must be the reason: the same call for an active agent succeeds.
+        if (!isAllowed && names(nobody).length > 0)
+          assert.equal(await isAnsweredForActive(row, place), !(what in refusedAnyway));
+      });
+    }
 
     // covers GOV-14, GOV-61
     test("a pending agent has no credential, can't use one and gets no mail", async () => {

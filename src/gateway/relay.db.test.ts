@@ -157,7 +157,7 @@ for (const kind of storeKinds)
       await board(revokePermission, { id: given.id });
       await Promise.race([
         once(socket, "close"),
-        sleep(allowed(8000)).then(() => assert.fail("it stays open")),
+        sleep(allowed(8000), undefined, { ref: false }).then(() => assert.fail("it stays open")),
       ]);
       assert.equal((await tunnel(to)).status, 403);
     });

@@ -154,26 +154,33 @@ describe("a list that changes at an MCP server behind the broker", () => {
 
   test("Agency's own tools that an agent gains or loses change the list at the one door", async () => {
     const board = createClient({ url: daemon.url, token: org.boardToken });
-    for (const mode of ["auto", "legacy"] as const) {
+    const listeners = await Promise.all((["auto", "legacy"] as const).map(listener));
+    const allHear = () => Promise.all(listeners.map(({ hears }) => hears()));
+    const mayHire = () => Promise.all(listeners.map(({ mayHire }) => mayHire()));
+    try {
+      assert.deepEqual(await mayHire(), [false, false]);
+      const gained = allHear();
+      const { companyId } = org;
+      const grant = await board.call(grantPermission, { companyId, to: agent.id, resource: "org:hire" });
+      await gained;
+      assert.deepEqual(await mayHire(), [true, true]);
+      const lost = allHear();
+      await board.call(revokePermission, { id: grant.id });
+      await lost;
+      assert.deepEqual(await mayHire(), [false, false]);
+    } finally {
+      for (const { client } of listeners) await client.close();
+    }
+
+    async function listener(mode: "auto" | "legacy") {
       let heard = Promise.withResolvers<void>();
       const client = await connect("/mcp", mode, {
         tools: { autoRefresh: false, onChanged: () => heard.resolve() },
       });
+      const hears = (): Promise<void> => (heard = Promise.withResolvers()).promise;
       const mayHire = async (): Promise<boolean> =>
         (await client.listTools()).tools.some(({ name }) => name === "hire_agent");
-      try {
-        assert.equal(await mayHire(), false);
-        const { companyId } = org;
-        const grant = await board.call(grantPermission, { companyId, to: agent.id, resource: "org:hire" });
-        await heard.promise;
-        assert.equal(await mayHire(), true);
-        heard = Promise.withResolvers<void>();
-        await board.call(revokePermission, { id: grant.id });
-        await heard.promise;
-        assert.equal(await mayHire(), false);
-      } finally {
-        await client.close();
-      }
+      return { client, hears, mayHire };
     }
   });
 

@@ -30,6 +30,12 @@ export function sampleOf<T>(all: readonly T[], count: number): T[] {
     .map(({ item }) => item);
 }
 
+/** A third in a quick run of all files, another one for another base seed. Longer runs, and runs of named files, play all. */
+export function thirdOf<T>(all: readonly T[]): T[] {
+  const isDrawn = process.env["AGENCY_TEST_DRAWS"] === "1";
+  return isDrawn ? sampleOf(all, Math.ceil(all.length / 3)) : [...all];
+}
+
 /** How to play one seed again, for the message of a failed test. */
 export function replay(seed: number, file: string): string {
   return `Play it again: AGENCY_TEST_ONLY=${seed} npm test -- ${file}`;

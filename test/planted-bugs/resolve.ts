@@ -59,6 +59,7 @@ function textOf(file: string): string {
 
 /** A declaration ends before the next line that begins at the margin with anything but a closing bracket. */
 function declarationsOf(name: string, text: string): { start: number; end: number }[] {
+  if (!text.includes(` ${name}`)) return [];
   const declaration = new RegExp(`^(?:export )?(?:async )?(?:function\\*?|const|let|class) ${name}\\b`, "gm");
   return [...text.matchAll(declaration)].map(({ index }) => {
     const rest = text.slice(index).search(/\n[^\s)\]}]/);

@@ -6,7 +6,7 @@ import { replay, seedsOf } from "../../src/testing/seeds.ts";
 import { playReorganizations } from "./play.ts";
 
 const countOn = {
-  sqlite: campaign({ quick: 6, whole: 10, long: 120 }),
+  sqlite: campaign({ quick: 4, whole: 10, long: 120 }),
   postgres: campaign({ quick: 0, whole: 2, long: 12 }),
 };
 
