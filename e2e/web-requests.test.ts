@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { setPermissions } from "../src/contract/agents.ts";
-import { createCompany, listCompanies } from "../src/contract/companies.ts";
+import { archiveCompany, createCompany, listCompanies } from "../src/contract/companies.ts";
 import { listGoals } from "../src/contract/goals.ts";
 import { hireAgent } from "../src/contract/hiring.ts";
 import { launchBrowser, newVisit, type Profile, signedIn } from "./support/browser.ts";
@@ -70,10 +70,15 @@ describe("the requests of the dashboard", () => {
 
   test("the companies with their health come in one answer, however many there are", async () => {
     for (const name of ["Mill", "Yard", "Quay"]) await daemon.board.call(createCompany, { name });
+    const { id: past } = await daemon.board.call(createCompany, { name: "Past" });
+    await daemon.board.call(archiveCompany, { companyId: past });
     const { page, context, asked } = await open("/companies");
     await page.locator(".company-cards .tag.call", { hasText: "1 needs you" }).waitFor();
     const { companies } = await daemon.board.call(listCompanies, {});
     assert.equal(await page.locator(".company-cards [role=img]").count(), companies.length);
+    // An archived company needs nothing, so its card has no figures.
+    const archived = page.locator(".company-cards li", { hasText: "Past" });
+    assert.match(await archived.innerText(), /archived\s+No agent works here/);
     await page.getByText("Live", { exact: true }).waitFor();
     assert.ok(asked.length <= 2, asked.join(", "));
 

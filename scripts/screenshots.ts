@@ -12,6 +12,7 @@ import type { Browser, Page } from "playwright-core";
 import { launchBrowser, signedIn } from "../e2e/support/browser.ts";
 import { startDaemon, temporaryFolder } from "../e2e/support/daemon.ts";
 import { foundPress, enliven, workOn } from "../e2e/support/press.ts";
+import { furnish } from "../e2e/support/press-archive.ts";
 
 const { values: flags, positionals: words } = parseArgs({
   allowPositionals: true,
@@ -42,6 +43,8 @@ let browser: Browser | undefined;
 try {
   const press = await foundPress(daemon, { delayMs: 2500 });
   const { hireId } = await enliven(daemon, press);
+  // The README's pictures show the first day.
+  const kept = flags.readme ? undefined : await furnish(daemon, press, folder.path);
   const seen = await workOn(daemon, press, Number(flags.seconds) * 1000);
   browser = await launchBrowser();
   const shots = flags.readme ? readme() : everyPage();
@@ -87,6 +90,16 @@ try {
           path: `/settings/${tab}`,
         }),
       ),
+      { name: "mail-sent", path: `/mail/${press.rootId}?box=sent` },
+      { name: "approval-decided", path: `/approvals/${kept?.revisedId}` },
+      { name: "approvals-approved", path: "/approvals?status=approved" },
+      { name: "reorganizations", path: `/reorganizations/${kept?.reorganizationId}` },
+      { name: "agent-departed", path: `/agents/${kept?.departedId}` },
+      { name: "sessions", path: "/sessions" },
+      { name: "session-ended", path: `/sessions/${seen.endedId}` },
+      { name: "file-picture", path: `/knowledge/${kept?.pictureId}` },
+      { name: "branch", path: "/settings/repos?repo=shop&branch=agency/worker/fix" },
+      { name: "not-found", path: "/outcomes/00000000-0000-7000-8000-000000000000" },
       { name: "companies", path: "/companies" },
       { name: "palette", path: "/outcomes", first: async (page) => page.keyboard.press("Control+k") },
       { name: "keys", path: "/outcomes", first: async (page) => page.keyboard.press("?") },

@@ -154,7 +154,7 @@ export async function workOn(
   daemon: BuiltDaemon,
   press: Press,
   milliseconds: number,
-): Promise<{ sessionId: string; outcomeId: string; fileId: string }> {
+): Promise<{ sessionId: string; endedId: string; outcomeId: string; fileId: string }> {
   const { board } = daemon;
   const { companyId } = press;
   const theo = await press.as("Theo");
@@ -216,5 +216,11 @@ export async function workOn(
     live[0] ??
     sessions.find(({ endedAt }) => endedAt === null) ??
     sessions[0];
-  return { sessionId: session?.id ?? "", outcomeId: stalled?.id ?? "", fileId: file.id };
+  const ended = sessions.find(({ endedAt, usage }) => endedAt !== null && usage.costUsd === 0);
+  return {
+    sessionId: session?.id ?? "",
+    endedId: ended?.id ?? "",
+    outcomeId: stalled?.id ?? "",
+    fileId: file.id,
+  };
 }

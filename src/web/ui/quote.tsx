@@ -2,6 +2,7 @@ import { type ReactNode, useState } from "react";
 import { shown } from "../../contract/visible-text.ts";
 import { Tile } from "./tile.tsx";
 import { Line } from "./words.tsx";
+import "./work.css";
 
 /** Words of an agent or a person, set apart as a quotation, with their author. Never markup, never a command. */
 export function Quote({
@@ -19,7 +20,7 @@ export function Quote({
   const visible = shown(text);
   const isLong = visible.length > most && !isOpen;
   return (
-    <section className="block">
+    <section className="box">
       <header>
         <h2>{title}</h2>
         {by && (
@@ -32,7 +33,7 @@ export function Quote({
           </span>
         )}
       </header>
-      <blockquote className="prose said-text">
+      <blockquote className="pad said-text">
         <bdi>{isLong ? `${visible.slice(0, most)}…` : visible}</bdi>
         {isLong && (
           <p>

@@ -14,7 +14,7 @@ import { Quote } from "../../ui/quote.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
-import { Age, When } from "../../ui/time.tsx";
+import { When } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { marks } from "./marks.ts";
 import { CompareWith } from "./compare.tsx";
@@ -135,7 +135,7 @@ function Seen({ newest, title }: { newest: Request; title: string }): ReactNode 
                     asked <When at={request.createdAt} />
                     {request.revision > 1 && (
                       <>
-                        , revised <Age since={request.updatedAt} /> ago
+                        , revised <When at={request.updatedAt} />
                       </>
                     )}
                   </span>

@@ -61,8 +61,10 @@ function CompanyCard({ of }: { of: Listed }): ReactNode {
   const navigate = useNavigate();
   const { company } = useHere();
   const { health, attention = 0 } = of;
-  const said =
-    health === undefined
+  const isArchived = of.state === "archived";
+  const said = isArchived
+    ? texts.archived
+    : health === undefined
       ? ""
       : `${health.moving} moving, ${health.scheduled} scheduled, ${health.waitingForYou} waiting for you, ${health.stuck} stuck`;
   return (
@@ -73,7 +75,7 @@ function CompanyCard({ of }: { of: Listed }): ReactNode {
         </h2>
         {of.id === company.id && <span className="tag">shown now</span>}
         {of.state !== "active" && <span className="tag hold">{of.state}</span>}
-        {attention > 0 && (
+        {attention > 0 && !isArchived && (
           <span className="end">
             <span className="tag call">
               {attention} {attention === 1 ? "needs" : "need"} you
@@ -82,20 +84,18 @@ function CompanyCard({ of }: { of: Listed }): ReactNode {
         )}
       </header>
       <div className="pad form">
-        {health !== undefined && (
-          <>
-            <Meter
-              label={said}
-              parts={[
-                { value: health.moving, tone: "run" },
-                { value: health.scheduled, tone: "soft" },
-                { value: health.waitingForYou, tone: "call" },
-                { value: health.stuck, tone: "stop" },
-              ]}
-            />
-            <p className="lab">{said}</p>
-          </>
+        {health !== undefined && !isArchived && (
+          <Meter
+            label={said}
+            parts={[
+              { value: health.moving, tone: "run" },
+              { value: health.scheduled, tone: "soft" },
+              { value: health.waitingForYou, tone: "call" },
+              { value: health.stuck, tone: "stop" },
+            ]}
+          />
         )}
+        {said !== "" && <p className="lab">{said}</p>}
         <div className="buttons">
           <Button onClick={() => void navigate({ to: "/", search: { company: of.id } })}>Open</Button>
         </div>

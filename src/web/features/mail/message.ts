@@ -6,4 +6,4 @@ export type ShownMessage = Answer<typeof ops.listSent>["messages"][number];
 export type Party = ShownMessage["from"];
 
 export const nameOf = ({ kind, name }: Party): string =>
-  kind === "system" ? texts.systemName : kind === "board" && name === "" ? texts.boardName : name;
+  kind === "system" ? texts.systemName : kind === "board" ? texts.boardName : name;

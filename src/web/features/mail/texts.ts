@@ -10,6 +10,6 @@ export const emptyBoxHint = "Choose an agent below and write. An answer arrives 
 export const noConversation = (name: string): string => `You and ${name} have not written to each other yet.`;
 export const chooseConversation = "Choose a conversation, or write to an agent.";
 export const systemName = "Agency";
-export const boardName = "the board";
+export const boardName = "Board";
 export const sentTo = (name: string): string => `Sent to ${name}.`;
 export const scheduledFor = (name: string): string => `The message to ${name} waits for its time.`;

@@ -82,13 +82,13 @@ function One({ id }: { id: string }): ReactNode {
   return (
     <Loaded of={one} rows={3}>
       {(data) => (
-        <section className="block" aria-label="What it moved">
+        <section className="box" aria-label="What it moved">
           <header>
             <h2>
               <Line text={data.summary} />
             </h2>
           </header>
-          <div className="pad plan-words">
+          <div className="pad form plan-words">
             <PlanWords plan={data} most={12} />
             <Refusal of={undo.refused} />
             {data.status === "applied" && (

@@ -5,5 +5,5 @@ export const sessionEnds: Readonly<Record<string, readonly [MarkName, string]>> 
   running: ["work", "At work"],
   done: ["done", "Done"],
   failed: ["failed", "Failed"],
-  stopped: ["stop", "Stopped"],
+  stopped: ["closed", "Stopped"],
 };
