@@ -1,11 +1,12 @@
-import { type FeedNews, type LedgerEvent, readFeed } from "./feed.ts";
+import { electedFeed, type Feeding } from "./elected.ts";
+import type { FeedNews, LedgerEvent } from "./feed.ts";
 import workerUrl from "./feed-worker.ts?sharedworker&url";
 import { onPageKey, pageKey } from "./page-key.ts";
 import { trustedScript } from "./trusted.ts";
 
 /**
  * What this tab knows of the connection: whether events arrive, since when they don't, and the newest ledger entry it has
- * seen. Events come from the worker that all tabs share or, where the browser has none, from a reader in this tab.
+ * seen. Events come from the worker that all tabs share or, where the browser has none, from the tab that was elected to read.
  */
 export interface Live {
   readonly state: FeedNews["state"];
@@ -59,8 +60,7 @@ let started = false;
 /** The last event that the feed has delivered. Answers may reflect more. */
 let heard = 0;
 let feedState: FeedNews["state"] = "starting";
-let port: MessagePort | undefined;
-let own: AbortController | undefined;
+let port: Feeding | undefined;
 
 export function followCompany(company: string): void {
   if (company === following) return;
@@ -74,29 +74,28 @@ function begin(after: number): void {
   if (key === null) return;
   heard = after;
   const start = { company: following, after, pageKey: key };
-  if ("SharedWorker" in globalThis) {
-    port ??= connect();
-    port.postMessage(start);
-    return;
-  }
-  own?.abort();
-  own = new AbortController();
-  void readFeed(start, own.signal, hear);
+  port ??= connect();
+  port.postMessage(start);
 }
 
-function connect(): MessagePort {
-  const worker = new SharedWorker(trustedScript(workerUrl), { type: "module", name: "agency" });
-  worker.port.addEventListener("message", ({ data }: MessageEvent<FeedNews>) => hear(data));
-  worker.port.start();
-  addEventListener("pagehide", () => worker.port.postMessage("bye"));
+function connect(): Feeding {
+  const feeding = "SharedWorker" in globalThis ? sharedFeed() : electedFeed(hear);
+  addEventListener("pagehide", () => feeding.postMessage("bye"));
   // A page that comes back from the browser's history follows again.
   addEventListener("pageshow", ({ persisted }) => {
     if (persisted) begin(heard);
   });
   onPageKey(() => {
-    if (pageKey() === null) worker.port.postMessage("bye");
+    if (pageKey() === null) feeding.postMessage("bye");
     else if (started) begin(heard);
   });
+  return feeding;
+}
+
+function sharedFeed(): Feeding {
+  const worker = new SharedWorker(trustedScript(workerUrl), { type: "module", name: "agency" });
+  worker.port.addEventListener("message", ({ data }: MessageEvent<FeedNews>) => hear(data));
+  worker.port.start();
   return worker.port;
 }
 
