@@ -97,9 +97,18 @@ const AgentPage = AgentDetail.extend({
     "The open request about it: its hire, or a change that its manager proposed.",
   ),
   left: z
-    .object({ at: z.string(), successor: AgentRef.nullable() })
+    .object({
+      at: z.string(),
+      successor: AgentRef.nullable().describe(
+        "The agent that took over its work, or the nearest manager above that is still employed.",
+      ),
+      reason: z.string().nullable().describe("Only people see it."),
+      tookOver: z
+        .array(Reference)
+        .describe("The outcomes that the successor took over, at most 100. Only people see them."),
+    })
     .nullable()
-    .describe("When it left, and the manager that has its files and work. Null while it is employed."),
+    .describe("When and why it left, and what became of its work. Null while it is employed."),
 });
 
 const agentId = idOf("agent");

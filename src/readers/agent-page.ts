@@ -10,14 +10,16 @@ import { holds } from "../capabilities/rights.ts";
 import { oversees } from "../capabilities/structure.ts";
 import { type Viewer, visible } from "../capabilities/visible.ts";
 import { guarded } from "../dispatch/guarded.ts";
-import { presentActor } from "../events/ledger.ts";
+import type { Reference } from "../contract/words.ts";
+import { parseData, presentActor } from "../events/ledger.ts";
 import { outcomeById } from "../outcomes/table.ts";
 import { redactText } from "../redaction/redact.ts";
-import { counting } from "../store/query.ts";
+import { counting, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { workCountsOf } from "./org.ts";
 import { lastPauseOf } from "./pauses.ts";
 import { positionText } from "./texts.ts";
+import { namesOf } from "./titles.ts";
 
 /**
  * One agent with everything that its page shows, in a fixed number of queries. Every agent of a company
@@ -27,10 +29,7 @@ const onView = guarded(viewAgent, async ({ tx, actor, companyId, input }) => {
   const agent = await presentAgent(tx, input.id);
   const row = await agentById(tx, input.id);
   const { model, effort } = row;
-  const left =
-    row.ended_at === null
-      ? null
-      : { at: new Date(row.ended_at).toISOString(), successor: await successorOf(tx, row.boss_id) };
+  const left = row.ended_at === null ? null : await leftAs(tx, actor, row, row.ended_at);
   const isSeen =
     actor.agentId === null ||
     [agent.id, agent.boss?.id].includes(actor.agentId) ||
@@ -118,7 +117,31 @@ async function pauseOf(tx: ReadTx, { id, last_session_at }: AgentRow) {
   };
 }
 
-/** The nearest manager above that has not left. */
+/** What the entry about its departure says: why, and who took over which outcomes. */
+async function leftAs(tx: ReadTx, viewer: Viewer, { id, boss_id }: AgentRow, at: number) {
+  const event = await tx.first(departureOf, { subject: id });
+  const { reason, boss, moved } = event === undefined ? {} : parseData(event.data);
+  const ids = Array.isArray(moved) ? moved.filter((each) => typeof each === "string").slice(0, 100) : [];
+  const names = viewer.agentId === null ? await namesOf(tx, ids) : new Map<string, readonly Reference[]>();
+  return {
+    at: new Date(at).toISOString(),
+    successor: await successorOf(tx, typeof boss === "string" ? boss : boss_id),
+    reason: typeof reason === "string" && viewer.agentId === null ? redactText(reason) : null,
+    tookOver: ids.flatMap((each) => names.get(each)?.filter(({ kind }) => kind === "outcome") ?? []),
+  };
+}
+
+const departureOf = query((db, p: { subject: string }) =>
+  db
+    .selectFrom("events")
+    .select("data")
+    .where("subject", "=", p.subject)
+    .where("operation", "in", ["agent.terminate", "agent.retire", "agent.reclaim"])
+    .orderBy("seq", "desc")
+    .limit(1),
+);
+
+/** The agent itself, or the nearest manager above it that has not left. */
 async function successorOf(tx: ReadTx, bossId: string | null) {
   let boss = await memberById(tx, bossId);
   while (boss !== undefined && !isActive(boss)) boss = await memberById(tx, boss.boss_id);

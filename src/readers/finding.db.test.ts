@@ -19,6 +19,7 @@ import { setBudget } from "../contract/budgets.ts";
 import { listShortIds, search, viewCounts, viewGraph, whyMany } from "../contract/finding.ts";
 import { createGoal, listGoals } from "../contract/goals.ts";
 import { listCompanies, updateCompany } from "../contract/companies.ts";
+import { delegateOutcome } from "../contract/delegation.ts";
 import { hireAgent } from "../contract/hiring.ts";
 import { createFile, deleteFile, listFiles } from "../contract/knowledge.ts";
 import { listAgentEvents, listEvents } from "../contract/ledger.ts";
@@ -327,9 +328,15 @@ for (const kind of bothStores)
         [hidden.permissions, hidden.budget, hidden.cost, hidden.work, hidden.paused, hidden.says],
         [null, null, null, null, null, ""],
       );
-      await board(terminateAgent, { id: rae.id });
+      const job = await boss.call(outcomes.createOutcome, { title: "Inherited", parents: [boss.id] });
+      await boss.call(delegateOutcome, { id: job.id, to: rae.id });
+      await board(terminateAgent, { id: rae.id, reason: "The project is finished." });
       const { left } = await board(viewAgent, { id: rae.id });
       assert.deepEqual(left?.successor, { id: boss.id, name: "Ben" });
+      assert.equal(left.reason, "The project is finished.");
+      assert.ok(left.tookOver.some((one) => one.id === job.id && one.title === "Inherited"));
+      const told = (await call(viewAgent, { id: rae.id })).left;
+      assert.deepEqual([told?.successor?.name, told?.reason, told?.tookOver], ["Ben", null, []]);
     });
 
     test("events come newest first, filtered by actor, operation, subject and time, as sentences with names", async () => {
