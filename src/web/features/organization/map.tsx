@@ -8,6 +8,7 @@ import { Line } from "../../ui/words.tsx";
 import { useAgentDrag } from "./agent-drag.ts";
 import { headOf, layOut, type MapBox, nextBox, type PlannedPlaces } from "./map-layout.ts";
 import { useMapWindow } from "./map-view.ts";
+import { MenuButton } from "./menu-button.tsx";
 import { standingMarks, type Position, stateOf, tileOf } from "./position.ts";
 import * as texts from "./texts.ts";
 import "./map.css";
@@ -22,6 +23,7 @@ export function OrgMap({
   canMove,
   onSelect,
   onOpen,
+  onMenu,
   onMove,
 }: {
   agents: readonly Position[];
@@ -33,6 +35,8 @@ export function OrgMap({
   canMove: boolean;
   onSelect: (id: string) => void;
   onOpen: (id: string) => void;
+  /** Undefined: the person can't reorganize. */
+  onMenu: ((id: string) => void) | undefined;
   onMove: (agent: string, to: string) => void;
 }): ReactNode {
   const layout = useMemo(() => layOut(agents, plan), [agents, plan]);
@@ -120,6 +124,7 @@ export function OrgMap({
               canFocus={box === focused}
               onSelect={onSelect}
               onFocus={setFocus}
+              onMenu={onMenu}
             />
           ),
         )}
@@ -151,6 +156,7 @@ const Box = memo(function Box({
   canFocus,
   onSelect,
   onFocus,
+  onMenu,
 }: {
   box: MapBox;
   agent: Position;
@@ -160,6 +166,7 @@ const Box = memo(function Box({
   canFocus: boolean;
   onSelect: (id: string) => void;
   onFocus: (id: string) => void;
+  onMenu: ((id: string) => void) | undefined;
 }): ReactNode {
   const state = stateOf(agent);
   const isRow = box.kind === "row";
@@ -205,6 +212,7 @@ const Box = memo(function Box({
           </span>
         </div>
         <StatusMark mark={standingMarks[state]} label={texts.stateWords[state]} />
+        {box.planned === null && <MenuButton agent={agent} onMenu={onMenu} />}
       </header>
       {!isRow && (
         <div className="sum">
@@ -232,7 +240,7 @@ function isSame(
     box.h === after.box.h &&
     box.planned === after.box.planned &&
     box.reports === after.box.reports &&
-    (["isSelected", "isTarget", "isDim", "canFocus"] as const).every(
+    (["isSelected", "isTarget", "isDim", "canFocus", "onMenu"] as const).every(
       (name) => before[name] === after[name],
     ) &&
     (["name", "role", "says", "status", "spentUsd", "budgetUsd", "blocked", "workable"] as const).every(

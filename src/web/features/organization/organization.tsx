@@ -1,5 +1,5 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
@@ -30,6 +30,8 @@ interface Shown {
   readonly agent?: string | undefined;
   readonly state?: string | undefined;
   readonly at?: string | undefined;
+  /** Slugs of agents whose reports are folded away in the outline. */
+  readonly folded?: string | undefined;
 }
 
 /** Who reports to which manager, and what each agent does. */
@@ -75,6 +77,12 @@ export function Organization(): ReactNode {
           },
         ],
   );
+  const board = people.filter(({ role }) => role === "board").map(({ name }) => name);
+  const folded = useMemo(() => {
+    const slugs = new Set(search.folded?.split(","));
+    return new Set(agents.filter(({ slug }) => slugs.has(slug)).map(({ id }) => id));
+  }, [search.folded, agents]);
+  const menu = useCallback((id: string): void => setAsked(id), []);
   const open = (id: string): void => void navigate({ to: `/agents/${id}` });
   const shared = {
     agents,
@@ -83,8 +91,9 @@ export function Organization(): ReactNode {
     // On a narrow screen there is no room beside: a tap opens the page.
     onSelect: (id: string) => (isNarrow ? open(id) : select(id)),
     onOpen: open,
+    onMenu: canMove ? menu : undefined,
+    people: board.length === 0 ? texts.whoGoverns : board.join(", "),
   };
-  const board = people.filter(({ role }) => role === "board").map(({ name }) => name);
   return (
     <Page
       title="Organization"
@@ -128,19 +137,39 @@ export function Organization(): ReactNode {
               <AppliedBar of={reorganizing} />
               {agents.length === 1 && (
                 <div className="alone">
-                  <Empty title={texts.worksAlone(agents[0]?.name ?? "")} />
+                  <Empty title={texts.worksAlone(agents[0]?.name ?? "")}>
+                    <div className="buttons">
+                      <Link className="b solid" to="/">
+                        {texts.giveGoal(agents[0]?.name ?? "")}
+                      </Link>
+                      <Link className="b" to="/hire">
+                        {texts.hireFirst}
+                      </Link>
+                    </div>
+                  </Empty>
                 </div>
               )}
               {view === "map" ? (
                 <OrgMap
                   {...shared}
-                  people={board.length === 0 ? "the people who govern" : board.join(", ")}
                   plan={places}
                   canMove={canMove}
                   onMove={(agent, to) => reorganizing.propose({ kind: "move_report", agent, to })}
                 />
               ) : (
-                <Outline {...shared} />
+                <Outline
+                  {...shared}
+                  folded={folded}
+                  onFold={(next) =>
+                    show({
+                      folded:
+                        agents
+                          .filter(({ id }) => next.has(id))
+                          .map(({ slug }) => slug)
+                          .join(",") || undefined,
+                    })
+                  }
+                />
               )}
               <PlanSheet of={reorganizing} agents={agents} />
             </div>

@@ -1,4 +1,5 @@
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
+import { Link } from "@tanstack/react-router";
 import { type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { Meter, roundMoney } from "../../ui/figures.tsx";
@@ -7,10 +8,14 @@ import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { Line } from "../../ui/words.tsx";
 import { type Branch, standingMarks, type Position, stateOf, tileOf, treeOf } from "./position.ts";
-import { stateWords } from "./texts.ts";
+import { MenuButton } from "./menu-button.tsx";
+import * as texts from "./texts.ts";
 
 /** On a narrow screen an agent has two lines. */
-const rowHeight = matchMedia("(max-width: 760px)").matches ? 56 : 33;
+const isNarrow = matchMedia("(max-width: 760px)").matches;
+const rowHeight = isNarrow ? 56 : 33;
+/** Agents stand below the board. A narrow screen has no room to show it. */
+const indent = isNarrow ? 0 : 1;
 
 /** The organization as a tree of rows. Rows have one height, and only those in view are rendered, with the focused one. */
 export function Outline({
@@ -19,14 +24,24 @@ export function Outline({
   dimUnless,
   onSelect,
   onOpen,
+  onMenu,
+  people,
+  folded,
+  onFold,
 }: {
   agents: readonly Position[];
   selected: string | undefined;
   dimUnless: string | undefined;
   onSelect: (id: string) => void;
   onOpen: (id: string) => void;
+  /** Undefined: the person can't reorganize. */
+  onMenu: ((id: string) => void) | undefined;
+  /** Who the board is. */
+  people: string;
+  /** Ids of agents whose reports are folded away. */
+  folded: ReadonlySet<string>;
+  onFold: (folded: ReadonlySet<string>) => void;
 }): ReactNode {
-  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
   // By identity: rows that come and go above it don't move the focus to another agent.
   const [focus, setFocus] = useState(selected);
   const last = useRef(0);
@@ -61,7 +76,7 @@ export function Outline({
     const next = new Set(folded);
     if (wants) next.add(agent.id);
     else next.delete(agent.id);
-    setFolded(next);
+    onFold(next);
   };
   const onKey = (event: KeyboardEvent): void => {
     const row = rows[at];
@@ -84,7 +99,7 @@ export function Outline({
       ref={box}
       role="treegrid"
       aria-label="Organization"
-      aria-rowcount={rows.length + 1}
+      aria-rowcount={rows.length + 2}
       onKeyDown={onKey}
     >
       <div className="orow ohead" role="row">
@@ -108,6 +123,21 @@ export function Outline({
           {month}
         </span>
       </div>
+      <div className="orow oboard" role="row" aria-rowindex={2} aria-level={1}>
+        <span className="who" role="gridcell">
+          <span className="tw" />
+          <Tile id="board" name="Board" kind="person" size="xs" />
+          <b>Board</b>
+          <span className="r cut">
+            <Line text={people} />
+          </span>
+        </span>
+        <span className="do" role="gridcell">
+          <Link to="/settings/people" className="more">
+            {texts.openPeople}
+          </Link>
+        </span>
+      </div>
       <div role="rowgroup" className="orows" style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
@@ -122,6 +152,7 @@ export function Outline({
                 isSelected={selected === row.agent.id}
                 isDim={dimUnless !== undefined && stateOf(row.agent) !== dimUnless}
                 canFocus={index === at}
+                onMenu={onMenu}
                 onFold={() => fold(row, !folded.has(row.agent.id))}
                 onSelect={() => {
                   setFocus(row.agent.id);
@@ -146,6 +177,7 @@ function OutlineRow({
   canFocus,
   onFold,
   onSelect,
+  onMenu,
 }: {
   row: Branch;
   index: number;
@@ -156,6 +188,7 @@ function OutlineRow({
   canFocus: boolean;
   onFold: () => void;
   onSelect: () => void;
+  onMenu: ((id: string) => void) | undefined;
 }): ReactNode {
   const state = stateOf(agent);
   const { spentUsd, budgetUsd } = agent;
@@ -166,15 +199,15 @@ function OutlineRow({
       data-row={index}
       data-agent={agent.id}
       data-about={`agent ${agent.id}`}
-      aria-rowindex={index + 2}
-      aria-level={depth + 1}
+      aria-rowindex={index + 3}
+      aria-level={depth + 2}
       aria-expanded={reports > 0 ? !isFolded : undefined}
       aria-selected={isSelected}
       tabIndex={canFocus ? 0 : -1}
       style={{ transform: `translateY(${top}px)`, "--depth": depth }}
       onClick={onSelect}
     >
-      <span className="who" role="gridcell" style={{ paddingInlineStart: 14 + depth * 22 }}>
+      <span className="who" role="gridcell" style={{ paddingInlineStart: 14 + (depth + indent) * 22 }}>
         <button
           type="button"
           className="tw"
@@ -197,10 +230,11 @@ function OutlineRow({
         </span>
       </span>
       <span className="do" role="gridcell">
-        <StatusMark mark={standingMarks[state]} label={stateWords[state]} />
+        <StatusMark mark={standingMarks[state]} label={texts.stateWords[state]} />
         <span className="cut">
           <Line text={agent.working?.on ?? agent.says} />
         </span>
+        <MenuButton agent={agent} onMenu={onMenu} />
       </span>
       <Count value={agent.open} />
       <Count value={agent.blocked} bad />

@@ -7,6 +7,11 @@ export const stateWords = {
   pending: "to approve",
 } as const;
 export const worksAlone = (name: string): string => `${name} works alone. Give ${name} a goal, or hire.`;
+export const openPeople = "Who can decide";
+export const menuHint = "Move or reorganize, Shift M";
+export const whoGoverns = "the people who govern";
+export const giveGoal = (name: string): string => `Give ${name} a goal`;
+export const hireFirst = "Hire an agent";
 export const mapOf = (count: number): string =>
   `Map of ${count === 1 ? "1 agent" : `${count} agents`}. The outline shows the same as rows.`;
 export const arrives = "would report here";
