@@ -46,7 +46,7 @@ describe("the dashboard: Home and approvals", () => {
     assert.equal(await page.evaluate(`document.activeElement?.tagName`), "TEXTAREA");
     await page.keyboard.type("would do.");
     await page.keyboard.press("Enter");
-    await page.getByText("Sent back with your note.").waitFor();
+    await page.getByText("Sent back to Bruno with your note.").waitFor();
     await card(page, "Hasty Hugo").waitFor();
     for (const other of others) await site.daemon.board.call(reject, { id: other });
     await site.hire("Enter Erna");

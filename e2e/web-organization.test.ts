@@ -217,7 +217,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
   test("an agent is dismissed from its page, after the page said what that changes", async () => {
     const { page } = site.visit;
     await page.goto(site.at(`/agents/${site.press.agents.get("Mila") ?? ""}`));
-    await page.getByRole("button", { name: "Terminate…" }).click();
+    await page.getByRole("button", { name: "Fire…" }).click();
     const sure = page.getByRole("dialog");
     await sure.locator(".plan-moves li").first().waitFor();
     await sure.getByLabel("Reason, kept on record").fill("The archive is complete.");
@@ -234,7 +234,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
     await page.getByRole("button", { name: "Pause" }).click();
     await page.getByLabel("Reason, kept on record").fill("Inventory");
     await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
-    await page.getByRole("button", { name: "Resume" }).click();
+    await page.locator(".acts2").getByRole("button", { name: "Resume" }).click();
     await page.getByRole("button", { name: "Pause" }).waitFor();
     await page.goto(site.at(`/agents/${id}/rights`));
     await page.getByRole("switch").click();

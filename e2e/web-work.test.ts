@@ -53,7 +53,7 @@ describe("pages on which people look up work, mail and knowledge", () => {
     await page.getByText(hostile).first().waitFor();
     assert.equal(await page.locator("main img").count(), 0);
 
-    await page.getByRole("button", { name: "Unblock" }).click();
+    await page.getByRole("button", { name: "Unblock" }).first().click();
     await page.getByRole("dialog").getByRole("button", { name: "Unblock" }).press("Enter");
     await page.getByText("Unblocked.").waitFor();
     assert.equal((await site.daemon.board.call(viewOutcome, { id: goal.id })).blocked, null);

@@ -8,7 +8,8 @@ import { Button } from "../ui/buttons.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Loaded, Refusal } from "../ui/states.tsx";
 import { StatusMark } from "../ui/status.tsx";
-import { Line, Name, Said } from "../ui/words.tsx";
+import { Why } from "../ui/why.tsx";
+import { Line, Said } from "../ui/words.tsx";
 import { ask, type Question, useQuestion } from "./questions.ts";
 import * as texts from "./texts.ts";
 import "../ui/agent-panel.css";
@@ -24,7 +25,7 @@ export function Answers(): ReactNode {
       onClose={close}
       wide
     >
-      {question?.kind === "why" && <Why id={question.id} />}
+      {question?.kind === "why" && <WhyAnswer id={question.id} />}
       {question?.kind === "access" && <Access of={question} />}
     </Dialog>
   );
@@ -32,7 +33,7 @@ export function Answers(): ReactNode {
 
 const marks = { moving: "work", scheduled: "wait", waiting: "pending", stuck: "stop" } as const;
 
-function Why({ id }: { id: string }): ReactNode {
+function WhyAnswer({ id }: { id: string }): ReactNode {
   const answer = useRead(ops.whyMany, { ids: [id] });
   return (
     <Loaded of={answer} rows={2}>
@@ -42,16 +43,9 @@ function Why({ id }: { id: string }): ReactNode {
         ) : (
           <div className="answer" onClick={(event) => closeAfterLink(event.target)}>
             <p className="said">
-              <StatusMark mark={marks[first.state]} label={texts.whyStates[first.state]} />{" "}
-              <Said text={first.says} most={1000} />
+              <StatusMark mark={marks[first.state]} /> {texts.whyStates[first.state]}
             </p>
-            <ol className="why-path">
-              {first.path.map(({ kind, id: step, title, what }, at) => (
-                <li key={`${step} ${at}`}>
-                  <Name of={{ kind, id: step, title }} /> <Line text={what} />
-                </li>
-              ))}
-            </ol>
+            <Why of={first} isWhole />
           </div>
         )
       }

@@ -8,6 +8,7 @@ import { readCompany, useLive, useRead } from "../data/reading.ts";
 import { keepVerifying, useVerification, verifyAll } from "../data/verification.ts";
 import { figure } from "../ui/figures.tsx";
 import { useKeys } from "../ui/keys.ts";
+import { NameCards } from "../ui/name-cards.tsx";
 import type { Verb } from "../ui/verbs.ts";
 import { ShellContext } from "../ui/page.tsx";
 import { Empty, Refusal } from "../ui/states.tsx";
@@ -137,6 +138,7 @@ export function Shell(): ReactNode {
               <Outlet />
               <Palette isOpen={finds} verbs={verbs} onClose={() => setFinds(false)} />
               <Suspense>{asked !== null && <Answers />}</Suspense>
+              <NameCards />
             </HereContext>
           )}
         </main>

@@ -3,6 +3,7 @@ import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
 import { useDo } from "../data/doing.ts";
 import type { PageOperation } from "../data/operations.ts";
+import { useRead } from "../data/reading.ts";
 import { abilityWords } from "./ability-words.ts";
 import { Button } from "./buttons.tsx";
 import { useDraft } from "./draft.ts";
@@ -26,7 +27,17 @@ const choices: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 const firstOf = (ask: string): string => Object.keys(choices[ask] ?? {})[0] ?? "";
 
-const numbers = new Set(["usd", "tokens", "sessions"]);
+const numbers = new Set(["usd", "tokens", "sessions", "maxOutcomeUsd", "monthlyBudget"]);
+
+/** What people call an input, where its own name would not do. */
+const askWords: Readonly<Record<string, string>> = {
+  adapterType: "brain",
+  body: "message",
+  maxOutcomeUsd: "US dollars for one outcome",
+  monthlyBudget: "US dollars a month",
+  to: "agent",
+  usd: "US dollars a month",
+};
 
 export function OfferedCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
   if (of.name === ops.signInMcpServer.name)
@@ -49,9 +60,10 @@ function PlainCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
   const doing = useDo(operation);
   const text = abilityWords[of.name] ?? of.name.split(".").at(-1)?.replaceAll("_", " ") ?? of.name;
   const run = async (): Promise<void> => {
-    const given = Object.fromEntries(
+    const given: Record<string, unknown> = Object.fromEntries(
       of.asks.map((ask) => [ask, numbers.has(ask) ? Number(values[ask]) : (values[ask] ?? firstOf(ask))]),
     );
+    if ("monthlyBudget" in given) given["monthlyBudget"] = { usd: given["monthlyBudget"] };
     if ((await doing.run({ ...of.body, ...given })) === undefined) return;
     setOpen(false);
     keep("");
@@ -77,8 +89,13 @@ function PlainCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
         >
           {of.asks.map((ask, at) => (
             <label key={ask} className="field">
-              <span>{ask.replace(/([A-Z])/g, " $1").toLowerCase()}</span>
-              {choices[ask] !== undefined ? (
+              <span>{askWords[ask] ?? ask.replace(/([A-Z])/g, " $1").toLowerCase()}</span>
+              {ask === "to" ? (
+                <AgentChoice
+                  value={values[ask] ?? ""}
+                  onChange={(value) => keep(JSON.stringify({ ...values, [ask]: value }))}
+                />
+              ) : choices[ask] !== undefined ? (
                 <select
                   className="input"
                   value={values[ask] ?? firstOf(ask)}
@@ -109,5 +126,29 @@ function PlainCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
       )}
       <Refusal of={doing.refused} />
     </div>
+  );
+}
+
+/** Agents by name and role. */
+function AgentChoice({ value, onChange }: { value: string; onChange: (value: string) => void }): ReactNode {
+  const { company } = useHere();
+  const roster = useRead(ops.listRoster, { companyId: company.id, limit: 1000 }).data?.agents ?? [];
+  return (
+    <select
+      className="input"
+      required
+      autoFocus
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+    >
+      <option value="" disabled>
+        Choose an agent…
+      </option>
+      {roster.map(({ id, name, role }) => (
+        <option key={id} value={id}>
+          {name}, {role}
+        </option>
+      ))}
+    </select>
   );
 }

@@ -48,7 +48,11 @@ export function AgentActions({
         ? await pause.run({ id: agent.id, ...why })
         : await end.run({ ...fire, change: { ...fire.change, ...why } });
     if (done === undefined) return;
-    toast(asks === "pause" ? `${agent.name} is paused.` : `${agent.name} has left.`);
+    toast(
+      asks === "pause"
+        ? `${agent.name} is paused.`
+        : `${agent.name} has left. Its manager has its reports, work and files.`,
+    );
     setAsks(null);
     setReason("");
   };
@@ -67,7 +71,7 @@ export function AgentActions({
             because: cantDecide,
             run: () => void toggle(),
           },
-          { text: `Terminate ${agent.name}`, because: cantDecide, run: () => setAsks("end") },
+          { text: `Fire ${agent.name}`, because: cantDecide, run: () => setAsks("end") },
         ]
       : [],
   );
@@ -88,11 +92,11 @@ export function AgentActions({
         {isPaused ? "Resume" : "Pause"}
       </Button>
       <Button look="ghost danger" because={cantDecide} onClick={() => setAsks("end")}>
-        Terminate…
+        Fire…
       </Button>
       <Refusal of={resume.refused} />
       <Dialog
-        title={asks === "pause" ? `Pause ${agent.name}?` : `Terminate ${agent.name}?`}
+        title={asks === "pause" ? `Pause ${agent.name}?` : `Fire ${agent.name}?`}
         isOpen={asks !== null}
         onClose={() => setAsks(null)}
         foot={
@@ -101,7 +105,7 @@ export function AgentActions({
             disabled={pause.isBusy || end.isBusy}
             onClick={() => void confirm()}
           >
-            {asks === "pause" ? "Pause" : "Terminate"}
+            {asks === "pause" ? "Pause" : "Fire"}
           </Button>
         }
       >

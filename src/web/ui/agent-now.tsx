@@ -13,6 +13,7 @@ import { usePanelFocus } from "./modal.ts";
 import { StatusMark } from "./status.tsx";
 import { Tile } from "./tile.tsx";
 import { Elapsed, When } from "./time.tsx";
+import { Why } from "./why.tsx";
 import { Line, Name, Said } from "./words.tsx";
 
 /** An agent beside a list: who it is, what it does now and why, its outcomes, budget and rights in short. */
@@ -127,9 +128,9 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
       </section>
       <section className="callout why">
         <Icon name="path" />
-        <span>
-          <Said text={why?.says ?? agent.says} most={500} />
-        </span>
+        <div className="min-w-0">
+          {why === undefined ? <Said text={agent.says} most={500} /> : <Why of={why} />}
+        </div>
       </section>
       <section className="sec">
         <h3>

@@ -6,6 +6,7 @@ import { type Doing, useDo } from "../data/doing.ts";
 import { Button } from "./buttons.tsx";
 import { useDraft } from "./draft.ts";
 import type { IconName } from "./icons.tsx";
+import type { Verdict } from "./request.ts";
 import { Refusal } from "./states.tsx";
 import { toast } from "./toast.tsx";
 import { useVerbs } from "./verbs.ts";
@@ -14,22 +15,20 @@ import { useVerbs } from "./verbs.ts";
  * The decision about a request: approve, request a revision, reject. A key arms one of them, Enter sends it. It is bound to the
  * hash of what the person saw, so a request that changed meanwhile is refused, and the note stays.
  */
-export const verdicts = ["approve", "revise", "reject"] as const;
-export type Verdict = (typeof verdicts)[number];
+const verdicts = ["approve", "revise", "reject"] as const satisfies readonly Verdict[];
 
 const looks: Record<
   Verdict,
-  { text: string; hotkey: string; look: "solid" | "" | "ghost danger"; icon: IconName; done: string }
+  { text: string; hotkey: string; look: "solid" | "" | "ghost danger"; icon: IconName }
 > = {
-  approve: { text: "Approve", hotkey: "A", look: "solid", icon: "check", done: "Approved." },
+  approve: { text: "Approve", hotkey: "A", look: "solid", icon: "check" },
   revise: {
     text: "Request revision",
     hotkey: "R",
     look: "",
     icon: "edit",
-    done: "Sent back with your note.",
   },
-  reject: { text: "Reject", hotkey: "X", look: "ghost danger", icon: "cross", done: "Rejected." },
+  reject: { text: "Reject", hotkey: "X", look: "ghost danger", icon: "cross" },
 };
 
 export interface Decision {
@@ -49,7 +48,8 @@ export interface Decision {
 export function useDecision(
   request: { readonly id: string; readonly payloadHash: string },
   possible: readonly string[],
-  onDone?: (verdict: Verdict) => void,
+  /** What the decision did, once it is made. */
+  words: (verdict: Verdict) => string,
 ): Decision {
   const { cantDecide: because } = useHere();
   const [armed, setArmed] = useState<Verdict | null>(null);
@@ -98,8 +98,7 @@ export function useDecision(
       if (done === undefined) return;
       setNote("");
       setArmed(null);
-      toast(looks[verdict].done);
-      onDone?.(verdict);
+      toast(words(verdict));
     },
   };
 }

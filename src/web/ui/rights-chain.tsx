@@ -1,4 +1,8 @@
 import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import type { Answer } from "../data/operations.ts";
+import { useRead } from "../data/reading.ts";
+import { Loaded } from "./states.tsx";
 import { Line } from "./words.tsx";
 
 /** How a right came to its holder, grant by grant from the board down. */
@@ -52,5 +56,30 @@ export function RightsChain({
         </li>
       ))}
     </ol>
+  );
+}
+
+type Given = Answer<typeof ops.listAgentGrants>["grants"][number];
+
+/** Why an agent has a right, looked up when it is asked for. */
+export function Explained({
+  agent,
+  resource,
+  level,
+}: Pick<Given, "resource" | "level"> & { agent: string }): ReactNode {
+  const answer = useRead(ops.explainAccess, { agent, resource, level });
+  return (
+    <div className="chain-box">
+      <Loaded of={answer} rows={2}>
+        {({ because, chain }) => (
+          <>
+            <p>
+              <Line text={because} />
+            </p>
+            <RightsChain chain={chain} />
+          </>
+        )}
+      </Loaded>
+    </div>
   );
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useSyncExternalStore } from "react";
+import { Line } from "./words.tsx";
 
 /** The result of what the person did, for a few seconds. Never an error: those stay where they happened. */
 interface Shown {
@@ -28,7 +29,7 @@ export function Toasts(): ReactNode {
     <div className="toasts" role="status" aria-live="assertive">
       {all.map(({ id, text }) => (
         <div key={id} className="pop">
-          {text}
+          <Line text={text} />
         </div>
       ))}
     </div>

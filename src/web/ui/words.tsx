@@ -34,7 +34,7 @@ export interface Named {
   readonly title: string | null;
 }
 
-/** The name of a thing, which leads to it. Ids are never text: they are what is copied with the link. */
+/** The name of a thing, which leads to it. Ids are never text: the card beside a name has them (name-card.tsx). */
 export function Name({
   of,
   tile,
@@ -61,7 +61,7 @@ export function Name({
   return to === undefined ? (
     <span className="name">{text}</span>
   ) : (
-    <Link to={to} className="name">
+    <Link to={to} className="name" data-card={of.id === null ? undefined : `${of.kind} ${of.id}`}>
       {text}
     </Link>
   );

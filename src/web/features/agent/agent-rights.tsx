@@ -2,21 +2,21 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
-import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { ResourceWords } from "../../ui/resource.tsx";
 import { Popover } from "../../ui/popover.tsx";
-import { RightsChain } from "../../ui/rights-chain.tsx";
+import { Explained } from "../../ui/rights-chain.tsx";
 import { Empty, Loaded, Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { Line } from "../../ui/words.tsx";
 import { GrantRight } from "./grant-right.tsx";
+import * as texts from "./texts.ts";
 
 /** What the agent may do: rights that were given, each with its chain, and those of its place. */
 export function AgentRights({ id }: { id: string }): ReactNode {
-  const { company, cantDecide } = useHere();
+  const { company, cantDecide: cantNow } = useHere();
   const agent = useRead(ops.viewAgent, { id }).data;
   const rights = useRead(ops.listAgentGrants, { id, limit: 500 });
   const asked = useRead(ops.listPermissionRequests, { companyId: company.id, limit: 1000 }).data?.requests;
@@ -24,6 +24,7 @@ export function AgentRights({ id }: { id: string }): ReactNode {
   const grant = useDo(ops.grantPermission);
   const allow = useDo(ops.setPermissions);
   const revoke = useDo(ops.revokePermission);
+  const cantDecide = agent?.status === "terminated" ? texts.hasLeft : cantNow;
   const can = agent?.permissions?.canCreateAgents === true;
   return (
     <>
@@ -36,7 +37,8 @@ export function AgentRights({ id }: { id: string }): ReactNode {
           type="checkbox"
           role="switch"
           checked={can}
-          disabled={cantDecide !== undefined || allow.isBusy || agent?.status === "terminated"}
+          disabled={cantDecide !== undefined || allow.isBusy}
+          title={cantDecide}
           onChange={({ target }) => void allow.run({ id, canCreateAgents: target.checked })}
         />
       </label>
@@ -143,29 +145,5 @@ export function AgentRights({ id }: { id: string }): ReactNode {
         )}
       </Loaded>
     </>
-  );
-}
-
-type Given = Answer<typeof ops.listAgentGrants>["grants"][number];
-
-function Explained({
-  agent,
-  resource,
-  level,
-}: Pick<Given, "resource" | "level"> & { agent: string }): ReactNode {
-  const answer = useRead(ops.explainAccess, { agent, resource, level });
-  return (
-    <div className="chain-box">
-      <Loaded of={answer} rows={2}>
-        {({ because, chain }) => (
-          <>
-            <p>
-              <Line text={because} />
-            </p>
-            <RightsChain chain={chain} />
-          </>
-        )}
-      </Loaded>
-    </div>
   );
 }

@@ -8,6 +8,7 @@ import { type MarkName, StatusMark } from "../../ui/status.tsx";
 import { Elapsed, When } from "../../ui/time.tsx";
 import { Line } from "../../ui/words.tsx";
 import { SessionDays } from "./session-days.tsx";
+import * as texts from "./texts.ts";
 
 export const endMarks: Readonly<Record<string, MarkName>> = {
   running: "work",
@@ -17,11 +18,21 @@ export const endMarks: Readonly<Record<string, MarkName>> = {
 };
 
 export function AgentSessions({ id }: { id: string }): ReactNode {
+  const agent = useRead(ops.viewAgent, { id }).data;
   return (
     <Loaded of={useRead(ops.listAgentSessions, { id, limit: 200 })}>
       {({ sessions }) =>
         sessions.length === 0 ? (
-          <Empty title="It has had no sessions." />
+          <Empty title={texts.noSessions(agent?.name ?? "")}>
+            {agent?.left === null && (
+              <>
+                <p>{texts.whenItWorks(agent.name)}</p>
+                <Link className="b" to={`/mail/${id}`}>
+                  {texts.writeTo(agent.name)}
+                </Link>
+              </>
+            )}
+          </Empty>
         ) : (
           <>
             <SessionDays sessions={sessions} />

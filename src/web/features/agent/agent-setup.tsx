@@ -10,6 +10,7 @@ import { Loaded, Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line } from "../../ui/words.tsx";
+import * as texts from "./texts.ts";
 
 /** What the agent is made of, and keys for programs that act as it. */
 export function AgentSetup({ id }: { id: string }): ReactNode {
@@ -28,7 +29,7 @@ export function AgentSetup({ id }: { id: string }): ReactNode {
               />
             )}
           </Loaded>
-          <Keys id={id} />
+          <Keys id={id} hasLeft={data.status === "terminated"} />
         </div>
       )}
     </Loaded>
@@ -122,7 +123,7 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
           look="solid"
           because={
             agent.status === "terminated"
-              ? "This agent has left."
+              ? texts.hasLeft
               : (cantDecide ?? (isChanged ? undefined : "Nothing is changed."))
           }
           disabled={save.isBusy}
@@ -135,8 +136,9 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
   );
 }
 
-function Keys({ id }: { id: string }): ReactNode {
-  const { cantDecide } = useHere();
+function Keys({ id, hasLeft }: { id: string; hasLeft: boolean }): ReactNode {
+  const { cantDecide: cantNow } = useHere();
+  const cantDecide = hasLeft ? texts.hasLeft : cantNow;
   const keys = useRead(ops.listKeys, { id }).data?.keys ?? [];
   const create = useDo(ops.createKey);
   const revoke = useDo(ops.revokeKey);

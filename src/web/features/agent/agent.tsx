@@ -11,6 +11,7 @@ import { Tabs } from "../../ui/tabs.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
+import * as texts from "./texts.ts";
 import { AgentMail } from "./agent-mail.tsx";
 import { AgentOutcomes } from "./agent-outcomes.tsx";
 import { AgentRecord } from "./agent-record.tsx";
@@ -94,18 +95,31 @@ export function AgentPage(): ReactNode {
               )}
               {data.left !== null && (
                 <div className="banner" role="status">
-                  <span>
-                    Left <When at={data.left.at} />.{" "}
+                  <div className="min-w-0">
+                    Left <When at={data.left.at} />
+                    {data.left.reason !== null && (
+                      <>
+                        : <Line text={data.left.reason} />
+                      </>
+                    )}
+                    . {texts.readOnly}{" "}
                     {data.left.successor !== null && (
                       <>
                         <Name
                           of={{ kind: "agent", id: data.left.successor.id, title: data.left.successor.name }}
                           tile="agent"
                         />{" "}
-                        has its files and work.
+                        {texts.tookOver(data.left.tookOver.length)}
+                        <ul className="took-over">
+                          {data.left.tookOver.map((outcome) => (
+                            <li key={outcome.id}>
+                              <Name of={outcome} />
+                            </li>
+                          ))}
+                        </ul>
                       </>
                     )}
-                  </span>
+                  </div>
                 </div>
               )}
               {data.status !== "pending_approval" && (

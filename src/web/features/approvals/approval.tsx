@@ -20,11 +20,11 @@ import { marks } from "./marks.ts";
 import { CompareWith } from "./compare.tsx";
 import { ChangedFields, ChangesSince } from "./changed-fields.tsx";
 import { DeleteRejected } from "./delete-rejected.tsx";
-import { askedIn, nameIn, type Request, titleOf } from "./request.ts";
+import { askedIn, decidedWords, nameIn, type Request, titleOf } from "../../ui/request.ts";
 import { Requester } from "./requester.tsx";
 import * as texts from "./texts.ts";
 import { Thread } from "./thread.tsx";
-import { WhatChanges } from "./what-changes.tsx";
+import { WhatChanges } from "../../ui/what-changes.tsx";
 import "./approvals.css";
 
 /** One request: what a yes changes, everything that was said, and the decision, bound to what is shown. */
@@ -96,8 +96,11 @@ function Seen({ newest, title }: { newest: Request; title: string }): ReactNode 
   useEffect(() => {
     if (newest.payloadHash === shown.payloadHash) setShown(newest);
   }, [newest, shown]);
+  const { heldUp } = request.changes;
   const possible = request.abilities.filter(({ yours }) => yours).map(({ name }) => name);
-  const decision = useDecision({ id: request.id, payloadHash: request.payloadHash }, possible);
+  const decision = useDecision({ id: request.id, payloadHash: request.payloadHash }, possible, (verdict) =>
+    decidedWords(request, verdict, heldUp.filter(({ kind }) => kind === "outcome").length),
+  );
   useKeys({
     a: () => decision.arm("approve"),
     r: () => decision.arm("revise"),
@@ -106,7 +109,6 @@ function Seen({ newest, title }: { newest: Request; title: string }): ReactNode 
   });
   const requester = request.requestedBy?.name ?? "the board";
   const agent = nameIn(request);
-  const { heldUp } = request.changes;
   const isOpen = request.status === "pending" || request.status === "revision_requested";
   const canDecide = (["approve", "revise", "reject"] as const).some(decision.can);
   return (
@@ -157,7 +159,7 @@ function Seen({ newest, title }: { newest: Request; title: string }): ReactNode 
               </div>
             )}
             {request.decision !== null && <Decided request={request} />}
-            <WhatChanges request={request} />
+            <WhatChanges changes={request.changes} name={agent} />
             <ChangedFields id={request.id} revision={newest.revision} />
             <Words request={request} />
             <Thread request={request} />

@@ -1,11 +1,13 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
-import { Button, Choice } from "../../ui/buttons.tsx";
+import { BatchBar, usePicked } from "../../ui/batch-bar.tsx";
+import { Choice } from "../../ui/buttons.tsx";
 import { counted } from "../../ui/figures.tsx";
+import { Expiry, Holding, type HoldsUp } from "../../ui/holding.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { isInField, useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
@@ -13,7 +15,6 @@ import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
-import { BatchDialog } from "./batch.tsx";
 import { marks } from "./marks.ts";
 import * as texts from "./texts.ts";
 import "./approvals.css";
@@ -34,28 +35,26 @@ export function Approvals(): ReactNode {
     { keep: true },
   );
   const rows = useRowKeys("a.row");
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const [batch, setBatch] = useState<readonly string[] | null>(null);
-  const waiting = (list.data?.approvals ?? []).filter((each) => each.status === "pending");
-  // By identity: what was decided elsewhere is no longer selected.
-  const selected = waiting.filter(({ id }) => chosen.has(id));
-  const type = selected[0]?.type;
   const canChoose = me?.role === "board";
-  const toggle = ({ id, type: of }: Listed): void => {
-    if (type !== undefined && of !== type) return;
-    const next = new Set(selected.map((each) => each.id));
-    if (!next.delete(id)) next.add(id);
-    setChosen(next);
-  };
-  const decide = (): false | void => (selected.length === 0 ? false : setBatch(selected.map(({ id }) => id)));
+  const waiting = (list.data?.approvals ?? []).filter((each) => each.status === "pending");
+  const picked = usePicked(canChoose ? waiting : []);
+  const isPending = status === "pending";
+  // The same order as on Home: what holds up most, then what expires first.
+  const ranked = useRead(
+    ops.viewAttention,
+    isPending ? { companyId: company.id, kind: "approval", limit: 1000 } : null,
+  ).data?.items;
+  const rankOf = new Map((ranked ?? []).map(({ subject, holdsUp }, at) => [subject.id, { at, holdsUp }]));
+  const inOrder = (all: readonly Listed[]): readonly Listed[] =>
+    isPending
+      ? all.toSorted((a, b) => (rankOf.get(a.id)?.at ?? Infinity) - (rankOf.get(b.id)?.at ?? Infinity) || 0)
+      : all;
   useKeys({
     " ": (event) => {
       const id = document.activeElement?.closest<HTMLElement>("[data-request]")?.dataset["request"];
       const row = waiting.find((each) => each.id === id);
-      return row === undefined || isInField(event) || !canChoose ? false : toggle(row);
+      return row === undefined || isInField(event) || !canChoose ? false : picked.toggle(row);
     },
-    a: decide,
-    Escape: () => (selected.length === 0 ? false : setChosen(new Set())),
   });
   return (
     <Page title="Approvals" heading>
@@ -77,13 +76,16 @@ export function Approvals(): ReactNode {
                 <>
                   <p className="lab list-count">{counted(count, "request")}</p>
                   <ul className="requests">
-                    {approvals.map((each) => (
+                    {inOrder(approvals).map((each) => (
                       <RequestRow
                         key={each.id}
                         of={each}
-                        isChosen={chosen.has(each.id)}
-                        because={type !== undefined && each.type !== type ? texts.oneTypeOnly : undefined}
-                        onToggle={canChoose && each.status === "pending" ? () => toggle(each) : undefined}
+                        holdsUp={rankOf.get(each.id)?.holdsUp}
+                        isChosen={picked.ids.includes(each.id)}
+                        because={picked.because(each)}
+                        onToggle={
+                          canChoose && each.status === "pending" ? () => picked.toggle(each) : undefined
+                        }
                       />
                     ))}
                   </ul>
@@ -93,35 +95,20 @@ export function Approvals(): ReactNode {
           </Loaded>
         </div>
       </div>
-      {selected.length > 0 && (
-        <div className="batch-bar" role="status">
-          <span>{texts.chosenOf(selected.length)}</span>
-          <Button look="solid" hotkey="A" onClick={() => void decide()}>
-            {texts.approveChosen(selected.length)}
-          </Button>
-          <Button look="ghost" hotkey="Esc" onClick={() => setChosen(new Set())}>
-            Select none
-          </Button>
-        </div>
-      )}
-      {batch !== null && (
-        <BatchDialog
-          ids={batch}
-          onClose={() => setBatch(null)}
-          onDone={(approved) => setChosen(new Set([...chosen].filter((id) => !approved.includes(id))))}
-        />
-      )}
+      <BatchBar of={picked} />
     </Page>
   );
 }
 
 function RequestRow({
-  of: { id, title, status, requestedBy, updatedAt, revision },
+  of: { id, title, status, requestedBy, updatedAt, revision, expiresAt },
+  holdsUp,
   isChosen,
   because,
   onToggle,
 }: {
   of: Listed;
+  holdsUp: HoldsUp | undefined;
   isChosen: boolean;
   /** Why it can't be selected with the others. */
   because: string | undefined;
@@ -160,6 +147,10 @@ function RequestRow({
           </div>
         </div>
         <div className="end">
+          {holdsUp !== undefined && <Holding of={holdsUp} />}
+          {expiresAt !== null && (status === "pending" || status === "revision_requested") && (
+            <Expiry at={expiresAt} />
+          )}
           <span className="age">
             <Age since={updatedAt} />
           </span>

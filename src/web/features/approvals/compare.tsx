@@ -5,7 +5,7 @@ import { useRead } from "../../data/reading.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FieldDiff } from "../../ui/field-diff.tsx";
 import { Loaded } from "../../ui/states.tsx";
-import { askedIn, type Request } from "./request.ts";
+import { askedIn, type Request } from "../../ui/request.ts";
 import * as texts from "./texts.ts";
 
 const fields = [

@@ -7,7 +7,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { Line } from "../../ui/words.tsx";
-import type { Request } from "./request.ts";
+import type { Request } from "../../ui/request.ts";
 
 /** The agent of a rejected or withdrawn hire can be deleted. The person types its name first. */
 export function DeleteRejected({ request }: { request: Request }): ReactNode {

@@ -5,7 +5,7 @@ import { useRead } from "../../data/reading.ts";
 import { counted, money } from "../../ui/figures.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { Line, Name } from "../../ui/words.tsx";
-import type { Request } from "./request.ts";
+import type { Request } from "../../ui/request.ts";
 
 /** Who asks, and how its earlier requests and work turned out. */
 export function Requester({ request }: { request: Request }): ReactNode {

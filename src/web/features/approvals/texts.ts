@@ -42,20 +42,9 @@ export const consequences = (requester: string, agent: string | null, heldUp: nu
   reject:
     agent === null
       ? `For good. ${requester} gets your note.`
-      : `For good. ${agent} is terminated, and ${requester} gets your note.`,
+      : `For good. ${agent} is not hired, and ${requester} gets your note.`,
 });
 
-export const aloneRight = (right: string): string =>
-  `Decide this one for itself: it gives the right to ${right}.`;
-export const aloneStatus = "It does not wait for your approval any more.";
-export const batchTitle = (count: number): string =>
-  `Approve ${count === 1 ? "1 request" : `${count} requests`}?`;
-export const approveMany = (count: number): string => `Approve ${count}`;
-export const approveChosen = (count: number): string => `Approve ${count}…`;
-export const batchSum = (heads: string, rights: string, money: string): string =>
-  `Together: ${heads}, ${rights}, ${money} a month.`;
-export const chosenOf = (count: number): string => `${count} selected`;
-export const oneTypeOnly = "Only requests of one type are approved together.";
 export const compareTitle = "Compare with";
 export const comparePick = "An agent that works here…";
 export const comparedWith = (name: string): string => `Compared with ${name}`;

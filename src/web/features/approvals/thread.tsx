@@ -11,7 +11,7 @@ import { Refusal } from "../../ui/states.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line, Said } from "../../ui/words.tsx";
-import type { Request } from "./request.ts";
+import type { Request } from "../../ui/request.ts";
 import * as texts from "./texts.ts";
 
 const icons: Readonly<Record<string, IconName>> = {

@@ -10,12 +10,12 @@ import { Button } from "../../ui/buttons.tsx";
 import { money } from "../../ui/figures.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Refusal } from "../../ui/states.tsx";
-import { Tile } from "../../ui/tile.tsx";
-import { Line, Name, Said } from "../../ui/words.tsx";
+import { Name } from "../../ui/words.tsx";
 import { CopyFrom } from "./copy-from.tsx";
 import { type HireDraft, useHireDraft } from "./draft.ts";
 import { partOf, type HirePart } from "./refused-part.ts";
 import { Rights } from "./rights.tsx";
+import { HireSummary } from "./summary.tsx";
 import * as texts from "./texts.ts";
 import "../../ui/work.css";
 import "./hire.css";
@@ -187,7 +187,7 @@ export function HirePage(): ReactNode {
           </form>
         </div>
         <aside aria-label="Summary">
-          <Summary draft={draft} bossName={bossName} type={type} />
+          <HireSummary draft={draft} boss={boss} type={type} />
         </aside>
       </div>
     </Page>
@@ -227,45 +227,6 @@ function asHire(draft: HireDraft) {
 }
 
 const levels = ["none", "read", "write", "send", "use", "push"] as const;
-
-/** What the board will see. */
-function Summary({ draft, bossName, type }: { draft: HireDraft; bossName: string; type: string }): ReactNode {
-  const name = draft.name === "" ? "The new agent" : draft.name;
-  return (
-    <section className="box hire-summary">
-      <header>
-        <Tile id={name} name={draft.name === "" ? "?" : name} kind="pending" />
-        <h2>
-          <Line text={name} />
-          {draft.role !== "" && (
-            <span className="quiet">
-              , <Line text={draft.role} />
-            </span>
-          )}
-        </h2>
-      </header>
-      <dl>
-        <dt>Reports to</dt>
-        <dd>
-          <Line text={bossName} />
-        </dd>
-        <dt>Brain</dt>
-        <dd>
-          <Line text={[type, draft.model, draft.effort].filter((part) => part !== "").join(", ")} />
-        </dd>
-        <dt>Rights</dt>
-        <dd>{Object.keys(draft.grants).length === 0 ? "none" : Object.keys(draft.grants).length}</dd>
-        <dt>Budget</dt>
-        <dd>{draft.usd === "" ? "shared" : `${money(Number(draft.usd) || 0)} a month`}</dd>
-      </dl>
-      {draft.mandate !== "" && (
-        <blockquote className="pad said-text">
-          <Said text={draft.mandate} most={600} />
-        </blockquote>
-      )}
-    </section>
-  );
-}
 
 function Result({ hired, onAgain }: { hired: Hired; onAgain: () => void }): ReactNode {
   const { agent, approval } = hired;

@@ -1,4 +1,5 @@
 /** The sentences of the page on which people hire. */
+export const newAgent = "a new agent";
 export const pendingTitle = "Pending board approval";
 export const pendingSays = (name: string): string =>
   `${name} starts to work once the board approves the request.`;

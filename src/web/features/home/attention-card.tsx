@@ -3,16 +3,11 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
 import { OfferedCall } from "../../ui/ability.tsx";
-import {
-  DecisionButtons,
-  DecisionNote,
-  DecisionRefusal,
-  useDecision,
-  type Verdict,
-} from "../../ui/decision.tsx";
+import { DecisionButtons, DecisionNote, DecisionRefusal, useDecision } from "../../ui/decision.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { placeOf } from "../../ui/places.ts";
+import { decidedWords, type Verdict } from "../../ui/request.ts";
 import { Said } from "../../ui/words.tsx";
 import type { Item } from "./item.ts";
 import { ChangeColumns } from "./change-columns.tsx";
@@ -53,6 +48,8 @@ function Deciding({ item }: { item: Item }): ReactNode {
   const decision = useDecision(
     { id, payloadHash },
     item.abilities.map(({ name }) => name),
+    (verdict) =>
+      detail.data === undefined ? "Decided." : decidedWords(detail.data, verdict, item.holdsUp.count),
   );
   const arm = (verdict: Verdict) => (): false | void => {
     // Only for the item that has the focus, or while none has it.

@@ -3,7 +3,7 @@ import { useDraftText } from "../../ui/draft.ts";
 import { Line } from "../../ui/words.tsx";
 import type { Item } from "./item.ts";
 import { AttentionCard } from "./attention-card.tsx";
-import { ItemLine } from "./attention-row.tsx";
+import { ItemLine, type Pick } from "./attention-row.tsx";
 import { Settled } from "./settled.tsx";
 
 /** What W and E ask about: the thing itself if it moves, else who asks. */
@@ -18,12 +18,15 @@ export function AttentionItem({
   itemKey,
   isOpen,
   isSettled,
+  pick,
   onToggle,
 }: {
   item: Item;
   itemKey: string;
   isOpen: boolean;
   isSettled: boolean;
+  /** Undefined: it is not decided with others. */
+  pick: Pick | undefined;
   onToggle: (isOpen: boolean) => void;
 }): ReactNode {
   const ref = useRef<HTMLLIElement>(null);
@@ -37,7 +40,7 @@ export function AttentionItem({
   return (
     <li
       ref={ref}
-      className={isSettled ? "row leaving" : isCard ? "card" : "row"}
+      className={`${isSettled ? "row leaving" : isCard ? "card" : "row"} ${pick?.isChosen === true ? "chosen" : ""}`}
       data-item={itemKey}
       data-about={aboutOf(item)}
       tabIndex={0}
@@ -58,12 +61,12 @@ export function AttentionItem({
       ) : isCard ? (
         <>
           <div className="row" onClick={() => onToggle(false)}>
-            <ItemLine item={item} />
+            <ItemLine item={item} pick={pick} />
           </div>
           <AttentionCard item={item} />
         </>
       ) : (
-        <ItemLine item={item} />
+        <ItemLine item={item} pick={pick} />
       )}
     </li>
   );

@@ -1,11 +1,14 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
+import { useHere } from "../../data/company.ts";
+import { BatchBar, type Pickable, usePicked } from "../../ui/batch-bar.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { isInField, useRowKeys } from "../../ui/move-focus.ts";
 import { useKeys } from "../../ui/keys.ts";
 import { placeOf } from "../../ui/places.ts";
 import { AttentionItem } from "./attention-item.tsx";
+import type { Pick } from "./attention-row.tsx";
 import type { Item } from "./item.ts";
 import { type SteadyRow, useSteadyRows } from "./steady.ts";
 import * as texts from "./texts.ts";
@@ -16,6 +19,19 @@ export function AttentionList({ items, total }: { items: readonly Item[]; total:
   const list = useRowKeys("[data-item]");
   const { rows, fresh, release } = useSteadyRows(items, list);
   const [open, setOpen] = useOpenRow(rows);
+  const { me } = useHere();
+  const requests = me?.role === "board" ? items.flatMap(requestIn) : [];
+  const picked = usePicked(requests);
+  const pickOf = (item: Item): Pick | undefined => {
+    const request = requests.find(({ id }) => id === item.subject.id);
+    return (
+      request && {
+        isChosen: picked.ids.includes(request.id),
+        because: picked.because(request),
+        toggle: () => picked.toggle(request),
+      }
+    );
+  };
   const focused = (): SteadyRow | undefined => {
     const key = document.activeElement?.closest<HTMLElement>("[data-item]")?.dataset["item"];
     return rows.find((row) => row.key === key && row.settledAt === null);
@@ -32,6 +48,13 @@ export function AttentionList({ items, total }: { items: readonly Item[]; total:
   useKeys({
     ArrowRight: toggle(true),
     ArrowLeft: toggle(false),
+    " ": (event) => {
+      const row = focused();
+      const pick = row && pickOf(row.item);
+      // On a button, the space bar presses it.
+      const isOnRow = event.target instanceof HTMLElement && event.target.dataset["item"] !== undefined;
+      return pick === undefined || !isOnRow ? false : pick.toggle();
+    },
     Enter: (event) => {
       const isOnRow = event.target instanceof HTMLElement && event.target.dataset["item"] !== undefined;
       const row = focused();
@@ -65,13 +88,22 @@ export function AttentionList({ items, total }: { items: readonly Item[]; total:
             itemKey={key}
             isSettled={settledAt !== null}
             isOpen={key === open}
+            pick={pickOf(item)}
             onToggle={(isOpen) => setOpen(isOpen ? key : null)}
           />
         ))}
       </ul>
+      <BatchBar of={picked} />
       {total > items.length && <p className="lab">{total - items.length} more are not listed here.</p>}
     </div>
   );
+}
+
+/** The request that an item is about, if it waits for a decision. */
+function requestIn({ kind, subject, facts }: Item): Pickable[] {
+  return kind === "approval" && facts["status"] === "pending" && subject.id !== null
+    ? [{ id: subject.id, type: String(facts["type"]) }]
+    : [];
 }
 
 /** The open row is chosen once, by its identity. Another item that is ranked higher meanwhile does not replace it. */

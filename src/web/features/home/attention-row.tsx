@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { Expiry, Holding } from "../../ui/holding.tsx";
 import { Icon, type IconName } from "../../ui/icons.tsx";
 import { Age } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
@@ -16,17 +17,37 @@ const kinds: Readonly<Record<Item["kind"], IconName>> = {
   server: "terminal",
 };
 
+/** Requests of one type can be chosen together. */
+export interface Pick {
+  readonly isChosen: boolean;
+  readonly because: string | undefined;
+  readonly toggle: () => void;
+}
+
 const hires = new Set(["hire_agent", "create_agent"]);
 
 function iconOf({ kind, facts }: Item): IconName {
   return kind === "approval" && hires.has(String(facts["type"])) ? "hire" : kinds[kind];
 }
 
-export function ItemLine({ item }: { item: Item }): ReactNode {
-  const { title, by, reason, holdsUp, since, kind } = item;
+export function ItemLine({ item, pick }: { item: Item; pick?: Pick | undefined }): ReactNode {
+  const { title, by, reason, holdsUp, since, kind, expires } = item;
   return (
     <>
       <span className={`kind ${kind === "stall" || kind === "brain" ? "stop" : ""}`}>
+        {pick !== undefined && (
+          <input
+            type="checkbox"
+            className="pick"
+            aria-label={`Select: ${title.slice(0, 120)}`}
+            title={pick.because ?? "Select, Space"}
+            checked={pick.isChosen}
+            disabled={pick.because !== undefined}
+            tabIndex={-1}
+            onClick={(event) => event.stopPropagation()}
+            onChange={pick.toggle}
+          />
+        )}
         <Icon name={iconOf(item)} />
       </span>
       <div className="min-w-0">
@@ -46,12 +67,8 @@ export function ItemLine({ item }: { item: Item }): ReactNode {
         </div>
       </div>
       <div className="end">
-        {holdsUp.count > 0 && (
-          <span className="holds" title={holdsUp.outcomes.map((outcome) => outcome.title ?? "").join("\n")}>
-            <Icon name="link" />
-            holds up {holdsUp.count}
-          </span>
-        )}
+        <Holding of={holdsUp} />
+        {expires !== null && <Expiry at={expires} />}
         <span className="age">
           <Age since={since} />
         </span>

@@ -9,6 +9,7 @@ import { StatusMark } from "../../ui/status.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { type Graph, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
 import { useReasons } from "./reasons.ts";
+import { WhyLine } from "../../ui/why.tsx";
 import * as texts from "./texts.ts";
 
 const rowHeight = 34;
@@ -153,7 +154,7 @@ export function OutcomeTree({
               </div>
               <div role="gridcell" className="second reason cut">
                 {reason !== undefined && (reason.state !== "moving" || node.blocked) && (
-                  <Line text={reason.says} />
+                  <WhyLine of={reason} />
                 )}
               </div>
             </div>

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { ops } from "virtual:operations";
 import type { Answer } from "../../data/operations.ts";
 import { movementWords } from "../../ui/standing.ts";
-import { Line, Name, Said } from "../../ui/words.tsx";
+import { Why } from "../../ui/why.tsx";
 
 /** Why an outcome moves or not, step by step. */
 export function WhyBox({ why }: { why: Answer<typeof ops.why> }): ReactNode {
@@ -13,22 +13,7 @@ export function WhyBox({ why }: { why: Answer<typeof ops.why> }): ReactNode {
         <span className="end">{movementWords[why.state]}</span>
       </header>
       <div className="pad">
-        <Said text={why.says} most={1000} />
-        {why.path.length > 1 && (
-          <ol className="why-path">
-            {why.path.map((step, at) => (
-              <li key={`${step.id} ${at}`}>
-                <Name
-                  of={{ kind: step.kind, id: step.id, title: step.title }}
-                  tile={step.kind === "agent" ? "agent" : undefined}
-                />
-                <span>
-                  <Line text={step.what} />
-                </span>
-              </li>
-            ))}
-          </ol>
-        )}
+        <Why of={why} isWhole />
       </div>
     </section>
   );

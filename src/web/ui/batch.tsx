@@ -1,17 +1,18 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ops } from "virtual:operations";
-import { call } from "../../data/calling.ts";
-import { useHere } from "../../data/company.ts";
-import { asRefused, sendOnce } from "../../data/doing.ts";
-import { refreshAll } from "../../data/reading.ts";
-import { Button } from "../../ui/buttons.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { counted, roundMoney } from "../../ui/figures.tsx";
-import { Skeleton } from "../../ui/states.tsx";
-import { StatusMark } from "../../ui/status.tsx";
-import { Line } from "../../ui/words.tsx";
+import { call } from "../data/calling.ts";
+import { useHere } from "../data/company.ts";
+import { asRefused, sendOnce } from "../data/doing.ts";
+import { refreshAll } from "../data/reading.ts";
+import { Button } from "./buttons.tsx";
+import { Dialog } from "./dialog.tsx";
+import { counted, roundMoney } from "./figures.tsx";
+import { Skeleton } from "./states.tsx";
+import { StatusMark } from "./status.tsx";
+import { Line } from "./words.tsx";
 import { type Request, titleOf } from "./request.ts";
-import * as texts from "./texts.ts";
+import * as texts from "./batch-texts.ts";
+import "./batch.css";
 
 /** Rights that reach outside of the company's own work are decided one request at a time. */
 const alone = /^(?:org:|mcp:|net:|mail:board$)/;
@@ -28,16 +29,7 @@ export function whyAlone({ changes, status, abilities }: Request): string | unde
 type Result = "approved" | { readonly message: string };
 
 /** Several requests of one type with the sum of what they change. Each is approved for itself, bound to its hash. */
-export function BatchDialog({
-  ids,
-  onClose,
-  onDone,
-}: {
-  ids: readonly string[];
-  onClose: () => void;
-  /** The ids that were approved. */
-  onDone: (approved: readonly string[]) => void;
-}): ReactNode {
+export function BatchDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => void }): ReactNode {
   const { cantDecide } = useHere();
   const [requests, setRequests] = useState<readonly Request[]>();
   const [results, setResults] = useState<ReadonlyMap<string, Result>>(new Map());
@@ -69,7 +61,6 @@ export function BatchDialog({
     }
     setBusy(false);
     refreshAll();
-    onDone([...said].filter(([, result]) => result === "approved").map(([id]) => id));
   };
   const isOver = requests !== undefined && open.length === 0;
   // Enter approves, once everything is shown.

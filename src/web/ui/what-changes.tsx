@@ -1,20 +1,33 @@
 import { Fragment, type ReactNode } from "react";
-import { counted, Meter, roundMoney } from "../../ui/figures.tsx";
-import { Popover } from "../../ui/popover.tsx";
-import { RightsChain } from "../../ui/rights-chain.tsx";
-import { Tile } from "../../ui/tile.tsx";
-import { RightWords } from "../../ui/resource.tsx";
-import { Line, Name } from "../../ui/words.tsx";
-import { nameIn, type Request } from "./request.ts";
+import { ops } from "virtual:operations";
+import { useRead } from "../data/reading.ts";
+import { counted, Meter, roundMoney } from "./figures.tsx";
+import { Popover } from "./popover.tsx";
+import { Explained, RightsChain } from "./rights-chain.tsx";
+import { Tile } from "./tile.tsx";
+import { RightWords } from "./resource.tsx";
+import { Line, Name } from "./words.tsx";
+import type { Request } from "./request.ts";
+import "./what-changes.css";
+
+export type Changes = Request["changes"];
 
 /** Organization, rights, money, brain: everything that takes effect with a yes, at once or not at all. */
-export function WhatChanges({ request }: { request: Request }): ReactNode {
-  const { changes } = request;
+export function WhatChanges({
+  changes,
+  name,
+  giver,
+}: {
+  changes: Changes;
+  /** The agent that would be hired. */
+  name: string | null;
+  /** The agent that would give the rights, if the request is not made yet: its chains are then looked up. */
+  giver?: string;
+}): ReactNode {
   const { place, headcount, rights, brain, summary, heldUp, obstacles } = changes;
   const money = changes.money.filter(
     ({ before, after }) => before?.limit !== after?.limit || before?.left !== after?.left,
   );
-  const name = nameIn(request);
   return (
     <section className="block" aria-labelledby="what-changes">
       <header>
@@ -94,7 +107,13 @@ export function WhatChanges({ request }: { request: Request }): ReactNode {
                       <RightWords {...right} />
                     </span>
                     <Popover className="how" text={`how can ${right.from?.name ?? "the board"} give this?`}>
-                      {() => <Chain right={right} />}
+                      {() =>
+                        giver === undefined ? (
+                          <Chain right={right} />
+                        ) : (
+                          <Explained agent={giver} resource={right.resource} level={right.level} />
+                        )
+                      }
                     </Popover>
                   </li>
                 ))}
@@ -132,6 +151,7 @@ export function WhatChanges({ request }: { request: Request }): ReactNode {
                 </>
               )}
               {brain.effort !== null && `, effort ${brain.effort}`}
+              <Probe type={brain.type} />
               {brain.command !== null && (
                 <p>
                   runs{" "}
@@ -161,7 +181,22 @@ export function WhatChanges({ request }: { request: Request }): ReactNode {
   );
 }
 
-function Chain({ right }: { right: Request["changes"]["rights"][number] }): ReactNode {
+/** Whether this machine can run the brain now. */
+function Probe({ type }: { type: string }): ReactNode {
+  const { brains } = useRead(ops.listBrains, {}).data ?? {};
+  if (brains === undefined || type === "human") return null;
+  const found = brains.find((each) => each.type === type);
+  const isThere = found?.available === true;
+  return (
+    <p>
+      <span className={`tag ${isThere ? "run" : "stop"}`}>{isThere ? "available" : "not available"}</span>{" "}
+      {found?.version != null && <span className="lab">{found.version}</span>}{" "}
+      {!isThere && <Line text={found?.says ?? "It is not installed here."} />}
+    </p>
+  );
+}
+
+function Chain({ right }: { right: Changes["rights"][number] }): ReactNode {
   return (
     <div className="chain-box">
       <h3>
@@ -185,7 +220,7 @@ const amount = (measure: string, value: number | null | undefined): string =>
       ? roundMoney(value)
       : `${value.toLocaleString("en")} ${measure}`;
 
-function MoneyChange({ change }: { change: Request["changes"]["money"][number] }): ReactNode {
+function MoneyChange({ change }: { change: Changes["money"][number] }): ReactNode {
   const { pool, measure, before, after } = change;
   const limit = after?.limit ?? before?.limit ?? null;
   const left = after?.left ?? null;

@@ -1,5 +1,6 @@
 import type { ops } from "virtual:operations";
-import type { Answer } from "../../data/operations.ts";
+import type { Answer } from "../data/operations.ts";
+import { counted } from "./figures.tsx";
 
 export type Request = Answer<typeof ops.viewApproval>;
 
@@ -29,4 +30,17 @@ export function titleOf(request: Request): string {
     case "budget_override":
       return request.changes.summary[0] ?? "Raise a budget";
   }
+}
+
+export type Verdict = "approve" | "revise" | "reject";
+
+/** What a decision did, for the moment after it. `heldUp`: how many outcomes waited for it. */
+export function decidedWords(request: Request, verdict: Verdict, heldUp: number): string {
+  const name = request.type === "hire_agent" || request.type === "create_agent" ? nameIn(request) : null;
+  const requester = request.requestedBy?.name ?? "the board";
+  if (verdict === "revise") return `Sent back to ${requester} with your note.`;
+  if (verdict === "reject") return name === null ? "Rejected." : `${name} is not hired.`;
+  const done = name === null ? "Approved. The change is in effect." : `${name} is hired.`;
+  if (heldUp === 0) return done;
+  return `${done} ${counted(heldUp, "outcome")} that waited ${heldUp === 1 ? "continues" : "continue"}.`;
 }

@@ -1,0 +1,90 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, type ReactNode, Suspense, useState } from "react";
+import { Button } from "./buttons.tsx";
+import * as texts from "./batch-texts.ts";
+import { useKeys } from "./keys.ts";
+
+const BatchDialog = lazy(async () => ({ default: (await import("./batch.tsx")).BatchDialog }));
+
+export interface Pickable {
+  readonly id: string;
+  readonly type: string;
+}
+
+export interface Picked {
+  /** The chosen requests that still wait. */
+  readonly ids: readonly string[];
+  /** Chooses it, or takes it out again. */
+  readonly toggle: (one: Pickable) => void;
+  /** Why it can't be chosen with the others. */
+  readonly because: (one: Pickable) => string | undefined;
+  readonly none: () => void;
+}
+
+/** Which of these requests are chosen. The choice is in the address; what was decided elsewhere is no longer chosen. */
+export function usePicked(waiting: readonly Pickable[]): Picked {
+  const navigate = useNavigate();
+  const { chosen }: { chosen?: string } = useSearch({ strict: false });
+  const asked = new Set(chosen?.split(","));
+  const type = waiting.find(({ id }) => asked.has(id))?.type;
+  const ids = waiting.filter((one) => asked.has(one.id) && one.type === type).map(({ id }) => id);
+  const choose = (next: ReadonlySet<string>): void =>
+    void navigate({
+      to: ".",
+      search: (before: object) => ({ ...before, chosen: [...next].join(",") || undefined }),
+      replace: true,
+    });
+  const because = (one: Pickable): string | undefined =>
+    type === undefined || one.type === type ? undefined : texts.oneTypeOnly;
+  return {
+    ids,
+    because,
+    none: () => choose(new Set()),
+    toggle: (one) => {
+      if (because(one) !== undefined) return;
+      const next = new Set(ids);
+      if (!next.delete(one.id)) next.add(one.id);
+      choose(next);
+    },
+  };
+}
+
+/** How many are chosen, and what is done with them. A opens the sum of what they change. */
+export function BatchBar({ of: { ids, none } }: { of: Picked }): ReactNode {
+  const [batch, setBatch] = useState<readonly string[] | null>(null);
+  return (
+    <>
+      {ids.length > 0 && batch === null && (
+        <Bar count={ids.length} onApprove={() => setBatch(ids)} onNone={none} />
+      )}
+      {batch !== null && (
+        <Suspense>
+          <BatchDialog ids={batch} onClose={() => setBatch(null)} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+function Bar({
+  count,
+  onApprove,
+  onNone,
+}: {
+  count: number;
+  onApprove: () => void;
+  onNone: () => void;
+}): ReactNode {
+  useKeys({ a: onApprove, Escape: onNone });
+  return (
+    <div className="batch-bar" role="status">
+      <span>{texts.chosenOf(count)}</span>
+      <Button look="solid" hotkey="A" onClick={onApprove}>
+        {texts.approveChosen(count)}
+      </Button>
+      <Button look="ghost" hotkey="Esc" onClick={onNone}>
+        Select none
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,30 @@
+import type { ReactNode } from "react";
+import type { ops } from "virtual:operations";
+import type { Answer } from "../data/operations.ts";
+import { Icon } from "./icons.tsx";
+import { fullTime, shortSpan, useNow } from "./time.tsx";
+
+export type HoldsUp = Answer<typeof ops.viewAttention>["items"][number]["holdsUp"];
+
+/** How many outcomes wait for a decision. The tooltip names the first. */
+export function Holding({ of: { count, outcomes } }: { of: HoldsUp }): ReactNode {
+  if (count === 0) return null;
+  return (
+    <span className="holds" title={outcomes.map(({ title }) => title ?? "").join("\n")}>
+      <Icon name="link" />
+      holds up {count}
+    </span>
+  );
+}
+
+const soonMilliseconds = 24 * 3_600_000;
+
+/** How long a decision can wait. In the last day it has the colour of what needs a person. */
+export function Expiry({ at }: { at: string }): ReactNode {
+  const left = Date.parse(at) - useNow(15);
+  return (
+    <time dateTime={at} title={fullTime(at)} className={`expiry ${left < soonMilliseconds ? "soon" : ""}`}>
+      {left < 60_000 ? "expires now" : `expires in ${shortSpan(left)}`}
+    </time>
+  );
+}

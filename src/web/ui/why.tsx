@@ -1,0 +1,128 @@
+import { Link } from "@tanstack/react-router";
+import { Fragment, type ReactNode } from "react";
+import type { ops } from "virtual:operations";
+import { shown } from "../../contract/visible-text.ts";
+import type { Answer } from "../data/operations.ts";
+import { abilityWords } from "./ability-words.ts";
+import { OfferedCall } from "./ability.tsx";
+import { placeOf } from "./places.ts";
+import { Popover } from "./popover.tsx";
+import { Line, Name, type Named, Said } from "./words.tsx";
+import "./why.css";
+
+type Reason = Answer<typeof ops.whyMany>["answers"][number];
+
+/** Why something moves or not: the sentence with links, the steps behind it, and the one call that would help. */
+export function Why({
+  of,
+  isWhole = false,
+}: {
+  of: Reason;
+  /** There is room for the steps: no click is needed to see them. */
+  isWhole?: boolean;
+}): ReactNode {
+  return (
+    <div className="why-words">
+      <p>
+        <Linked text={of.says} references={of.references} />
+        {of.path.length > 1 && !isWhole && (
+          <>
+            {" "}
+            <Popover className="how more" text="step by step">
+              {() => <WhySteps of={of} />}
+            </Popover>
+          </>
+        )}
+      </p>
+      {of.path.length > 1 && isWhole && <WhySteps of={of} />}
+      <NextStep of={of} />
+    </div>
+  );
+}
+
+/** In a row of a list: one line, and the call that would help behind a button. */
+export function WhyLine({ of }: { of: Reason }): ReactNode {
+  const [first] = of.next;
+  return (
+    <span className="why-line">
+      <span className="cut">
+        <Line text={of.says} />
+      </span>
+      {first !== undefined && (
+        // The row opens its page; this opens only what helps.
+        <span onClick={(event) => event.stopPropagation()} onKeyDown={(event) => event.stopPropagation()}>
+          <Popover className="more" text={`${wordsFor(first.name)}…`}>
+            {() => (
+              <div className="why-pop">
+                <Why of={of} />
+              </div>
+            )}
+          </Popover>
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** From the thing itself to the last thing it waits for. */
+export function WhySteps({ of: { path } }: { of: Pick<Reason, "path"> }): ReactNode {
+  return (
+    <ol className="why-path">
+      {path.map(({ kind, id, title, what }, at) => (
+        <li key={`${id} ${at}`}>
+          <Name of={{ kind, id, title }} tile={kind === "agent" ? "agent" : undefined} />{" "}
+          <span>
+            <Line text={what} />
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const decisions = /^approval\./;
+const wordsFor = (name: string): string =>
+  decisions.test(name) ? "Decide" : (abilityWords[name] ?? name.split(".").at(-1) ?? name);
+
+/** A decision and a change of a brain are made where everything about them is shown. Other calls are made here. */
+export function NextStep({ of: { next } }: { of: Pick<Reason, "next"> }): ReactNode {
+  const [first] = next;
+  if (first === undefined) return null;
+  const [, kind = "", id = ""] = /^\/api\/(approvals|agents)\/([^/]+)/.exec(first.path) ?? [];
+  const to = decisions.test(first.name)
+    ? `/${kind}/${id}`
+    : first.name === "agent.update"
+      ? `/agents/${id}/setup`
+      : undefined;
+  return (
+    <div className="next-step">
+      {to === undefined ? (
+        <OfferedCall of={first} first />
+      ) : (
+        <Link className="b solid" to={to}>
+          {wordsFor(first.name)}
+        </Link>
+      )}
+    </div>
+  );
+}
+
+/** A sentence of the program in which the first mention of each thing leads to it. */
+function Linked({ text, references }: { text: string; references: readonly Named[] }): ReactNode {
+  const visible = shown(text);
+  const known = new Map(
+    references
+      .filter((one) => one.title !== null && one.title.length > 1 && placeOf(one) !== undefined)
+      .map((one) => [shown(one.title ?? ""), one]),
+  );
+  if (known.size === 0 || visible.length > 1000) return <Said text={text} most={1000} />;
+  const titles = [...known.keys()]
+    .toSorted((a, b) => b.length - a.length)
+    .map((title) => title.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));
+  const parts = visible.split(new RegExp(`(?<![\\p{L}\\p{N}])(${titles.join("|")})(?![\\p{L}\\p{N}])`, "u"));
+  return parts.map((part, at) => {
+    const of = at % 2 === 1 ? known.get(part) : undefined;
+    known.delete(of === undefined ? "" : part);
+    return <Fragment key={at}>{of === undefined ? <bdi>{part}</bdi> : <Name of={of} />}</Fragment>;
+  });
+}
