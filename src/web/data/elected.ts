@@ -1,5 +1,5 @@
 import type { FeedNews, FeedStart } from "./feed.ts";
-import { FeedHub, type Tab } from "./feed-hub.ts";
+import { FeedHub, type FeedTab } from "./feed-hub.ts";
 
 /**
  * Where the browser has no shared worker, the tabs elect one of them to read the events for all: the one that holds a lock of the
@@ -20,8 +20,8 @@ const name = "agency feed";
 
 export function electedFeed(hear: (news: FeedNews) => void): Feeding {
   const me = [...crypto.getRandomValues(new Uint8Array(8))].join(".");
-  const own: Tab = { postMessage: hear };
-  const others = new Map<string, Tab>();
+  const own: FeedTab = { postMessage: hear };
+  const others = new Map<string, FeedTab>();
   const channel = new BroadcastChannel(name);
   const tell = (note: Note): void => channel.postMessage(note);
   let hub: FeedHub | undefined;

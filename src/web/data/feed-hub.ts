@@ -5,12 +5,12 @@ import { type FeedNews, type FeedStart, type LedgerEvent, readFeed } from "./fee
  * for itself. A tab says which company it shows; it says goodbye when it is closed or hidden for good. The hub lives in a worker
  * that the tabs share (feed-worker.ts) or, where the browser has none, in the tab that was elected (elected.ts).
  */
-export interface Tab {
+export interface FeedTab {
   postMessage(news: FeedNews): void;
 }
 
 interface Feed {
-  readonly tabs: Set<Tab>;
+  readonly tabs: Set<FeedTab>;
   readonly stop: AbortController;
   readonly pageKey: string;
   last: FeedNews;
@@ -26,7 +26,7 @@ export class FeedHub {
   readonly #feeds = new Map<string, Feed>();
 
   /** What a tab said. */
-  take(tab: Tab, said: FeedStart | "bye"): void {
+  take(tab: FeedTab, said: FeedStart | "bye"): void {
     this.#leave(tab, said === "bye" ? undefined : said.company);
     if (said !== "bye") this.#join(tab, said);
   }
@@ -36,7 +36,7 @@ export class FeedHub {
     this.#feeds.clear();
   }
 
-  #join(tab: Tab, start: FeedStart): void {
+  #join(tab: FeedTab, start: FeedStart): void {
     const known = this.#feeds.get(start.company);
     if (known !== undefined && known.pageKey === start.pageKey && known.last.state !== "refused") {
       known.tabs.add(tab);
@@ -73,7 +73,7 @@ export class FeedHub {
   }
 
   /** A tab follows one company at a time. A feed without tabs ends. */
-  #leave(tab: Tab, except: string | undefined): void {
+  #leave(tab: FeedTab, except: string | undefined): void {
     for (const [company, feed] of this.#feeds)
       if (company !== except && feed.tabs.delete(tab) && feed.tabs.size === 0) {
         feed.stop.abort();

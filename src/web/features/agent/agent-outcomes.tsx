@@ -26,7 +26,7 @@ export function AgentOutcomes({ id }: { id: string }): ReactNode {
     <Loaded of={list}>
       {({ outcomes }) =>
         outcomes.length === 0 ? (
-          <Empty title={texts.noOutcomes(agent?.name ?? "")}>
+          <Empty title={texts.hasNoOutcomes(agent?.name ?? "")}>
             {agent?.left === null && (
               <Link className="b" to={`/mail/${id}`}>
                 {texts.writeTo(agent.name)}

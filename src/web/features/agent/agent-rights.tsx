@@ -24,7 +24,7 @@ export function AgentRights({ id }: { id: string }): ReactNode {
   const grant = useDo(ops.grantPermission);
   const allow = useDo(ops.setPermissions);
   const revoke = useDo(ops.revokePermission);
-  const cantDecide = agent?.status === "terminated" ? texts.hasLeft : cantNow;
+  const cantDecide = agent?.status === "terminated" ? texts.agentHasLeft : cantNow;
   const can = agent?.permissions?.canCreateAgents === true;
   return (
     <>

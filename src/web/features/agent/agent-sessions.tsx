@@ -23,7 +23,7 @@ export function AgentSessions({ id }: { id: string }): ReactNode {
     <Loaded of={useRead(ops.listAgentSessions, { id, limit: 200 })}>
       {({ sessions }) =>
         sessions.length === 0 ? (
-          <Empty title={texts.noSessions(agent?.name ?? "")}>
+          <Empty title={texts.hadNoSessions(agent?.name ?? "")}>
             {agent?.left === null && (
               <>
                 <p>{texts.whenItWorks(agent.name)}</p>

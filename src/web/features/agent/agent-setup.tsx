@@ -123,7 +123,7 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
           look="solid"
           because={
             agent.status === "terminated"
-              ? texts.hasLeft
+              ? texts.agentHasLeft
               : (cantDecide ?? (isChanged ? undefined : "Nothing is changed."))
           }
           disabled={save.isBusy}
@@ -138,7 +138,7 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
 
 function Keys({ id, hasLeft }: { id: string; hasLeft: boolean }): ReactNode {
   const { cantDecide: cantNow } = useHere();
-  const cantDecide = hasLeft ? texts.hasLeft : cantNow;
+  const cantDecide = hasLeft ? texts.agentHasLeft : cantNow;
   const keys = useRead(ops.listKeys, { id }).data?.keys ?? [];
   const create = useDo(ops.createKey);
   const revoke = useDo(ops.revokeKey);

@@ -1,12 +1,12 @@
 import { counted } from "../../ui/figures.tsx";
 
 /** The sentences of an agent's page. */
-export const noOutcomes = (name: string): string => `${name} has no outcomes.`;
-export const noSessions = (name: string): string => `${name} has had no sessions.`;
+export const hasNoOutcomes = (name: string): string => `${name} has no outcomes.`;
+export const hadNoSessions = (name: string): string => `${name} has had no sessions.`;
 export const whenItWorks = (name: string): string =>
   `A session starts when ${name} gets a message or an outcome to work on.`;
 export const writeTo = (name: string): string => `Message ${name}`;
 export const readOnly = "This page is now a record.";
 export const tookOver = (outcomes: number): string =>
   `has its reports, files and mail${outcomes === 0 ? "." : `, and took over ${counted(outcomes, "outcome")}:`}`;
-export const hasLeft = "This agent has left.";
+export const agentHasLeft = "This agent has left.";
