@@ -103,7 +103,7 @@ function belongsTo(length: Length, file: string): boolean {
   if (file.includes("-hour.")) return length === "long";
   // They need programs that only `npm run test:brains` installs.
   if (file.startsWith("e2e/brains/")) return false;
-  if (/(?:bench|compare|measuring)\.test/.test(file)) return length !== "quick";
+  if (/(?:bench|compare|measuring|\/runner)\.test/.test(file)) return length !== "quick";
   return true;
 }
 

@@ -17,12 +17,13 @@ import {
   refusal,
   storeKinds,
 } from "../testing/organization.ts";
+import { byLength } from "../testing/run-length.ts";
 import { scriptedRunner } from "../testing/scripted-runner.ts";
 import { withClock } from "../testing/stage.ts";
 
 /** Tests repeated requests, requests without an answer, and many requests at once. */
 const day = 86_400_000;
-const rounds = 500;
+const rounds = byLength({ quick: 100, whole: 500 });
 
 interface Scene {
   readonly org: Organization;
