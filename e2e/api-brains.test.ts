@@ -12,6 +12,7 @@ import { putMcpServer } from "../src/contract/servers.ts";
 import { listProviders } from "../src/contract/providers.ts";
 import { type Conversation, lastResult } from "../src/testing/fake-model/conversation.ts";
 import { always, answers, failing, steps, type Step, use } from "../src/testing/fake-model/script.ts";
+import { sampleOf } from "../src/testing/seeds.ts";
 import { costOf, modelKey, withModelCompany } from "./support/model-company.ts";
 import { sessionProcesses } from "./support/processes.ts";
 
@@ -47,7 +48,7 @@ const Body = z.looseObject({
 });
 const bodyOf = (conversation: Conversation | undefined) => Body.parse(conversation?.body);
 
-for (const { adapterType, dialect } of brains)
+for (const { adapterType, dialect } of sampleOf(brains, 1))
   describe(`the brain ${adapterType}`, () => {
     const cast = { adapterType, dialect };
 

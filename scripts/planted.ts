@@ -37,7 +37,7 @@ const seeded = [
   ...suites.flatMap(({ files }) => files),
   "test/two-worlds.db",
   "test/walk.db",
-  "test/attacks-text",
+  "test/attacks",
   "test/pending-agent",
   "test/progress",
   "test/command-screens",

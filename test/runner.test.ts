@@ -144,6 +144,15 @@ test("further arguments choose files by a part of their path", async () => {
   assert.equal((await runTests(files, "one", "two")).lines.at(-1), "1 passed, 1 failed");
 });
 
+test("a quick run of all files draws rows of the long tables, and a run of named files plays all", async () => {
+  const seeds = JSON.stringify(join(import.meta.dirname, "../src/testing/seeds.ts"));
+  const files = {
+    "src/rows.test.ts": `${start} import { thirdOf } from ${seeds}; for (const row of thirdOf([..."abcdefghi"])) test(row, () => {});`,
+  };
+  assert.equal((await runTests(files)).lines.at(-1), "3 passed, 0 failed");
+  assert.equal((await runTests(files, "rows")).lines.at(-1), "9 passed, 0 failed");
+});
+
 async function runTests(
   files: Record<string, string>,
   ...args: string[]
@@ -160,7 +169,7 @@ async function runTests(
       {
         cwd: root,
         stdio: ["ignore", "pipe", "ignore"],
-        env: { ...process.env, AGENCY_TEST_PATIENCE: "10000" },
+        env: { ...process.env, AGENCY_TEST_PATIENCE: "10000", AGENCY_TEST_DRAWS: undefined },
       },
     );
     const [output, [code]] = await Promise.all([text(runner.stdout), once(runner, "exit")]);

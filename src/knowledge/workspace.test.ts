@@ -27,7 +27,7 @@ import { allowed } from "../testing/allowed.ts";
 
 const mine = "the session's own words";
 const secret = "a secret of the host";
-const patience = byLength({ quick: 300, whole: 2000 });
+const patience = byLength({ quick: 300, whole: 1000, long: 2000 });
 
 describe("the workspace", () => {
   let folder: string;
