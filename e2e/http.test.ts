@@ -126,9 +126,20 @@ describe("the HTTP door", () => {
       "127.0.0.1",
       "127.0.0.1:1",
       `127.0.0.1.evil:${port}`,
-    ])
-      for (const path of ["/api/companies", "/api/health", "/mcp/kb", "/api/events"])
-        assert.equal(await status({ host: foreign }, path), 403, foreign);
+    ]) {
+      for (const path of ["/api/companies", "/mcp/kb", "/api/events", "/", "/metrics/", "/api/health/x"])
+        assert.equal(await status({ host: foreign }, path), 403, `${foreign}${path}`);
+      // Proxies and monitors ask under the name that they have for the machine.
+      const health = await send({ path: "/api/health", headers: { host: foreign } });
+      assert.deepEqual([health.status, health.text], [200, '{"status":"ok"}']);
+      assert.equal(await status({ host: foreign }, "/metrics"), 200);
+      for (const path of ["/api/health", "/metrics"])
+        assert.equal(await status({ host: foreign, origin: `http://${foreign}` }, path), 403);
+      const cookie = { host: foreign, cookie: `agency_session_${port}=x`, "x-agency-page": "x" };
+      assert.equal((await send({ path: "/metrics", headers: cookie })).status, 403);
+      const wrong = { host: foreign, authorization: "Bearer agb_x" };
+      assert.equal((await send({ path: "/metrics", headers: wrong })).status, 401);
+    }
     for (const own of [host, `localhost:${port}`, `LOCALHOST:${port}`])
       assert.equal(await status({ host: own }), 200, own);
     for (const foreign of [

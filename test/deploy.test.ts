@@ -1,14 +1,20 @@
 // The files in deploy/ and the page that explains them name only flags, variables and files that exist.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { parse } from "yaml";
 import { z } from "zod";
 import { screenOn } from "../src/cli/terminal.ts";
 import { commandsOf } from "../src/cli/run.ts";
 import { ShortIds } from "../src/cli/short-ids.ts";
+import { createClient } from "../src/client/client.ts";
+import { createCompany } from "../src/contract/companies.ts";
+import { startDaemon } from "../src/daemon/daemon.ts";
 
 const page = readFileSync("docs/guide/deployment.md", "utf8");
 const files = new Map(
@@ -72,6 +78,40 @@ test("the compose file describes nodes that are built from the Dockerfile and kn
       const isMade = from.startsWith("./") && (files.has(from.slice(2)) || page.includes(from.slice(2)));
       assert.ok(isMade || from in volumes, `nothing makes ${from}`);
     }
+});
+
+test("the probes of the proxy and of Prometheus are answered by a node that knows only its origin", async (t) => {
+  const proxy = files.get("Caddyfile") ?? "";
+  const [name = ""] = /^[a-z.]+/.exec(proxy) ?? [];
+  const probed = /health_uri (\S+)/.exec(proxy)?.[1] ?? "";
+  const sentHost = /health_headers \{\s*Host (\S+)\s*\}/.exec(proxy)?.[1];
+  assert.deepEqual([probed, sentHost], ["/api/health", name]);
+  const home = mkdtempSync(join(tmpdir(), "agency-deploy-"));
+  const origins = [`https://${name}`];
+  const quiet = { schedule: false, log: () => undefined };
+  const daemon = await startDaemon({ home, port: 0, address: "0.0.0.0", origins, ...quiet });
+  t.after(async () => {
+    await daemon.stop();
+    rmSync(home, { recursive: true });
+  });
+  await createClient(daemon).call(createCompany, { name: "Bakery" });
+  const ask = async (path: string, headers: Record<string, string>) => {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    get({ host: "127.0.0.1", port: new URL(daemon.url).port, path, headers }, resolve).once("error", reject);
+    const response = await promise;
+    return [response.statusCode, await text(response)] as const;
+  };
+  const caddy = { "user-agent": "Go-http-client/1.1", "accept-encoding": "gzip" };
+  assert.equal((await ask(probed, { host: sentHost ?? "", ...caddy }))[0], 200);
+  // Other load balancers send the name or the address that they have for the machine.
+  for (const host of ["alpha:4600", "10.0.0.5:4600", "10.0.0.5"]) {
+    assert.deepEqual(await ask(probed, { host, ...caddy }), [200, '{"status":"ok"}'], host);
+    const scraped = await ask("/metrics", { host, authorization: `Bearer ${daemon.token}` });
+    assert.equal(scraped[0], 200, host);
+    assert.match(scraped[1], /^agency_companies 1$/m);
+    assert.equal((await ask("/metrics", { host }))[0], 403, host);
+    assert.equal((await ask("/api/companies", { host, authorization: `Bearer ${daemon.token}` }))[0], 403);
+  }
 });
 
 test("the page names every file, and the package has what the Dockerfile copies", () => {

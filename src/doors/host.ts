@@ -7,20 +7,35 @@ import { foreignOrigin, unknownHost } from "./texts.ts";
  * therefore be a name of the daemon. An Origin header, which browsers send and programs don't, must be the daemon's own.
  * What a proxy says in other headers (X-Forwarded-Host) does not count: any caller can send them.
  */
-export function checkHostAndOrigin(request: IncomingMessage, origins: readonly string[]): void {
+export function checkHostAndOrigin(
+  request: IncomingMessage,
+  origins: readonly string[],
+  underAnyName = false,
+): void {
   const host = request.headers.host?.toLowerCase();
   // Of several Host headers, Node keeps the first. Others on the way may have decided by another one.
   const isOnly =
     request.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host").length < 2;
   const own = isOnly ? origins.find((known) => hostOf(known) === host) : undefined;
-  if (own === undefined) throw unknownHost(origins);
-  asked.set(request, own);
+  if (own !== undefined) asked.set(request, own);
+  else if (!underAnyName) throw unknownHost(origins);
   const { origin } = request.headers;
   if (origin !== undefined && !origins.includes(origin.toLowerCase())) throw foreignOrigin();
 }
 
+/**
+ * What proxies and monitors ask of each node, under the name that they have for its machine. A page that reaches the daemon under a
+ * name of its own learns nothing from it: the health shows it no more than "ok", and no browser adds a bearer token by itself. A
+ * page would have to know the token.
+ */
+export function isAskedUnderAnyName({ method = "GET", headers }: IncomingMessage, path: string): boolean {
+  if (path === "/api/health") return method === "GET" || method === "HEAD";
+  return path === "/metrics" && method === "GET" && headers.authorization !== undefined;
+}
+
 /** Under which of its origins the daemon was asked. Every request is checked first. */
 const asked = new WeakMap<IncomingMessage, string>();
+export const isAskedByName = (request: IncomingMessage): boolean => asked.has(request);
 export const askedOrigin = (request: IncomingMessage): string =>
   asked.get(request) ?? `http://${request.headers.host?.toLowerCase() ?? ""}`;
 

@@ -15,7 +15,7 @@ import { NotModified, tagOf } from "../dispatch/not-modified.ts";
 import { readJson, roomFor } from "./body.ts";
 import type { Account } from "./callers.ts";
 import { credentialOf, followedBy, positionIn, setCookie } from "./credential.ts";
-import { checkHostAndOrigin } from "./host.ts";
+import { checkHostAndOrigin, isAskedByName, isAskedUnderAnyName } from "./host.ts";
 import { openApi } from "./openapi.ts";
 import {
   bodyNotDeclared,
@@ -101,19 +101,19 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   const { socket } = request;
+  const url = urlOf(request);
   let token;
   try {
-    checkHostAndOrigin(request, parts.origins());
+    checkHostAndOrigin(request, parts.origins(), isAskedUnderAnyName(request, url.pathname));
     token = credentialOf(request);
   } catch (error) {
     await parts.admitStranger(socket);
     throw error;
   }
-  const url = urlOf(request);
   const method = request.method ?? "GET";
   if (url.pathname === "/api/health" && (method === "GET" || method === "HEAD")) {
     await parts.admitStranger(socket, "health");
-    return health(parts, response);
+    return health(parts, request, response);
   }
   if (parts.site.isFor(request)) {
     await parts.admitStranger(socket);
@@ -184,8 +184,9 @@ function tagsIn(header: string | undefined): string[] {
 }
 
 /** 200 once the first company exists: a daemon without one can't do anything for its callers yet. */
-async function health(parts: HttpParts, response: ServerResponse): Promise<void> {
-  if (await parts.isReady()) return send(response, 200, { status: "ok", version: parts.version });
+async function health(parts: HttpParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (await parts.isReady())
+    return send(response, 200, { status: "ok", ...(isAskedByName(request) && { version: parts.version }) });
   send(response, refusalCodes.unavailable.http, { status: "starting", ...noCompanyExists().toBody() });
 }
 
