@@ -79,7 +79,7 @@ export function addCopies(program: Command, context: Context): void {
     )
     .action(async (flags: { to: string; home?: string; json?: true }) => {
       if (flags.to !== "sqlite" && !/^postgres(ql)?:\/\//.test(flags.to)) throw notAStore(flags.to);
-      const { migrate } = await import("../daemon/copies.ts");
+      const { migrate } = await import("../daemon/migrating.ts");
       const done = await migrate(placeOf(context, flags), flags.to);
       print(
         context,

@@ -1,8 +1,19 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import pg from "pg";
 import { createClient } from "../client/client.ts";
 import { createCompany } from "../contract/companies.ts";
 import { createFile, readFile, searchFiles } from "../contract/knowledge.ts";
@@ -13,8 +24,9 @@ import { Refusal, refusalOf } from "../contract/refusal.ts";
 import { byLength } from "../testing/run-length.ts";
 import { bothStores } from "../testing/organization.ts";
 import { testDatabase } from "../testing/postgres.ts";
-import { backUp, migrate, restoreBackup } from "./copies.ts";
+import { backUp, restoreBackup } from "./copies.ts";
 import { type DaemonOptions, startDaemon } from "./daemon.ts";
+import { migrate } from "./migrating.ts";
 
 type Client = ReturnType<typeof createClient>;
 const secretsKey = "the key of secrets, thirty-two characters or more";
@@ -230,6 +242,108 @@ if (bothStores.includes("postgres"))
         await isIntact(client, made);
         const page = await client.call(listOutcomes, { companyId: made.companyId, limit: 1 });
         assert.equal(page.outcomes.length, 1);
+      });
+    });
+
+    describe("of a database that other nodes may use", async () => {
+      const shared = await testDatabase();
+      after(() => shared.drop());
+      const own = join(folder, "own");
+      const other = join(folder, "other");
+      const auditKey = "the audit key of both nodes, thirty-two characters";
+      const place = { home: own, auditKey };
+      const beside = { home: other, auditKey, databaseUrl: shared.url };
+      let made: Awaited<ReturnType<typeof fillCompany>>;
+      const write = (client: Client, title: string) =>
+        client.call(createOutcome, { companyId: made.companyId, title, parents: [made.root] });
+      const refuses = async (moving: Promise<unknown>, says: RegExp) => {
+        const refusal = await refusalOf(moving);
+        assert.match(refusal?.message ?? "moved", says);
+        assert.match(refusal?.hint ?? "", /Stop /);
+        assert.ok(existsSync(join(own, "database-url")));
+      };
+
+      test("is refused while another node runs, and does not count its own home or a silent node", async () => {
+        made = await during(place, fillCompany);
+        await migrate(place, shared.url);
+        await during(beside, async (client) => {
+          await refuses(migrate(place, "sqlite"), /Other nodes use this database: \S+ \(http:.*\)/);
+          await write(client, "After the refusal");
+        });
+        // A node of this home that was killed, and one elsewhere that was killed long ago, left their rows.
+        await during({ ...place, databaseUrl: shared.url }, async () => undefined);
+        const client = new pg.Client(shared.url);
+        await client.connect();
+        const leave = (id: string, secondsAgo: number) =>
+          client.query(
+            `insert into nodes (id, name, address, version, brains, lacks, started_at, heartbeat)
+             select $1, 'gamma', 'http://gamma:4600', '0.1.0', '[]', '[]', now.ms, now.ms
+             from (select (extract(epoch from clock_timestamp()) * 1000)::bigint - $2 * 1000 as ms) now`,
+            [id, secondsAgo],
+          );
+        await leave(crypto.randomUUID(), 2);
+        await refuses(
+          migrate(place, "sqlite"),
+          /Other nodes use this database: gamma \(http:\/\/gamma:4600\)/,
+        );
+        await client.query("delete from nodes");
+        await leave(readFileSync(join(own, "node-id"), "utf8"), 2);
+        await leave(crypto.randomUUID(), 60);
+        await client.end();
+        await migrate(place, "sqlite");
+        await during(place, (board) => isIntact(board, made));
+      });
+
+      test("is refused if a node wrote after the copy began", async () => {
+        const empty = await testDatabase();
+        try {
+          await migrate(place, empty.url);
+          const beside2 = { ...beside, databaseUrl: empty.url };
+          const say = async (line: string) => {
+            if (line === "outcomes")
+              await during(beside2, async (client) => void (await write(client, "Late")));
+          };
+          await refuses(migrate({ ...place, say }, "sqlite"), /changed while they were copied/);
+          await migrate(place, "sqlite");
+          await during(place, async (client) => {
+            const { companyId } = made;
+            const { outcomes } = await client.call(listOutcomes, { companyId, limit: 100 });
+            assert.ok(outcomes.some(({ title }) => title === "Late"));
+          });
+        } finally {
+          await empty.drop();
+        }
+      });
+
+      test("continues with its last steps, in both directions", async () => {
+        const empty = await testDatabase();
+        const stop = { ...place, say: (line: string) => assert.notEqual(line, "finished", "interrupted") };
+        const kept = () => readdirSync(own).filter((name) => name.startsWith("moved-")).length;
+        try {
+          const before = kept();
+          await assert.rejects(migrate(stop, empty.url), /interrupted/);
+          assert.ok(!existsSync(join(own, "database-url")));
+          const there = await migrate(place, empty.url);
+          assert.deepEqual([there.rows, there.to, kept()], [0, "postgres", before + 1]);
+          // The address is written, and the old files are still where they were.
+          renameSync(there.kept ?? "", join(own, "moving"));
+          renameSync(join(own, "moving", "agency.db"), join(own, "agency.db"));
+          const again = await migrate(place, empty.url);
+          assert.ok(existsSync(join(again.kept ?? "", "agency.db")));
+          assert.deepEqual([existsSync(join(own, "agency.db")), kept()], [false, before + 1]);
+          assert.match(
+            (await refusalOf(migrate(place, empty.url)))?.message ?? "",
+            /already in this database/,
+          );
+          await assert.rejects(migrate(stop, "sqlite"), /interrupted/);
+          assert.equal((await migrate(place, "sqlite")).rows, 0);
+          // A finished copy that the source has left behind is not taken for one.
+          await during(place, (client) => write(client, "Newer"));
+          assert.match((await refusalOf(migrate(place, empty.url)))?.message ?? "", /already has data/);
+          await during(place, (client) => isIntact(client, made));
+        } finally {
+          await empty.drop();
+        }
       });
     });
   });

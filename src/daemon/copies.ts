@@ -1,7 +1,7 @@
 import { hash as digest } from "node:crypto";
 import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { appendFile, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join, normalize, relative, sep } from "node:path";
+import { dirname, join, normalize, sep } from "node:path";
 import { RowCheck } from "../events/rows.ts";
 import { type Damage, verify } from "../events/verify.ts";
 import { macOf } from "../store/chain.ts";
@@ -23,13 +23,12 @@ import { auditKeyFile, type DatabaseSources, type Home, lastingUrlIn, lockHome, 
 import * as texts from "./texts.ts";
 import { version } from "./version.ts";
 
-/** Backups of a whole installation, their restoring, and moves between SQLite and PostgreSQL (store/copying.ts). */
+/** Backups of a whole installation and their restoring (store/copying.ts). Moves between the stores are in migrating.ts. */
 export interface CopyPlace extends DatabaseSources {
   readonly home: string;
   readonly auditKey?: string | undefined;
   /** Whether a key for secrets comes from the environment. */
   readonly hasSecretsKey?: boolean;
-  readonly say?: (line: string) => void;
 }
 
 export interface Copied {
@@ -43,7 +42,7 @@ export interface Copied {
 
 const rowsAtOnce = 1000;
 const contentsAtOnce = 200;
-const bytesAtOnce = 4 * 1024 * 1024;
+export const bytesAtOnce = 4 * 1024 * 1024;
 /** In the order in which a repository is read consistently: its references come before its objects. */
 const folders = ["transcripts", "homes", "repos"] as const;
 
@@ -123,12 +122,14 @@ export async function restoreBackup(
     );
     if (own !== undefined && own !== key) throw texts.otherKeyInHome(home.path);
     const url = lastingUrlIn(home, place);
-    const target = await targetOf(home, url, key, (state) => {
-      const taken = [
-        ...(url === undefined ? [] : [home.database]),
-        ...folders.map((name) => join(home.path, name)),
-      ];
-      if (state === "empty" && taken.some(hasSomething)) throw texts.notEmptyHome(home.path);
+    const target = await targetOf(home, url, key, {
+      free: (state) => {
+        const taken = [
+          ...(url === undefined ? [] : [home.database]),
+          ...folders.map((name) => join(home.path, name)),
+        ];
+        if (state === "empty" && taken.some(hasSomething)) throw texts.notEmptyHome(home.path);
+      },
     });
     try {
       const copied = await fillFrom(home, target, head, file);
@@ -204,112 +205,16 @@ function inside(home: Home, path: string, file: string): string {
   return join(home.path, path);
 }
 
-/**
- * Moves the data of a home to PostgreSQL, or back to SQLite. The home is locked meanwhile. What is there at the end is compared
- * row by row before the daemon uses it. If the move is interrupted, the same command continues it.
- */
-export async function migrate(
-  place: CopyPlace,
-  to: string,
-): Promise<Copied & { from: "sqlite" | "postgres"; to: "sqlite" | "postgres"; kept: string | null }> {
-  const home = openHome(place.home);
-  const lock = lockHome(home);
-  try {
-    const url = lastingUrlIn(home, place);
-    const isToSqlite = to === "sqlite";
-    if (isToSqlite ? url === undefined : url === to)
-      throw texts.alreadyThere(isToSqlite ? "SQLite" : "this database");
-    const key = place.auditKey ?? keyIn(auditKeyFile(home));
-    if (key === undefined || (url === undefined && !existsSync(home.database)))
-      throw texts.nothingToCopy(home.path);
-    const source = await sourceOf(home, url, key);
-    const target = await targetOf(home, isToSqlite ? undefined : to, key);
-    try {
-      await target.begin(await stateOf(source));
-      const copied = await copyInto(source, target, place.say);
-      const copy = await target.look();
-      try {
-        for (const table of copiedTables)
-          if ((await digestOf(source, table)) !== (await digestOf(copy, table))) {
-            await target.clear();
-            throw texts.rowsDiffer(table);
-          }
-        copied.problems.push(...(await damageIn(copy.tx)).map(describe));
-      } finally {
-        await copy.close();
-      }
-      await target.finish();
-      return {
-        ...copied,
-        from: url === undefined ? "sqlite" : "postgres",
-        to: isToSqlite ? "sqlite" : "postgres",
-        kept: await useStore(home, isToSqlite ? undefined : to),
-      };
-    } finally {
-      await source.close();
-      await target.close();
-    }
-  } finally {
-    lock.release();
-  }
-}
-
-/** From the next start on, the daemon uses this store. Returns where the old files are. */
-async function useStore(home: Home, url: string | undefined): Promise<string | null> {
-  const setting = join(home.path, "database-url");
-  if (url === undefined) {
-    await rm(setting, { force: true });
-    return null;
-  }
-  await writeFile(`${setting}.tmp`, `${url}\n`, { mode: 0o600, flush: true });
-  await rename(`${setting}.tmp`, setting);
-  const kept = join(home.path, `moved-${new Date().toISOString().replace(/[:.]/g, "-")}`);
-  await mkdir(kept, { mode: 0o700 });
-  for (const path of [home.database, `${home.database}-wal`, `${home.database}-shm`, home.knowledge])
-    if (existsSync(path)) await rename(path, join(kept, relative(home.path, path)));
-  return kept;
-}
-
-async function copyInto(
-  source: CopySource,
-  target: CopyTarget,
-  say?: (line: string) => void,
-): Promise<Copied> {
-  const copied: Copied = { rows: 0, contents: 0, files: 0, problems: [] };
-  for (const table of copiedTables) {
-    const from = await target.last(table);
-    for await (const rows of pagesOf(source, table, from)) {
-      await target.insert(table, rows);
-      copied.rows += rows.length;
-    }
-    say?.(table);
-  }
-  for await (const versions of versionsOf(source)) {
-    let contents: StoredContent[] = [];
-    for (const each of await target.lacking(versions)) {
-      const bytes = await contentOf(source, each, copied.problems);
-      if (bytes === undefined) continue;
-      contents.push({ ...each, bytes });
-      copied.contents++;
-      if (sizeOf(contents) < bytesAtOnce) continue;
-      await target.keep(contents);
-      contents = [];
-    }
-    if (contents.length > 0) await target.keep(contents);
-  }
-  return copied;
-}
-
 /** Bytes are stored as content only. */
 function plain(value: Value): string | number | null {
   if (value instanceof Uint8Array) throw new TypeError("a column of text holds bytes");
   return value;
 }
 
-const sizeOf = (contents: readonly StoredContent[]): number =>
+export const sizeOf = (contents: readonly StoredContent[]): number =>
   contents.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
 
-async function contentOf(
+export async function contentOf(
   source: CopySource,
   each: Version,
   problems: string[],
@@ -320,7 +225,7 @@ async function contentOf(
   return undefined;
 }
 
-async function* pagesOf(
+export async function* pagesOf(
   source: CopySource,
   table: CopiedTable,
   from: readonly Value[] | null,
@@ -341,7 +246,7 @@ async function* rowsOf(source: CopySource): AsyncGenerator<{ table: CopiedTable;
 }
 
 /** The versions whose content is stored, each content of a file once. */
-async function* versionsOf(source: CopySource): AsyncGenerator<Version[]> {
+export async function* versionsOf(source: CopySource): AsyncGenerator<Version[]> {
   const [fileAt, hashAt] = ["file_id", "hash"].map((column) => columnsIn("versions").indexOf(column));
   let page = new Map<string, Version>();
   for await (const rows of pagesOf(source, "versions", null))
@@ -356,19 +261,19 @@ async function* versionsOf(source: CopySource): AsyncGenerator<Version[]> {
   if (page.size > 0) yield [...page.values()];
 }
 
-async function digestOf(source: CopySource, table: CopiedTable): Promise<string> {
+export async function digestOf(source: CopySource, table: CopiedTable): Promise<string> {
   let sum = "";
   for await (const rows of pagesOf(source, table, null)) sum = digest("sha256", sum + JSON.stringify(rows));
   return sum;
 }
 
 /** Names what a store holds: any change that the ledger records gives another name. */
-async function stateOf(source: CopySource): Promise<string> {
+export async function stateOf(source: CopySource): Promise<string> {
   return `${shapeOfTables} ${await digestOf(source, "ledger_heads")}`;
 }
 
 /** Checks the chains and every sealed row. */
-async function damageIn(tx: ReadTx): Promise<Damage[]> {
+export async function damageIn(tx: ReadTx): Promise<Damage[]> {
   const problems: Damage[] = [];
   for (let from: Parameters<typeof verify>[2] = null; ;) {
     const part = await verify(tx, new Map(), from, 10_000);
@@ -385,21 +290,24 @@ async function damageIn(tx: ReadTx): Promise<Damage[]> {
   return problems;
 }
 
-const describe = ({ companyId, seq, row, what }: Damage): string =>
+export const describe = ({ companyId, seq, row, what }: Damage): string =>
   `${row === null ? `Event ${seq} of ${companyId === "" ? "the installation" : `company ${companyId}`}` : `Row ${row}`}: ${what}`;
 
-async function sourceOf(home: Home, url: string | undefined, key: string): Promise<CopySource> {
+export async function sourceOf(home: Home, url: string | undefined, key: string): Promise<CopySource> {
   if (url !== undefined) return (await import("../store/copy-postgres.ts")).readPostgres({ url, key });
   const { readSqlite } = await import("../store/copy-sqlite.ts");
   return readSqlite({ path: home.database, blobFolder: home.knowledge, key });
 }
 
-/** Where to copy to. `check` may refuse it. */
-async function targetOf(
+/** Where to copy to. `check` may refuse an empty or unfinished target, and may allow one that has data. */
+export async function targetOf(
   home: Home,
   url: string | undefined,
   key: string,
-  check: (state: "empty" | "unfinished") => void = () => undefined,
+  check: {
+    readonly free?: (state: "empty" | "unfinished") => void;
+    readonly taken?: (target: CopyTarget) => Promise<boolean>;
+  },
 ): Promise<CopyTarget> {
   const target =
     url === undefined
@@ -411,8 +319,9 @@ async function targetOf(
       : await (await import("../store/copy-postgres.ts")).fillPostgres({ url, key });
   try {
     const state = await target.state();
-    if (state === "taken") throw url === undefined ? texts.notEmptyHome(home.path) : texts.notEmptyDatabase();
-    check(state);
+    if (state !== "taken") check.free?.(state);
+    else if ((await check.taken?.(target)) !== true)
+      throw url === undefined ? texts.notEmptyHome(home.path) : texts.notEmptyDatabase();
     return target;
   } catch (error) {
     await target.close();
@@ -427,7 +336,7 @@ const hasSomething = (path: string): boolean =>
 const hasSecretsKey = (home: Home, place: CopyPlace): boolean =>
   place.hasSecretsKey === true || existsSync(join(home.path, "secrets-key"));
 
-function keyIn(file: string): string | undefined {
+export function keyIn(file: string): string | undefined {
   if (!existsSync(file)) return undefined;
   if ((statSync(file).mode & 0o077) !== 0) throw texts.othersCanRead(file);
   return readFileSync(file, "utf8").trim();

@@ -173,7 +173,12 @@ export function retract(home: Home): void {
 
 /** The id of this daemon among those that share a database. It stays the same for this home. */
 export function nodeId(home: Home, newId: () => string): string {
-  const file = join(home.path, "node-id");
-  if (!existsSync(file)) writeFileSync(file, newId(), { mode: 0o600 });
-  return readFileSync(file, "utf8").trim();
+  if (!existsSync(nodeIdFile(home))) writeFileSync(nodeIdFile(home), newId(), { mode: 0o600 });
+  return ownNodeId(home) ?? "";
 }
+
+/** Undefined: no daemon has used this home yet. */
+export const ownNodeId = (home: Home): string | undefined =>
+  existsSync(nodeIdFile(home)) ? readFileSync(nodeIdFile(home), "utf8").trim() : undefined;
+
+const nodeIdFile = (home: Home): string => join(home.path, "node-id");

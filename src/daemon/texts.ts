@@ -115,6 +115,12 @@ export const rowsDiffer = (table: string) =>
     "Stop every node of this installation, then run the same command again.",
   );
 
+export const nodesRunning = (nodes: readonly string[]) =>
+  refused(
+    `Other nodes use this database: ${nodes.slice(0, 5).join(", ")}${nodes.length > 5 ? ` and ${nodes.length - 5} more` : ""}. What they write would be lost. Nothing was moved.`,
+    "Stop each of them (`agency stop`, or the service on its machine), then run the same command again. A node that was killed counts for 20 seconds.",
+  );
+
 export const notAUrl = (file: string) =>
   refused(`${file} has no address like postgres://…`, "Write one line to it.");
 

@@ -42,6 +42,14 @@ export async function seeNodes(tx: ReadTx, own: string | undefined): Promise<Nod
   };
 }
 
+/** The nodes that run, apart from this one, as `alpha (http://10.0.0.5:4600)`. */
+export async function runningBeside(tx: ReadTx, own: string | undefined): Promise<string[]> {
+  const running = (await tx.all(allNodes, {})).filter(
+    (row) => row.id !== own && isRunning(row, tx.now, undefined),
+  );
+  return running.map(({ name, address }) => `${name} (${address})`);
+}
+
 function canStart({ brains, lacks }: NodeRow, { brain_type, brain_config }: Configured): boolean {
   if (!isInstalled(brain_type) || !tables.nodes.brains.parse(brains).includes(brain_type)) return false;
   const program = programUsed(brain_type, brain_config);

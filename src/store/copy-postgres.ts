@@ -144,8 +144,8 @@ export async function fillPostgres(place: PostgresPlace): Promise<CopyTarget> {
         await client.query(
           `select setval(pg_get_serial_sequence('${table}', '${column}'), coalesce((select max(${column}) from ${table}), 0) + 1, false)`,
         );
-      await client.query("delete from migrations where name like $1", [`${copyMark}%`]);
       await client.query("analyze");
+      await client.query("delete from migrations where name like $1", [`${copyMark}%`]);
     },
     clear,
     close: () => client.end(),

@@ -150,10 +150,10 @@ export function fillSqlite(place: SqlitePlace): CopyTarget {
     look: async () => readSqlite(place),
     finish: async () => {
       const database = opened();
+      database.exec("analyze");
       database.exec("pragma synchronous = full");
       database.prepare("delete from migrations where name like ?").run(`${copyMark}%`);
       database.exec("pragma wal_checkpoint(truncate)");
-      database.exec("analyze");
     },
     clear: async () => clear(),
     close: async () => db?.close(),
