@@ -54,7 +54,7 @@ export async function backUp(
   const home = openHome(place.home);
   const url = lastingUrlIn(home, place);
   if (url === undefined && !existsSync(home.database)) throw texts.nothingToCopy(home.path);
-  const key = place.auditKey ?? keyIn(auditKeyFile(home));
+  const key = place.auditKey ?? auditKeyIn(auditKeyFile(home));
   if (key === undefined) throw texts.nothingToCopy(home.path);
   const source = await sourceOf(home, url, key);
   const copied: Copied = { rows: 0, contents: 0, files: 0, problems: [] };
@@ -67,7 +67,7 @@ export async function backUp(
       version,
       at,
       shape: shapeOfTables,
-      state: await stateOf(source),
+      state: await nameOfState(source),
     };
     const backup = await writeBackup(file, head, source.tx.mac);
     try {
@@ -112,8 +112,8 @@ export async function restoreBackup(
   const home = openHome(place.home);
   const lock = lockHome(home);
   try {
-    const own = keyIn(auditKeyFile(home));
-    const keys = [place.auditKey, keyIn(given.keys ?? `${file}.key`), own].filter(
+    const own = auditKeyIn(auditKeyFile(home));
+    const keys = [place.auditKey, auditKeyIn(given.keys ?? `${file}.key`), own].filter(
       (each) => each !== undefined,
     );
     const key = await keyOfBackup(
@@ -261,15 +261,15 @@ export async function* versionsOf(source: CopySource): AsyncGenerator<Version[]>
   if (page.size > 0) yield [...page.values()];
 }
 
-export async function digestOf(source: CopySource, table: CopiedTable): Promise<string> {
+export async function tableDigest(source: CopySource, table: CopiedTable): Promise<string> {
   let sum = "";
   for await (const rows of pagesOf(source, table, null)) sum = digest("sha256", sum + JSON.stringify(rows));
   return sum;
 }
 
 /** Names what a store holds: any change that the ledger records gives another name. */
-export async function stateOf(source: CopySource): Promise<string> {
-  return `${shapeOfTables} ${await digestOf(source, "ledger_heads")}`;
+export async function nameOfState(source: CopySource): Promise<string> {
+  return `${shapeOfTables} ${await tableDigest(source, "ledger_heads")}`;
 }
 
 /** Checks the chains and every sealed row. */
@@ -336,7 +336,7 @@ const hasSomething = (path: string): boolean =>
 const hasSecretsKey = (home: Home, place: CopyPlace): boolean =>
   place.hasSecretsKey === true || existsSync(join(home.path, "secrets-key"));
 
-export function keyIn(file: string): string | undefined {
+export function auditKeyIn(file: string): string | undefined {
   if (!existsSync(file)) return undefined;
   if ((statSync(file).mode & 0o077) !== 0) throw texts.othersCanRead(file);
   return readFileSync(file, "utf8").trim();

@@ -44,13 +44,13 @@ export async function migrate(place: copies.CopyPlace & { readonly say?: Say }, 
         throw texts.alreadyThere(isToSqlite ? "SQLite" : "this database");
       return { ...nothing(), from: "sqlite", to: "postgres", kept: await useStore(home, newUrl) };
     }
-    const key = place.auditKey ?? copies.keyIn(auditKeyFile(home));
+    const key = place.auditKey ?? copies.auditKeyIn(auditKeyFile(home));
     if (key === undefined || (url === undefined && !existsSync(home.database)))
       throw texts.nothingToCopy(home.path);
     const source = await copies.sourceOf(home, url, key);
     try {
       await checkNoOtherNode(home, source);
-      const state = await copies.stateOf(source);
+      const state = await copies.nameOfState(source);
       let isWhole = false;
       const target = await copies.targetOf(home, newUrl, key, {
         taken: async (made) => (isWhole = await isCopyOf(source, made)),
@@ -61,7 +61,7 @@ export async function migrate(place: copies.CopyPlace & { readonly say?: Say }, 
         const now = await copies.sourceOf(home, url, key);
         try {
           await checkNoOtherNode(home, now);
-          if ((await copies.stateOf(now)) !== state) throw texts.rowsDiffer("ledger_heads");
+          if ((await copies.nameOfState(now)) !== state) throw texts.rowsDiffer("ledger_heads");
         } finally {
           await now.close();
         }
@@ -114,7 +114,9 @@ async function fill(
 async function isCopyOf(source: CopySource, target: CopyTarget): Promise<boolean> {
   const copy = await target.look();
   try {
-    if ((await copies.digestOf(source, "ledger_heads")) !== (await copies.digestOf(copy, "ledger_heads")))
+    if (
+      (await copies.tableDigest(source, "ledger_heads")) !== (await copies.tableDigest(copy, "ledger_heads"))
+    )
       return false;
     if ((await differing(source, copy)) !== undefined) return false;
     for await (const versions of copies.versionsOf(source))
@@ -129,7 +131,7 @@ async function isCopyOf(source: CopySource, target: CopyTarget): Promise<boolean
 /** The first table whose rows are not the same. */
 async function differing(source: CopySource, copy: CopySource): Promise<CopiedTable | undefined> {
   for (const table of copiedTables)
-    if ((await copies.digestOf(source, table)) !== (await copies.digestOf(copy, table))) return table;
+    if ((await copies.tableDigest(source, table)) !== (await copies.tableDigest(copy, table))) return table;
   return undefined;
 }
 

@@ -25,7 +25,7 @@ export function checkHostAndOrigin(
 
 /**
  * What proxies and monitors ask of each node, under the name that they have for its machine. A page that reaches the daemon under a
- * name of its own learns nothing from it: the health shows it no more than "ok", and no browser adds a bearer token by itself. A
+ * foreign name learns nothing from it: the health shows it no more than "ok", and no browser adds a bearer token by itself. A
  * page would have to know the token.
  */
 export function isAskedUnderAnyName({ method = "GET", headers }: IncomingMessage, path: string): boolean {
