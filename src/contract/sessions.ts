@@ -68,6 +68,9 @@ const Session = z.object({
   summarized: z.boolean().describe("True if the session submitted its own summary."),
   summary: z.string().nullable().describe("Its summary. Lists show the first 500 characters."),
   lastLine: z.string().nullable().describe("The last line that it printed, up to 300 characters."),
+  tail: z
+    .array(z.string())
+    .describe("The last 6 lines of a session that runs, oldest first. Empty if it has ended."),
   toolCalls: z
     .number()
     .nullable()

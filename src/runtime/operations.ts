@@ -19,7 +19,7 @@ import { appendToLog } from "./log.ts";
 import {
   endOf,
   countSessions,
-  lastLineOf,
+  lastLinesOf,
   markSummarized,
   sessionById,
   type SessionFilter,
@@ -180,7 +180,8 @@ async function present({ tx, actor }: CallContext, transcripts: Listening, row: 
 }
 
 /** What is known of a running session's transcript up to `next`. */
-type Heard = { next: number; toolCalls: number; lastLine: string | null };
+type Heard = { next: number; toolCalls: number; tail: string[] };
+const mostOfTail = 6;
 
 /**
  * Of a session that runs, the transcript tells. What tools returned is not among its words. Each part is read once, because
@@ -189,9 +190,9 @@ type Heard = { next: number; toolCalls: number; lastLine: string | null };
 async function lastWords(tx: ReadTx, { read, heard }: Listening, row: SessionRow) {
   if (row.ended_at !== null) {
     heard.delete(row.id);
-    return { lastLine: row.last_line, toolCalls: row.tool_calls };
+    return { lastLine: row.last_line, tail: [], toolCalls: row.tool_calls };
   }
-  const words = heard.get(row.id) ?? { next: 0, toolCalls: 0, lastLine: null };
+  const words = heard.get(row.id) ?? { next: 0, toolCalls: 0, tail: [] };
   heard.set(row.id, words);
   for (let from = -1; words.next > from;) {
     from = words.next;
@@ -201,11 +202,13 @@ async function lastWords(tx: ReadTx, { read, heard }: Listening, row: SessionRow
     for (const { kind, tool, text } of entries) {
       if (kind === "tool") words.toolCalls++;
       if (kind === "result") continue;
-      words.lastLine = lastLineOf(kind === "tool" ? `→ ${tool ?? ""}` : text) ?? words.lastLine;
+      words.tail.push(...lastLinesOf(kind === "tool" ? `→ ${tool ?? ""}` : text, mostOfTail));
+      words.tail.splice(0, words.tail.length - mostOfTail);
     }
     words.next = next;
   }
-  return { lastLine: words.lastLine, toolCalls: words.toolCalls };
+  const { tail, toolCalls } = words;
+  return { lastLine: tail.at(-1) ?? null, tail: [...tail], toolCalls };
 }
 
 async function everyEntry(tx: ReadTx, transcripts: Transcripts, sessionId: string): Promise<PlacedEntry[]> {

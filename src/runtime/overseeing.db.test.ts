@@ -71,6 +71,8 @@ for (const kind of storeKinds)
             ["→ read_file", 1],
           ],
         );
+        const { sessions: running } = await chief.call(listAgentSessions, { id: ann.id });
+        assert.deepEqual(running[0]?.tail, ["I begin.", "printed", "→ read_file"]);
         entries.set(session.id, first);
         const { logFileId } = await session.call(submitSummary, { summary: "Counted 12 zebras." });
 

@@ -272,12 +272,20 @@ export const markSummarized = updating("sessions", ["summarized", "summary"], ["
 
 /** What is left to show of a process that exited: how often it called a tool, and its last line. */
 export async function noteLastWords(tx: Tx, id: string, output: string, toolCalls: number): Promise<void> {
-  await tx.run(setLastWords, { id, last_line: lastLineOf(redactText(output)), tool_calls: toolCalls });
+  await tx.run(setLastWords, {
+    id,
+    last_line: lastLinesOf(redactText(output), 1)[0] ?? null,
+    tool_calls: toolCalls,
+  });
 }
 
-export function lastLineOf(text: string): string | null {
-  const line = text.trimEnd().split("\n").at(-1)?.trim() ?? "";
-  return line === "" ? null : line.slice(0, 300).toWellFormed();
+/** The last lines that are not empty, oldest first, each cut. */
+export function lastLinesOf(text: string, most: number): string[] {
+  const lines = text.split("\n").map((line) => line.trim());
+  return lines
+    .filter((line) => line !== "")
+    .slice(-most)
+    .map((line) => line.slice(0, 300).toWellFormed());
 }
 
 const setLastWords = updating("sessions", ["last_line", "tool_calls"], ["id"]);

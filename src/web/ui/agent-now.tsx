@@ -120,9 +120,11 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
         )}
         {last?.lastLine != null && (
           <Link className="term" to={`/sessions/${last.id}`}>
-            <div className={agent.session === null ? "" : "now"}>
-              <Line text={last.lastLine} />
-            </div>
+            {(last.tail.length === 0 ? [last.lastLine] : last.tail).map((line, at, all) => (
+              <div key={at} className={agent.session !== null && at === all.length - 1 ? "cut now" : "cut"}>
+                <Line text={line} />
+              </div>
+            ))}
           </Link>
         )}
       </section>

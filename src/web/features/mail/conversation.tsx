@@ -47,7 +47,9 @@ export function Conversation({ agent }: { agent: string }): ReactNode {
           {({ messages }) =>
             messages.length === 0 ? (
               <div className="work-inner">
-                <Empty title={texts.noConversation(name)} />
+                <Empty title={texts.noConversation(name)}>
+                  <p>{texts.writeBelow}</p>
+                </Empty>
               </div>
             ) : (
               <ol className="messages">

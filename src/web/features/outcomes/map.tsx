@@ -1,4 +1,4 @@
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { shown } from "../../../contract/visible-text.ts";
 import { farBelow } from "../../ui/camera.ts";
@@ -43,7 +43,11 @@ export function OutcomeMap({
   if (map.items.length === 0)
     return (
       <div className="work-inner">
-        <Empty title={texts.noMatch} />
+        <Empty title={texts.noMatch}>
+          <Link className="b" to="/outcomes" search={{ view: "map" }}>
+            {texts.showAll}
+          </Link>
+        </Empty>
       </div>
     );
   return (

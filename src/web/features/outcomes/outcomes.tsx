@@ -185,7 +185,11 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
           if (shown.length === 0)
             return (
               <div className="work-inner">
-                <Empty title={texts.noMatch} />
+                <Empty title={texts.noMatch}>
+                  <Link className="b" to="/outcomes" search={{ view: "table" }}>
+                    {texts.showAll}
+                  </Link>
+                </Empty>
               </div>
             );
           return (

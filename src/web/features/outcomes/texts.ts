@@ -9,6 +9,7 @@ export const outcomeKindWords = {
 
 export const noOutcomes = "No outcomes yet.";
 export const noOutcomesHint = (root: string): string => `Tell ${root} what you want, on Home.`;
+export const showAll = "Show all outcomes";
 export const noMatch = "No outcome matches these filters.";
 export const unowned = "unassigned";
 

@@ -1,4 +1,4 @@
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { Icon } from "../../ui/icons.tsx";
@@ -88,7 +88,11 @@ export function OutcomeTree({
   if (rows.length === 0)
     return (
       <div className="work-inner">
-        <Empty title={texts.noMatch} />
+        <Empty title={texts.noMatch}>
+          <Link className="b" to="/outcomes">
+            {texts.showAll}
+          </Link>
+        </Empty>
       </div>
     );
   return (

@@ -3,7 +3,7 @@ import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
-import { useRead } from "../../data/reading.ts";
+import { refreshAll, useRead } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
 import { money, tokens } from "../../ui/figures.tsx";
 import { Markdown } from "../../ui/markdown.tsx";
@@ -17,7 +17,13 @@ export function Brains(): ReactNode {
     <Loaded of={brains} height={90}>
       {({ brains: all }) =>
         all.length === 0 ? (
-          <Empty title="No brain is installed." />
+          <Empty title="No brain is installed.">
+            <p>
+              Install a brain's program, such as Claude Code, on the machine where the daemon runs. Then look
+              again.
+            </p>
+            <Button onClick={refreshAll}>Look again</Button>
+          </Empty>
         ) : (
           all.map((brain) => <Brain key={brain.type} of={brain} />)
         )
