@@ -1,9 +1,9 @@
 // The one test runner: `npm test`, `npm run test:quick`, `npm run test:long`. Further arguments choose files by a part
 // of their path. docs/decisions/0023-fast-tests.md says what runs where, and why.
 //
-// Four processes run at a time: two for all files, one for end-to-end files, which often wait, and one for other files that
-// mostly wait. Files below e2e/ have a process each; the others share processes, because loading the product takes longer than
-// most of them run.
+// Four processes run at a time: two for all files, and two for files that mostly wait, one of which begins with the end-to-end
+// files. A quick run has none of these. Files below e2e/ have a process each; the others share processes, because loading the
+// product takes longer than most of them run.
 //
 // Files with "sandbox" in their name need bubblewrap. Where it does not work they are left out, which the end of the output
 // says. With AGENCY_TEST_SANDBOX=required, as in .ci/run, they count as failed there. Files with "pty" in their name need the
@@ -222,7 +222,7 @@ async function runAll(lanes: Lane[], env: NodeJS.ProcessEnv): Promise<Total> {
   await Promise.all([
     work([...others, ...waiting]),
     work([...others.toReversed(), ...waiting]),
-    work(endToEnd),
+    work([...endToEnd, ...waiting]),
     work(waiting),
   ]);
   if (interrupted.signal.aborted) sum.failed ||= 1;
