@@ -172,6 +172,7 @@ export const fileSeenBy = textQuery(
           and (m.from_id = ${p.agent} or (m.to_id = ${p.agent} and m.delivered_at is not null))
       ) then 1 else 0 end as sent from files f where f.id = ${p.id}`,
   checksIn("files"),
+  { files: "id", messages: ["id", "file_id"] },
 );
 
 const isReport = textQuery(

@@ -19,8 +19,12 @@ export type GrantRow = Row<"grants">;
 
 /** A scope outcome ended (+1) or was reopened (-1). */
 export async function shiftScope(tx: Tx, scopeId: string, by: 1 | -1): Promise<void> {
-  await tx.run(shiftByScope, { scopeId, by });
+  if ((await tx.first(scopedBy, { scope_id: scopeId })) !== undefined)
+    await tx.run(shiftByScope, { scopeId, by });
 }
+
+/** It will be asked whether a grant has this scope. */
+export const scopeAhead = (tx: ReadTx, scopeId: string): void => tx.ahead(scopedBy, { scope_id: scopeId });
 
 /** An agent left (+1) or came back (-1). */
 export async function shiftHolder(tx: Tx, agentId: string, by: 1 | -1): Promise<void> {
@@ -139,6 +143,7 @@ const ownReasons = query((db, p: { id: string }) =>
     .where("g.id", "=", p.id),
 );
 
+const scopedBy = selection("grants", ["scope_id"], sql`limit 1`);
 const setCount = updating("grants", ["broken", "structural"], ["id"]);
 const handedOnFrom = selection("grants", ["parent_id"], sql`order by num`);
 const setRevoked = updating("grants", ["revoked_at"], ["id"]);

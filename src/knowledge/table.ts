@@ -11,6 +11,7 @@ import {
   insertion,
   laterInsertion,
   laterRow,
+  laterSum,
   query,
   selection,
   textQuery,
@@ -171,12 +172,21 @@ export async function countStored(
 ): Promise<void> {
   const { companyId, agentId, bytes, isLimited = false } = stored;
   const sum = { company_id: companyId, bytes };
-  if (!isLimited) {
+  const add = async (): Promise<void> => {
     await tx.run(addBytes, { ...sum, agent_id: "" });
     if (agentId !== null) await tx.run(addBytes, { ...sum, agent_id: agentId });
-    return;
-  }
-  const added = await tx.all(agentId === null ? addToOne : addToBoth, { ...sum, agent_id: agentId ?? "" });
+  };
+  if (!isLimited) return add();
+  // SQLite adds and answers with one statement. PostgreSQL need not be waited for: a batch knows its sums.
+  const sums = async (): Promise<readonly { agent_id: string; bytes: number }[]> => {
+    if (tx.dialect === "sqlite")
+      return tx.all(agentId === null ? addToOne : addToBoth, { ...sum, agent_id: agentId ?? "" });
+    const ids = agentId === null ? [""] : ["", agentId];
+    const before = await Promise.all(ids.map((id) => storedBytes(tx, companyId, id)));
+    await add();
+    return ids.map((agent_id, index) => ({ agent_id, bytes: (before[index] ?? 0) + bytes }));
+  };
+  const added = await sums();
   const sumOf = (id: string | null): number => added.find(({ agent_id }) => agent_id === id)?.bytes ?? 0;
   const [ofCompany, ofAgent] = [sumOf(""), sumOf(agentId)];
   if (ofCompany <= leastStorage) return;
@@ -225,13 +235,9 @@ const keptBytes = textQuery(
 
 const storageRow = selection("storage", ["company_id", "agent_id"]);
 
+const addBytes = laterSum("storage", "bytes");
+
 const onTop = sql`on conflict (company_id, agent_id) do update set bytes = storage.bytes + excluded.bytes`;
-const addBytes = laterRow("storage", onTop, (rows) =>
-  [...Map.groupBy(rows, (sum) => JSON.stringify(sum.slice(0, 2))).values()].map((same) => [
-    ...(same[0]?.slice(0, 2) ?? []),
-    same.reduce((bytes, sum) => bytes + Number(sum[2]), 0),
-  ]),
-);
 
 /** Adds to the sum of a company and to that of an agent, or to one of them, and returns the sums. */
 const adding = (ofCompany: boolean) =>

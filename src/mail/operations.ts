@@ -21,7 +21,7 @@ import { append, system } from "../events/ledger.ts";
 import { versionAt } from "../knowledge/table.ts";
 import type { ReadTx } from "../store/store.ts";
 import { enclose, unreadableIn, versionToSend } from "./enclosures.ts";
-import { completeInbox, inboxAhead, type Letter, post, postAhead, wayTo } from "./post.ts";
+import { completeInbox, inboxAhead, inboxScopeAhead, type Letter, post, postAhead, wayTo } from "./post.ts";
 import {
   anyMessage,
   countOthers,
@@ -41,6 +41,7 @@ import {
   presentNew,
   receivedBy,
   sentBy,
+  shownWith,
   waitingAhead,
   waitingFor,
 } from "./table.ts";
@@ -83,7 +84,9 @@ async function acknowledgeOne(call: Call<{ id: string; result?: string | undefin
   // The receiver read an earlier text of this notice. Acknowledging it now would lose the last change.
   if (message.topic !== null && message.version > 1 && message.read_at === null && actor.agentId !== null)
     throw texts.changedSinceRead(message.id);
-  return presentMessage(call, await acknowledge(call, message, input.result ?? null));
+  if (message.to_id !== null) await inboxScopeAhead(tx, message.to_id);
+  const present = await shownWith(call, message);
+  return present(await acknowledge(call, message, input.result ?? null));
 }
 
 export async function acknowledge(

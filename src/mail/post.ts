@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { answerable } from "../capabilities/answers.ts";
 import { isActive, type Member, memberById, memberName, membersAhead } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
-import { shiftScope } from "../capabilities/table.ts";
+import { scopeAhead, shiftScope } from "../capabilities/table.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { type Actor, agentActor, append, system } from "../events/ledger.ts";
 import { addVersion, fileById, insertFile } from "../knowledge/table.ts";
@@ -132,6 +132,12 @@ export function postAhead(tx: ReadTx, from: string | null, to: string | null): v
 /** The inbox of an agent will be opened or completed. */
 export const inboxAhead = (tx: ReadTx, agentId: string): void =>
   tx.ahead(openInboxOf, { responsible_id: agentId });
+
+/** The same, and the rights that end with it. */
+export async function inboxScopeAhead(tx: ReadTx, agentId: string): Promise<void> {
+  const inbox = await tx.first(openInboxOf, { responsible_id: agentId });
+  if (inbox !== undefined) scopeAhead(tx, inbox.id);
+}
 
 /** Gives a waiting notice a new text. It counts as delivered again, and is unread again. */
 export async function renew(

@@ -258,6 +258,14 @@ const bodyLimit = 64 * 1024;
 
 /** The body is the version that was sent. It is null for a reader that may not, or may no longer, read that version. */
 export async function presentMessage(reader: Reader, row: MessageRow): Promise<Message> {
+  return (await shownWith(reader, row))(row);
+}
+
+/** Reads what is shown of a message, and presents it after a change that does not touch its text, files and answers. */
+export async function shownWith(
+  reader: Reader,
+  row: MessageRow,
+): Promise<(changed: MessageRow) => Promise<Message>> {
   const { tx } = reader;
   membersAhead(tx, row.from_id, row.to_id);
   // All at once: PostgreSQL need not be waited for between them.
@@ -266,7 +274,7 @@ export async function presentMessage(reader: Reader, row: MessageRow): Promise<M
     enclosuresOf(tx, reader.actor, row.id),
     answersTo(reader, row.id),
   ]);
-  return present(tx, row, { content: sent?.content, files, answers });
+  return (changed) => present(tx, changed, { content: sent?.content, files, answers });
 }
 
 /** A message with a text that its sender has just written. It has no answers yet. */

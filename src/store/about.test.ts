@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Filled, aboutOf, areApart, changesOne, isUnseen } from "./about.ts";
+import { type Filled, aboutOf, areApart, changesOne, isUnseen, setsOf, wholeIn } from "./about.ts";
 import type { Value } from "./columns.ts";
 
 const columnsIn = (text: string): string[] => [...(aboutOf(text)?.keys() ?? [])];
@@ -81,15 +81,70 @@ test("a text that inserts a row, or finds it by its id alone, changes that one",
 });
 
 test("a read of several tables does not see a row that none of its own rows names", () => {
-  const sees = { agents: "agent_id" };
+  const sees = {
+    sees: { agents: "agent_id" },
+    words: new Set<string>(),
+    whole: [],
+    tables: ["runs", "agents"],
+  };
   const change = filled(`update "agents" set "role" = $1 where "id" = $2`, "x", "a");
   assert.equal(isUnseen(sees, [{ agent_id: "b" }, { agent_id: null }], change), true);
   assert.equal(isUnseen(sees, [{ agent_id: "b" }, { agent_id: "a" }], change), false);
+  const pair = { ...sees, sees: { letters: ["file_id", "about_id"] as const } };
+  const letter = (about: string) =>
+    filled(`insert into "letters" ("id", "about_id") values ($1, $2)`, "a", about);
+  assert.equal(isUnseen(pair, [{ file_id: "a" }], letter("b")), true);
+  assert.equal(isUnseen(pair, [{ file_id: "a" }], letter("a")), false);
   // Nothing is known of a read that found nothing, or that is not answered yet.
   assert.equal(isUnseen(sees, [], change), false);
   assert.equal(isUnseen(sees, [{ agent_id: "b" }], filled(`delete from "agents"`)), false);
   assert.equal(
     isUnseen(sees, [{ agent_id: "b" }], filled(`delete from "people" where "id" = $1`, "a")),
     false,
+  );
+});
+
+test("a read does not see a change of columns that it neither names nor returns", () => {
+  const readOf = (text: string, ...tables: string[]) => ({
+    sees: {},
+    words: new Set(text.match(/\w+/g)),
+    whole: wholeIn(text, tables),
+    tables,
+  });
+  const changeOf = (text: string, ...values: string[]) => ({
+    ...filled(text, ...values),
+    sets: setsOf(text),
+  });
+  const change = changeOf(`update "agents" set "role" = $1 where "id" = $2`, "x", "a");
+  const counted = readOf(`select count(*) from agents where status = 'idle'`, "agents");
+  assert.equal(isUnseen(counted, undefined, change), true);
+  assert.equal(isUnseen(readOf(`select count(*) from agents where role = 'x'`, "agents"), [], change), false);
+  // Whole rows have every column. Only those that were found can have changed.
+  const rows = readOf(`select * from "agents" where "boss_id" = $1 order by num limit 5`, "agents");
+  assert.equal(isUnseen(rows, [{ id: "b" }], change), true);
+  assert.equal(isUnseen(rows, [], change), true);
+  assert.equal(isUnseen(rows, [{ id: "b" }, { id: "a" }], change), false);
+  assert.equal(isUnseen(rows, undefined, change), false);
+  assert.equal(
+    isUnseen(rows, [{ id: "b" }], changeOf(`update "agents" set "boss_id" = $1 where "id" = $2`, "x", "a")),
+    false,
+  );
+  assert.equal(
+    isUnseen(rows, [{ id: "b" }], changeOf(`update "agents" set "role" = $1 where "slug" = $2`, "x", "a")),
+    false,
+  );
+  const joined = readOf(
+    `select "f".*, (select 1 from agents a where a.id = f.owner_id) from "files" as "f"`,
+    "agents",
+    "files",
+  );
+  assert.deepEqual(joined.whole, ["files"]);
+  assert.equal(isUnseen(joined, [{ id: "f" }], change), true);
+  assert.deepEqual(wholeIn(`select a.* from agents a join files f on f.id = a.id`, ["agents", "files"]), [
+    "agents",
+  ]);
+  assert.equal(
+    setsOf(`update agents set role = 'x' from files where files.id = agents.id and exists (select 1)`),
+    undefined,
   );
 });

@@ -9,9 +9,18 @@ export type About = ReadonlyMap<string, number>;
 
 /**
  * For a read of several tables: of each of these tables it sees only the row whose id its own row has in this column. Another row of
- * the table does not matter to it.
+ * the table does not matter to it. A pair: the rows that have in the second column what its own row has in the first.
  */
-export type Sees = Readonly<Record<string, string>>;
+export type Sees = Readonly<Record<string, string | readonly [own: string, other: string]>>;
+
+/** What a read looks at. */
+export interface Reads {
+  readonly sees: Sees;
+  /** The words of its text. It looks at no column that it does not name, unless it returns whole rows of the table. */
+  readonly words: ReadonlySet<string>;
+  /** Of which tables it returns whole rows. */
+  readonly whole: readonly string[];
+}
 
 /** A statement with its values. */
 export interface Filled {
@@ -19,6 +28,14 @@ export interface Filled {
   /** Undefined: it may be about any row of its tables. */
   readonly about: About | undefined;
   readonly values: readonly Value[];
+}
+
+/** A statement that changes rows. */
+export interface Change extends Filled {
+  /** The columns that it changes. Undefined: any. */
+  readonly sets?: ReadonlySet<string> | undefined;
+  /** It adds to numbers of one row: the rows of a read that finds this row by its key, after it. */
+  readonly added?: ((rows: readonly unknown[]) => unknown[]) | undefined;
 }
 
 export function aboutOf(text: string): About | undefined {
@@ -32,12 +49,32 @@ export function aboutOf(text: string): About | undefined {
   const where = withoutBrackets(conditions);
   if (/\bcase\b/i.test(where)) return undefined;
   // A row may have another value there before and after it.
-  const changed = new Set([...set.matchAll(/"?(\w+)"? = /g)].map(([, name]) => name));
+  const changed = new Set(columnsIn(set));
   const found = where.split(/\sand\s/i).flatMap((condition): [string, number][] => {
     const [, name, hole = ""] = /^\s*"?(\w+)"? = (\$\d+)\s*$/.exec(condition) ?? [];
     return name === undefined || changed.has(name) ? [] : [[name, placeIn(hole)]];
   });
   return found.length === 0 ? undefined : new Map(found);
+}
+
+const columnsIn = (set: string): string[] => [...set.matchAll(/"?(\w+)"? = /g)].map(([, name = ""]) => name);
+
+/** The columns that an update of one table changes. */
+export function setsOf(text: string): ReadonlySet<string> | undefined {
+  const [, set] = ofOneTable.exec(text.trim()) ?? [];
+  if (set === undefined || (text.match(morePart) ?? []).length > 1) return undefined;
+  return new Set(columnsIn(set));
+}
+
+/** Of which of these tables a read returns whole rows. */
+export function wholeIn(text: string, named: readonly string[]): string[] {
+  if (/\bselect\s+(?:distinct\s+)?\*/i.test(text)) return [...named];
+  const stars = [...text.matchAll(/"?(\w+)"?\.\*/g)].map(([, name = ""]) => name);
+  return named.filter((table) =>
+    stars.some(
+      (star) => star === table || new RegExp(`\\b${table}"?\\s+(?:as\\s+)?"?${star}\\b`, "i").test(text),
+    ),
+  );
 }
 
 const insertion =
@@ -70,13 +107,26 @@ export function areApart(one: Filled, other: Filled): boolean {
   return false;
 }
 
-/** Whether a read that found these rows does not see the row that a statement changes. */
-export function isUnseen(sees: Sees, found: readonly unknown[], { tables, about, values }: Filled): boolean {
+/** Whether a read that found these rows does not see the row that a statement changes. Undefined: it is not answered yet. */
+export function isUnseen(
+  { sees, words, whole, tables: seen }: Reads & Pick<Filled, "tables">,
+  found: readonly unknown[] | undefined,
+  { tables, about, values, sets }: Change,
+): boolean {
   const [table = "", another] = tables;
-  const column = another === undefined ? sees[table] : undefined;
-  const place = about?.get("id");
-  if (column === undefined || place === undefined || found.length === 0) return false;
-  return found.every((row) => differ(Object(row)[column], values[place]));
+  if (another !== undefined) return false;
+  const isElsewhere = (column: string, other = "id"): boolean => {
+    const place = about?.get(other);
+    return (
+      found !== undefined &&
+      place !== undefined &&
+      found.every((row) => differ(Object(row)[column], values[place]))
+    );
+  };
+  const isBlind = sets !== undefined && !sets.values().some((column) => words.has(column));
+  if (isBlind && (!whole.includes(table) || (seen.length === 1 && isElsewhere("id")))) return true;
+  const [own, other] = [sees[table] ?? []].flat();
+  return own !== undefined && found?.length !== 0 && isElsewhere(own, other);
 }
 
 function differ(a: Value | undefined, b: Value | undefined): boolean {

@@ -35,6 +35,8 @@ export function macOf(key: string): Mac {
 export type PlainTx = Omit<Tx, "append"> & {
   /** Runs a statement that seals, and returns the sealed columns of each row it changed. */
   changed<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<Value[][]>;
+  /** Waits for the turn of the write, if it has not come (batches.ts). */
+  turn(): Promise<void> | undefined;
   /** What its writes recorded and changed, until it is sealed. A write that fails takes out what it put in. */
   readonly pending: Pending;
 };
@@ -64,11 +66,15 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
     plain.pending.push(parts);
   };
   const hasLeft = (): boolean => events.length + rows.size + sent.length > 0;
-  const isBehind = (prepared: PreparedQuery): boolean =>
-    prepared.readsLedger && (hasLeft() || plain.pending.length > 0);
   const catchUp = (): Promise<void> => {
     if (hasLeft()) leave();
     return seal(plain);
+  };
+  /** Reads the ledger, with everything that was recorded before. */
+  const sealed = async <R>(read: () => Promise<R>): Promise<R> => {
+    await plain.turn();
+    if (hasLeft() || plain.pending.length > 0) await catchUp();
+    return read();
   };
   const noteIn =
     (changed: Map<string, Changed>) =>
@@ -93,12 +99,12 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
           for (const row of found) note(seals, Object.values(Object(row)));
           return found;
         });
-      return isBehind(prepared) ? catchUp().then(() => plain.all(q, params)) : plain.all(q, params);
+      return prepared.readsLedger ? sealed(() => plain.all(q, params)) : plain.all(q, params);
     },
     first: (q, params) => {
       const prepared = q.on(dialect);
-      if (prepared.seals !== undefined || isBehind(prepared)) return tx.all(q, params).then(([row]) => row);
-      return plain.first(q, params);
+      if (prepared.seals !== undefined) return tx.all(q, params).then(([row]) => row);
+      return prepared.readsLedger ? sealed(() => plain.first(q, params)) : plain.first(q, params);
     },
     run: (q, params) => {
       const { seals, holds } = q.on(dialect);
@@ -133,6 +139,7 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
       events.push(event);
     },
     attempt: async (part) => {
+      await plain.turn();
       await Promise.all(sent);
       const saved = { events: [...events], rows: new Map(rows), pending: [...plain.pending] };
       try {

@@ -1,20 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { sql } from "kysely";
 import pg from "pg";
 import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
 import { openPostgres } from "./postgres.ts";
-import { insertion, laterRow, selection } from "./query.ts";
+import { insertion, laterRow, laterSum, selection } from "./query.ts";
 import type { Store, Tx } from "./store.ts";
 
 const keep = laterRow("blobs");
 const kept = selection("blobs", ["file_id"]);
 const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
-const add = laterRow(
-  "storage",
-  sql`on conflict (company_id, agent_id) do update set bytes = storage.bytes + excluded.bytes`,
-  (rows) => [[...(rows[0]?.slice(0, 2) ?? []), rows.reduce((sum, [, , bytes]) => sum + Number(bytes), 0)]],
-);
+const add = laterSum("storage", "bytes");
 const sum = selection("storage", ["company_id", "agent_id"]);
 const edge = insertion("edges");
 

@@ -1,6 +1,7 @@
 import type { Pending } from "./chain.ts";
-import { areApart, type Filled, isUnseen, type Sees } from "./about.ts";
+import { areApart, type Filled } from "./about.ts";
 import type { Value } from "./columns.ts";
+import { type Known, knownRows } from "./known.ts";
 import type { StatementAnswer, Statement, Waves } from "./waves.ts";
 
 /**
@@ -8,8 +9,8 @@ import type { StatementAnswer, Statement, Waves } from "./waves.ts";
  * that fails, PostgreSQL runs no other until a rollback.
  */
 export interface Link {
-  /** Resolves with the answer, or fails with the first error of the transaction. */
-  ask(statement: Statement): Promise<StatementAnswer>;
+  /** Resolves with the answer, or fails with the first error of the transaction. `isEarly`: for a write that waits for its turn. */
+  ask(statement: Statement, isEarly?: boolean): Promise<StatementAnswer>;
   /** Does not wait for the answer. An error fails the next statement that is asked, and the commit. */
   send(statement: Statement): void;
   begin(statement: string): void;
@@ -25,8 +26,9 @@ export interface Link {
   commit(): Promise<void>;
   /** Gives the connection back, after a rollback if a transaction is open. */
   close(failure: unknown): Promise<void>;
+  /** Whether a statement of a write that waits for its turn made the transaction fail. */
+  isSpoilt(): boolean;
   readonly pending: Pending;
-  /** What the write whose turn it is has read. */
   readonly known: Known;
 }
 
@@ -38,87 +40,6 @@ interface HeldTable extends Pick<Filled, "tables" | "about"> {
 /** PostgreSQL keeps a statement for each number of rows. */
 const mostHeld = 50;
 
-/** Answers a repeated read from memory, until a statement may have changed its answer. */
-interface Known {
-  /** `isKept`: also if the write has not announced it. */
-  rows(read: Read, ask: () => Promise<unknown[]>, isKept: boolean): Promise<unknown[]>;
-  /** The write with this number, whose turn comes later, will read this. */
-  announce(read: Read, ask: () => Promise<unknown[]>, isKept: boolean, number: number): void;
-  change(by: Filled): void;
-  /** A statement that changes a row returns it as this read would find it. */
-  learn(read: Read, rows: Promise<unknown[]>): void;
-  /**
-   * The turn of the next write of the batch. Of what others have read, it uses only the rows of the company whose lock is held, and
-   * of its agents and outcomes. What it has announced was read while it waited.
-   */
-  turn(companyId: string | null, number: number): void;
-  forget(): void;
-}
-
-/** Whether all rows are the company's own, or of its agents or outcomes. They change only under its lock. */
-function isOf(companyId: string, { tables, found }: Answered): boolean {
-  const [table = "", another] = tables;
-  const column = another === undefined ? companyColumns.get(table) : undefined;
-  return column !== undefined && found.length > 0 && found.every((row) => Object(row)[column] === companyId);
-}
-const companyColumns = new Map([
-  ["companies", "id"],
-  ["agents", "company_id"],
-  ["outcomes", "company_id"],
-]);
-
-interface Answered extends Read {
-  readonly rows: Promise<unknown[]>;
-  /** Empty until it is answered. */
-  found: readonly unknown[];
-  /** The last write that has announced it, and whose turn it was then. */
-  until: number;
-  readonly since: number;
-}
-
-interface Read extends Filled {
-  readonly sql: string;
-  readonly sees: Sees;
-}
-
-function knownRows(): Known {
-  const known = new Map<string, Answered>();
-  const drop = (isOld: (read: Answered) => boolean): void => {
-    for (const [key, read] of known) if (isOld(read)) known.delete(key);
-  };
-  let current = 0;
-  const keyOf = (read: Read): string => `${read.sql} ${JSON.stringify(read.values)}`;
-  const keep = (key: string, read: Read, rows: Promise<unknown[]>, until = 0): Promise<unknown[]> => {
-    const answered: Answered = { ...read, rows, found: [], until, since: current };
-    known.set(key, answered);
-    return rows.then((found) => (answered.found = found));
-  };
-  // If one of them fails, so does the transaction.
-  const keepQuietly = (...kept: Parameters<typeof keep>): void => void keep(...kept).catch(() => undefined);
-  return {
-    rows: (read, ask, isKept) => {
-      const key = keyOf(read);
-      const before = known.get(key);
-      if (before !== undefined && (isKept || before.until >= current)) return before.rows;
-      return isKept ? keep(key, read, ask()) : ask();
-    },
-    announce: (read, ask, isKept, number) => {
-      const key = keyOf(read);
-      const before = known.get(key);
-      // A credential that was read before this write came is read again, unless it was announced in the same turn.
-      if (before !== undefined && (isKept || before.since === current)) before.until = number;
-      else keepQuietly(key, read, ask(), number);
-    },
-    learn: (read, rows) => keepQuietly(keyOf(read), read, rows),
-    change: (by) => drop((read) => !areApart(read, by) && !isUnseen(read.sees, read.found, by)),
-    turn: (companyId, number) => {
-      current = number;
-      drop((read) => read.until < number && (companyId === null || !isOf(companyId, read)));
-    },
-    forget: () => known.clear(),
-  };
-}
-
 export function linkOn(
   waves: Waves,
   release: (failure: unknown) => void,
@@ -126,6 +47,7 @@ export function linkOn(
 ): Link {
   let failure: unknown;
   let isOpen = false;
+  let isSpoilt = false;
   const known = knownRows();
   let held = new Map<HeldTable, readonly (readonly Value[])[]>();
   /** What was held when each savepoint was made. Rows inserted since are undone with it. */
@@ -135,10 +57,12 @@ export function linkOn(
     held.delete(into);
     send(into.statement(rows));
   };
-  const ask = async (statement: Statement): Promise<StatementAnswer> => {
+  const ask = async (statement: Statement, isEarly = false): Promise<StatementAnswer> => {
     try {
       return await waves.ask(statement);
     } catch (error) {
+      // Of a wave that fails, the statement that failed is told first.
+      if (failure === undefined) isSpoilt = isEarly;
       throw (failure ??= error);
     }
   };
@@ -159,6 +83,7 @@ export function linkOn(
     },
     savepoint: (name) => {
       heldAt.set(name, new Map(held));
+      known.mark(name);
       send({ text: `savepoint ${name}` });
     },
     keep: (savepoint) => send({ text: `release savepoint ${savepoint}` }),
@@ -172,10 +97,11 @@ export function linkOn(
         if (rows.some((values) => !areApart({ ...into, values }, next))) insert(into);
     },
     rollBackTo: async (savepoint) => {
-      known.forget();
+      known.undo(savepoint);
       held = new Map(heldAt.get(savepoint));
       await waves.ask({ text: `rollback to savepoint ${savepoint}`, isFirst: true });
       failure = undefined;
+      isSpoilt = false;
     },
     commit,
     close: async (cause) => {
@@ -185,6 +111,7 @@ export function linkOn(
         (error: unknown) => release(error),
       );
     },
+    isSpoilt: () => isSpoilt,
     pending: [],
     known,
   };

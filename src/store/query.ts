@@ -22,7 +22,7 @@ import {
   type TableName,
   tables,
 } from "./schema.ts";
-import { type About, aboutOf, changesOne, type Sees } from "./about.ts";
+import { type About, aboutOf, changesOne, type Sees, setsOf, wholeIn } from "./about.ts";
 import { isSealed, type SealedTable } from "./row-keys.ts";
 import { inMap } from "../contract/in-map.ts";
 
@@ -54,6 +54,9 @@ export interface PreparedQuery {
   readonly changes: boolean;
   readonly about: About | undefined;
   readonly sees?: Sees;
+  readonly sets: ReadonlySet<string> | undefined;
+  readonly words: ReadonlySet<string>;
+  readonly whole: readonly string[];
   /** PostgreSQL may insert the row later, together with others. */
   readonly holds?: Holds;
 }
@@ -61,6 +64,8 @@ export interface PreparedQuery {
 export interface Holds {
   readonly table: string;
   readonly about: About | undefined;
+  /** If a row is added to another one: the rows that are found by its key then. */
+  readonly added: ((values: readonly Value[], rows: readonly unknown[]) => unknown[]) | undefined;
   /** The statement for several rows. */
   readonly several: (rows: readonly (readonly Value[])[]) => {
     readonly sql: string;
@@ -108,8 +113,9 @@ export function dynamic<R>(
 export function textQuery<P extends Params, R>(
   text: (p: P, dialect: Dialect) => RawBuilder<R>,
   checks: readonly Check[] = [],
+  sees: Sees = {},
 ): Query<P, R> {
-  return query((db, p: P, dialect) => ({ compile: () => text(p, dialect).compile(db) }), checks);
+  return query((db, p: P, dialect) => ({ compile: () => text(p, dialect).compile(db) }), checks, sees);
 }
 
 /** Inserts a row with all columns of the table in schema.ts. `ending` can add `on conflict` or `returning`. */
@@ -133,7 +139,8 @@ export function laterInsertion<P extends Params>(
   table: TableName | "search",
   cells: (p: P, dialect: Dialect) => Readonly<Record<string, RawBuilder<unknown>>>,
   ending: RawBuilder<unknown> = sql``,
-  merge: (rows: readonly (readonly Value[])[]) => readonly (readonly Value[])[] = (rows) => rows,
+  merge: Merge = (rows) => rows,
+  onto?: Pick<Holds, "about" | "added">,
 ): Query<P, never> {
   const into = (row: ReturnType<typeof cells>) =>
     sql`insert into ${sql.table(table)} (${sql.join(Object.keys(row).map((column) => sql.ref(column)))})`;
@@ -160,23 +167,60 @@ export function laterInsertion<P extends Params>(
       const merged = merge(rows);
       return { sql: (texts[merged.length] ??= sqlFor(merged.length)), values: merged.flat() };
     };
-    return { ...prepared, holds: { table, about: prepared.about, several } };
+    return { ...prepared, holds: { table, about: prepared.about, added: undefined, ...onto, several } };
   };
   return { on: (dialect) => (dialect === "sqlite" ? one.on(dialect) : (later ??= prepareLater())) };
 }
+
+type Merge = (rows: readonly (readonly Value[])[]) => readonly (readonly Value[])[];
 
 /** The same for a row with all columns of the table in schema.ts. */
 export function laterRow<T extends TableName>(
   table: T,
   ending?: RawBuilder<unknown>,
-  merge?: (rows: readonly (readonly Value[])[]) => readonly (readonly Value[])[],
+): Query<NewRow<T>, never> {
+  return later(table, ending);
+}
+
+/** The same for a row whose number `sum` is added to that of the row that has its other values, if there is one. */
+export function laterSum<T extends TableName>(
+  table: T,
+  sum: keyof NewRow<T> & string,
+): Query<NewRow<T>, never> {
+  const columns = columnsOf(table);
+  const at = columns.indexOf(sum);
+  const keys = columns.filter((name) => name !== sum);
+  const [column, own] = [sql.ref(sum), sql.ref(`${table}.${sum}`)];
+  const ending = sql`on conflict (${sql.join(keys.map((name) => sql.ref(name)))}) do update set ${column} = ${own} + ${sql.ref(`excluded.${sum}`)}`;
+  const keyOf = (values: readonly Value[]): string => JSON.stringify(values.toSpliced(at, 1));
+  // A single statement can't add to a row twice.
+  const merge: Merge = (rows) =>
+    [...Map.groupBy(rows, keyOf).values()].map((same) =>
+      (same[0] ?? []).with(
+        at,
+        same.reduce((total, values) => total + Number(values[at]), 0),
+      ),
+    );
+  const about = new Map(keys.map((name) => [name, columns.indexOf(name)]));
+  const added: Holds["added"] = (values, rows) => {
+    const row = Object.fromEntries(columns.map((name, index) => [name, values[index]]));
+    return [{ ...row, [sum]: Number(Object(rows[0])[sum] ?? 0) + Number(values[at]) }];
+  };
+  return later(table, ending, merge, { about, added });
+}
+
+function later<T extends TableName>(
+  table: T,
+  ending?: RawBuilder<unknown>,
+  merge?: Merge,
+  onto?: Pick<Holds, "about" | "added">,
 ): Query<NewRow<T>, never> {
   const columns = columnsOf(table);
   // The ledger seals the row before it is inserted (chain.ts), so the database must not fill in anything.
   if (isSealed(table) && columns.length < Object.keys(tables[table]).length)
     throw new Error(`a row of ${table} is numbered when it is inserted, so it can't be inserted later`);
   const cells = (p: Params) => Object.fromEntries(columns.map((name) => [name, sql`${p[name]}`]));
-  return laterInsertion(table, cells, ending, merge);
+  return laterInsertion(table, cells, ending, merge, onto);
 }
 
 /** Inserts several rows with one statement. */
@@ -369,7 +413,8 @@ function prepare(compilable: Compilable<unknown>, checks?: readonly Check[]): Pr
   const { sql: text, parameters, query: node } = compilable.compile();
   const [, verb = "", table = ""] = /\b(insert into|update|delete from)\s+"?(\w+)/i.exec(text) ?? [];
   const seals = isSealed(table) && !changesOnlyUnsealed(text, table);
-  const named = [...new Set(text.match(/\w+/g))].filter((word) => word in tables || word === "search");
+  const words = new Set(text.match(/\w+/g));
+  const named = [...words].filter((word) => word in tables || word === "search");
   const returned = seals ? sealedColumns(table).map((column) => `"${table}"."${column}"`) : [];
   const whole = seals ? `${text.replace(/\sreturning\s[^]*$/i, "")} returning ${returned.join(", ")}` : text;
   return {
@@ -380,6 +425,9 @@ function prepare(compilable: Compilable<unknown>, checks?: readonly Check[]): Pr
     readsLedger: named.includes("events") || named.includes("ledger_heads"),
     tables: named,
     changes: verb !== "",
+    sets: verb === "update" ? setsOf(whole) : undefined,
+    words,
+    whole: wholeIn(text, named),
     ...(seals ? { seals: { table, deletes: /^delete/i.test(verb), isOfOne: changesOne(whole) } } : {}),
   };
 }

@@ -76,6 +76,7 @@ export function openSqlite(options: SqliteOptions): Store {
     first: async (q, params) => typed(q, connection.first(q.on("sqlite"), params))[0],
     ahead: () => undefined,
     pending: [],
+    turn: () => undefined,
     run: async (q, params) => void connection.run(q.on("sqlite"), params),
     count: async (q, params) => connection.run(q.on("sqlite"), params),
     changed: async (q, params) => connection.values(q.on("sqlite"), params),

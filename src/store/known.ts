@@ -1,0 +1,169 @@
+import { areApart, type Change, type Filled, isUnseen, type Reads } from "./about.ts";
+
+/**
+ * What the writes of a batch have read, in memory. A repeated read is answered from it, until a statement may have changed the answer.
+ *
+ * A write that reads before its turn is its `Reader`. If a write before it then changes what it has read, or an undo does, it is stale.
+ */
+export interface Known {
+  /** `how`: whether the rows may be those of an earlier read. */
+  rows(read: Read, ask: () => Promise<unknown[]>, how: Keeping, reader?: Reader): Promise<unknown[]>;
+  /** The write, whose turn comes later, will read this. */
+  announce(read: Read, ask: () => Promise<unknown[]>, how: Keeping, reader: Reader): void;
+  change(by: Change): void;
+  /** A statement that changes a row returns it as this read would find it. */
+  learn(read: Read, rows: Promise<unknown[]>): void;
+  /**
+   * The turn of the next write of the batch. Of what others have read, it uses only the rows of the company whose lock is held, and
+   * of its agents, outcomes and sums. What it has read or announced itself was read while it waited.
+   */
+  turn(companyId: string | null, number: number): void;
+  /** What was changed since then can be undone. */
+  mark(savepoint: string): void;
+  undo(savepoint: string): void;
+}
+
+/** Shared: also those of another write. Own: those that this write has announced. */
+export type Keeping = "shared" | "own" | "never";
+
+export interface Read extends Filled, Reads {
+  readonly sql: string;
+}
+
+export interface Reader {
+  /** Its turn. */
+  readonly number: number;
+  isStale: boolean;
+}
+
+interface Answered extends Read {
+  rows: Promise<unknown[]>;
+  found: readonly unknown[] | undefined;
+  readonly key: string;
+  /** Those that have read or announced it before their turn, and the last turn of one. */
+  readonly readers: Set<Reader>;
+  until: number;
+  /** Whose turn it was then. */
+  readonly since: number;
+}
+
+export function knownRows(): Known {
+  const known = new Map<string, Answered>();
+  const ofTable = new Map<string, Set<Answered>>();
+  let current = 0;
+  /** In this turn, in order. */
+  let changes: Change[] = [];
+  const marks = new Map<string, number>();
+  /** `isWrong`: its rows don't count any more for those who have read them. */
+  const drop = (read: Answered, isWrong: boolean): void => {
+    if (isWrong) for (const reader of read.readers) reader.isStale = true;
+    if (known.get(read.key) === read) known.delete(read.key);
+    for (const table of read.tables) ofTable.get(table)?.delete(read);
+  };
+  const touch = (by: Change, added?: Change["added"]): void => {
+    for (const table of by.tables)
+      for (const read of [...(ofTable.get(table) ?? [])]) {
+        if (areApart(read, by) || isUnseen(read, read.found, by)) continue;
+        const { rows } = read;
+        drop(read, true);
+        // The row need not be read again to know the sum.
+        if (added !== undefined && isByKey(read, by))
+          keep(read.key, read, rows.then(added)).catch(() => undefined);
+      }
+  };
+  const keep = (key: string, read: Read, rows: Promise<unknown[]>, reader?: Reader): Promise<unknown[]> => {
+    const { number = 0 } = reader ?? {};
+    const readers = new Set(reader === undefined ? [] : [reader]);
+    const answered: Answered = {
+      ...read,
+      key,
+      rows,
+      found: undefined,
+      readers,
+      until: number,
+      since: current,
+    };
+    const before = known.get(key);
+    // It counts no more for those who read from now on. Those who have read it may still become stale.
+    if (before !== undefined && before.readers.size === 0) drop(before, false);
+    known.set(key, answered);
+    for (const table of read.tables) {
+      const reads = ofTable.get(table);
+      if (reads === undefined) ofTable.set(table, new Set([answered]));
+      else reads.add(answered);
+    }
+    return rows.then(
+      (found) => (answered.found = found),
+      (error: unknown) => {
+        drop(answered, true);
+        throw error;
+      },
+    );
+  };
+  const join = (read: Answered, reader: Reader | undefined): Promise<unknown[]> => {
+    if (reader !== undefined) {
+      read.readers.add(reader);
+      read.until = Math.max(read.until, reader.number);
+    }
+    return read.rows;
+  };
+  const keyOf = (read: Read): string => `${read.sql} ${JSON.stringify(read.values)}`;
+  return {
+    rows: (read, ask, how, reader) => {
+      const key = keyOf(read);
+      const before = known.get(key);
+      if (before !== undefined) {
+        const isOwn = reader === undefined ? before.until >= current : before.readers.has(reader);
+        if (how === "shared" || (how === "own" && isOwn)) return join(before, reader);
+      }
+      return how === "shared" || reader !== undefined ? keep(key, read, ask(), reader) : ask();
+    },
+    announce: (read, ask, how, reader) => {
+      const key = keyOf(read);
+      const before = known.get(key);
+      // A credential that was read before this write came is read again, unless it was announced in the same turn.
+      if (before !== undefined && (how === "shared" || before.since === current)) void join(before, reader);
+      // If it fails, so does the transaction.
+      else keep(key, read, ask(), reader).catch(() => undefined);
+    },
+    learn: (read, rows) => void keep(keyOf(read), read, rows).catch(() => undefined),
+    change: (by) => {
+      changes.push(by);
+      touch(by, by.added);
+    },
+    turn: (companyId, number) => {
+      current = number;
+      changes = [];
+      marks.clear();
+      for (const reads of ofTable.values())
+        for (const read of reads)
+          if (read.until < number && (companyId === null || !isOf(companyId, read))) drop(read, false);
+    },
+    mark: (savepoint) => void marks.set(savepoint, changes.length),
+    // What was read since then may have seen the changes.
+    undo: (savepoint) => {
+      for (const by of changes.splice(marks.get(savepoint) ?? 0)) touch(by);
+    },
+  };
+}
+
+/** Whether a read finds whole rows by the same columns that tell which row a change adds to. */
+const isByKey = (read: Read, { about }: Filled): boolean =>
+  read.sql.startsWith("select * ") &&
+  about !== undefined &&
+  read.about?.size === about.size &&
+  [...read.about.keys()].every((column) => about.has(column));
+
+/** Whether all rows are the company's own, or of its agents, outcomes or sums. They change only under its lock. */
+function isOf(companyId: string, { tables, found }: Answered): boolean {
+  const [table = "", another] = tables;
+  const column = another === undefined ? companyColumns.get(table) : undefined;
+  if (column === undefined || found === undefined || found.length === 0) return false;
+  return found.every((row) => Object(row)[column] === companyId);
+}
+const companyColumns = new Map([
+  ["companies", "id"],
+  ["agents", "company_id"],
+  ["outcomes", "company_id"],
+  ["storage", "company_id"],
+]);

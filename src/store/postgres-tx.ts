@@ -1,0 +1,230 @@
+import type { Change } from "./about.ts";
+import { intact } from "./blob-files.ts";
+import type { PlainTx } from "./chain.ts";
+import { checkRow } from "./checks.ts";
+import type { Value } from "./columns.ts";
+import type { Keeping, Reader } from "./known.ts";
+import type { Link } from "./link.ts";
+import { blobRow, fill, type Holds, type PreparedQuery, type Query, selection } from "./query.ts";
+import { sealedColumns } from "./schema.ts";
+import type { Mac, ReadTx } from "./store.ts";
+import { inMap } from "../contract/in-map.ts";
+import type { Statement } from "./waves.ts";
+
+/** A transaction on PostgreSQL: queries become statements of its link. */
+
+/** A query with its parameters, on the way to PostgreSQL. */
+export interface Asking extends Change {
+  readonly prepared: PreparedQuery;
+}
+
+export function asking(prepared: PreparedQuery, params: Readonly<Record<string, Value>>): Asking {
+  const { tables, about, sets, slots } = prepared;
+  return { prepared, tables, about, sets, values: fill(slots, params) };
+}
+
+export async function rowsOf(link: Link, asked: Asking, isEarly = false): Promise<unknown[]> {
+  const { checks, sql } = asked.prepared;
+  link.reach(asked);
+  const { rows } = await link.ask({ text: sql, values: asked.values }, isEarly);
+  if (checks.length > 0) for (const row of rows) checkRow(Object(row), checks);
+  return rows;
+}
+
+/**
+ * The same, from memory if the write has read it before. Credentials and sessions are read for each write, once it waits for its turn,
+ * and the ledger and content each time. `reader`: before its turn.
+ */
+export async function knownOf(link: Link, asked: Asking, reader?: Reader): Promise<unknown[]> {
+  const { prepared } = asked;
+  const how = keepingOf(prepared);
+  if (prepared.changes) link.known.change(asked);
+  const ask = (): Promise<unknown[]> => rowsOf(link, asked, reader !== undefined);
+  if (how === "never" && reader === undefined) return ask();
+  const rows = await link.known.rows(readOf(asked), ask, how, reader);
+  return rows.map((row) => ({ ...Object(row) }));
+}
+
+export function announceOn(link: Link, asked: Asking, reader: Reader): void {
+  const how = keepingOf(asked.prepared);
+  if (how !== "never") link.known.announce(readOf(asked), () => rowsOf(link, asked, true), how, reader);
+}
+
+const readOf = (asked: Asking) => {
+  const { sql, sees = {}, words, whole } = asked.prepared;
+  return { ...asked, sql, sees, words, whole };
+};
+
+/** A read whose rows a change can be compared with. The ledger is sealed before it is read. */
+export const canBeEarly = ({ tables, changes, readsLedger }: PreparedQuery): boolean =>
+  !changes && !readsLedger && tables.length > 0;
+
+export function keepingOf({ tables, changes }: PreparedQuery): Keeping {
+  if (changes || tables.length === 0) return "never";
+  if (tables.every((table) => kept.has(table))) return "shared";
+  return tables.every((table) => kept.has(table) || callers.has(table)) ? "own" : "never";
+}
+
+const callers = new Set(["credentials", "sessions"]);
+const kept = new Set([
+  "agents",
+  "approval_comments",
+  "approvals",
+  "companies",
+  "deliverables",
+  "dependencies",
+  "edges",
+  "enclosures",
+  "files",
+  "grants",
+  "messages",
+  "outcomes",
+  "people",
+  "storage",
+  "versions",
+]);
+
+export function changing(link: Link, asked: Asking): Statement {
+  link.known.change(asked);
+  link.reach(asked);
+  return { text: asked.prepared.sql, values: asked.values };
+}
+
+export function runOn(link: Link, asked: Asking): void {
+  const { holds } = asked.prepared;
+  if (holds === undefined) return link.send(changing(link, asked));
+  const into = inMap(holding, holds, () => heldIn(holds));
+  const { added } = holds;
+  const { values } = asked;
+  link.known.change({
+    ...into,
+    values,
+    added: added === undefined ? undefined : (rows) => added(values, rows),
+  });
+  link.hold(into, values);
+}
+
+const holding = new WeakMap<Holds, Parameters<Link["hold"]>[0]>();
+
+function heldIn({ table, about, several }: Holds): Parameters<Link["hold"]>[0] {
+  return {
+    tables: [table],
+    about,
+    statement: (rows) => {
+      const { sql, values } = several(rows);
+      return { text: sql, values };
+    },
+  };
+}
+
+/** A statement that changes one row, found by its id, returns all of it. So the row need not be read again. */
+export function learn(link: Link, { prepared, about, values }: Asking, changed: Promise<Value[][]>): void {
+  const { table, isOfOne } = prepared.seals ?? {};
+  const place = about?.get("id");
+  const read = table === undefined ? undefined : rowsById.get(table)?.on("postgres");
+  if (!isOfOne || table === undefined || place === undefined || read === undefined) return;
+  const names = sealedColumns(table);
+  const found = changed.then((rows) =>
+    rows.map((row) => Object.fromEntries(names.map((name, at) => [name, row[at] ?? null]))),
+  );
+  link.known.learn(readOf(asking(read, { id: values[place] ?? null })), found);
+}
+
+const rowsById = new Map<string, Query<never, unknown>>([
+  ["agents", selection("agents", ["id"])],
+  ["approvals", selection("approvals", ["id"])],
+  ["files", selection("files", ["id"])],
+  ["messages", selection("messages", ["id"])],
+  ["outcomes", selection("outcomes", ["id"])],
+]);
+
+type AskRows = (asked: Asking) => Promise<unknown[]>;
+
+export function readsOn(now: number, mac: Mac, ask: AskRows): ReadTx {
+  return {
+    dialect: "postgres",
+    now,
+    mac,
+    blobs: {
+      read: async (fileId, hash) => {
+        const [row] = await ask(asking(blobRow.on("postgres"), { file_id: fileId, hash }));
+        return intact(fileId, hash, Object(row)["content"]);
+      },
+    },
+    all: async (q, params) => typed(q, await ask(asking(q.on("postgres"), params))),
+    first: async (q, params) => typed(q, await ask(asking(q.on("postgres"), params)))[0],
+    ahead: () => undefined,
+  };
+}
+
+/** How a transaction gets to its link. */
+export interface Way {
+  /** At once if it can be: statements go out in the order in which they were called. */
+  go<T>(use: (link: Link) => Promise<T>): Promise<T>;
+  read(asked: Asking): Promise<unknown[]>;
+  ahead(asked: Asking): void;
+  lock(key: string): Promise<void>;
+  readonly pending: PlainTx["pending"];
+  readonly turn?: PlainTx["turn"];
+}
+
+export function txOn(link: Link, now: number, mac: Mac): PlainTx {
+  return txBy(
+    {
+      go: (use) => use(link),
+      read: (asked) => knownOf(link, asked),
+      ahead: () => undefined,
+      lock: async (key) => link.send(lockOf(key)),
+      pending: link.pending,
+    },
+    now,
+    mac,
+  );
+}
+
+export function txBy(way: Way, now: number, mac: Mac): PlainTx {
+  const { go } = way;
+  let parts = 0;
+  return {
+    ...readsOn(now, mac, way.read),
+    ahead: (q, params) => way.ahead(asking(q.on("postgres"), params)),
+    get pending() {
+      return way.pending;
+    },
+    turn: way.turn ?? (() => undefined),
+    run: (q, params) => go(async (link) => runOn(link, asking(q.on("postgres"), params))),
+    count: (q, params) =>
+      go(async (link) => (await link.ask(changing(link, asking(q.on("postgres"), params)))).count),
+    changed: (q, params) =>
+      go(async (link) => {
+        const asked = asking(q.on("postgres"), params);
+        const answer = link.ask({ ...changing(link, asked), isArrays: true });
+        const changed = answer.then(({ rows }) => rows as Value[][]);
+        learn(link, asked, changed);
+        return changed;
+      }),
+    lock: way.lock,
+    attempt: (work) =>
+      go(async (link) => {
+        const savepoint = `part${(parts += 1)}`;
+        link.savepoint(savepoint);
+        try {
+          const result = await work();
+          await link.ask({ text: `release savepoint ${savepoint}` });
+          return result;
+        } catch (error) {
+          await link.rollBackTo(savepoint);
+          throw error;
+        }
+      }),
+  };
+}
+
+export const lockOf = (key: string): Statement => ({
+  text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",
+  values: [key],
+});
+
+function typed<P, R>(_query: Query<P, R>, rows: unknown[]): R[] {
+  return rows as R[];
+}

@@ -1,0 +1,138 @@
+import { type Job, Stale } from "./batches.ts";
+import { type Pending, sealing } from "./chain.ts";
+import type { Reader } from "./known.ts";
+import type { Link } from "./link.ts";
+import {
+  announceOn,
+  type Asking,
+  canBeEarly,
+  keepingOf,
+  knownOf,
+  lockOf,
+  rowsOf,
+  txBy,
+  type Way,
+} from "./postgres-tx.ts";
+import type { Mac, Tx } from "./store.ts";
+
+/**
+ * Early: it reads as soon as its batch has begun. In turn: not before its turn, because what it read early was changed. Alone: its batch
+ * failed.
+ */
+export type Pace = "early" | "in turn" | "alone";
+
+interface Writes {
+  now(): Promise<number>;
+  readonly mac: Mac;
+  batch(key: string | null, job: Job): void;
+  /** Reads outside a transaction. */
+  look(ask: (link: Link) => Promise<unknown[]>): Promise<unknown[]>;
+}
+
+/** Runs a write: until it takes a lock outside any transaction, and then as a job of a batch (batches.ts). */
+export async function writeInBatch<T>(
+  { now, mac, batch, look }: Writes,
+  work: (tx: Tx) => Promise<T>,
+  pace: Pace,
+): Promise<T> {
+  const time = await now();
+  const answer = Promise.withResolvers<T>();
+  const ended = Promise.withResolvers<boolean>();
+  const turn = Promise.withResolvers<Link>();
+  turn.promise.catch(() => undefined);
+  let endedAs: boolean | undefined;
+  let settle: () => void = () => undefined;
+  /** Why it has no turn. */
+  let refusal: { readonly error: unknown } | undefined;
+  let joining: Promise<void> | undefined;
+  let link: Link | undefined;
+  /** Over this link it may read before its turn. */
+  let early: { readonly link: Link; readonly reader: Reader } | undefined;
+  /** Calls that wait for its turn. Later ones wait behind them. */
+  let queued = 0;
+  /** Recorded before its turn. */
+  const recorded: Pending = [];
+  const announced: Asking[] = [];
+
+  const join = (key: string | null): Promise<void> =>
+    (joining ??= new Promise<void>((resolve, reject) => {
+      let reader: Reader | undefined;
+      batch(key, {
+        isAlone: pace === "alone",
+        start: (on, number) => {
+          reader = { number, isStale: false };
+          for (const asked of announced) announceOn(on, asked, reader);
+          if (pace !== "early") return;
+          early = { link: on, reader };
+          resolve();
+        },
+        isStale: () => early?.reader.isStale === true,
+        enter: (given) => {
+          link = given;
+          given.pending.push(...recorded.splice(0));
+          turn.resolve(given);
+          resolve();
+        },
+        ended: ended.promise,
+        endedAs: () => endedAs,
+        refuse: (error) => {
+          refusal = { error };
+          turn.reject(error);
+          reject(error);
+          if (endedAs !== undefined) answer.reject(error);
+        },
+        settle: (failure) => (failure === undefined ? settle() : answer.reject(failure)),
+      });
+    }));
+  const go = <R>(use: (link: Link) => Promise<R>): Promise<R> => {
+    if (link !== undefined && queued === 0) return use(link);
+    if (joining === undefined) join(null).catch(() => undefined);
+    queued += 1;
+    return turn.promise.then((given) => {
+      queued -= 1;
+      return use(given);
+    });
+  };
+  const read = (asked: Asking): Promise<unknown[]> => {
+    if (joining === undefined) return look((looking) => rowsOf(looking, asked));
+    if (link !== undefined || queued > 0) return go((given) => knownOf(given, asked));
+    if (early === undefined) return joining.then(() => read(asked));
+    if (early.reader.isStale) return Promise.reject(new Stale());
+    if (!canBeEarly(asked.prepared)) return go((given) => knownOf(given, asked));
+    return knownOf(early.link, asked, early.reader);
+  };
+  const way: Way = {
+    go,
+    read,
+    ahead: (asked) => {
+      if (joining === undefined) return void announced.push(asked);
+      // If it fails, so does the transaction.
+      if (keepingOf(asked.prepared) === "shared" && (early ?? link) !== undefined && queued === 0)
+        read(asked).catch(() => undefined);
+    },
+    lock: (key) => (joining === undefined ? join(key) : go(async (given) => given.send(lockOf(key)))),
+    get pending() {
+      return link?.pending ?? recorded;
+    },
+    turn: () => (joining === undefined || link !== undefined ? undefined : go(async () => undefined)),
+  };
+  const end = (isGood: boolean, settled: () => void): void => {
+    endedAs = isGood;
+    settle = settled;
+    ended.resolve(isGood);
+    if (refusal !== undefined) answer.reject(refusal.error);
+    else if (joining === undefined) settled();
+  };
+  sealing(txBy(way, time, mac), work)
+    .then(async (result) => {
+      // It recorded something, and took no lock.
+      if (joining === undefined && recorded.length > 0) await join(null);
+      if (queued > 0) await turn.promise;
+      return result;
+    })
+    .then(
+      (result) => end(true, () => answer.resolve(result)),
+      (error: unknown) => end(false, () => answer.reject(error)),
+    );
+  return answer.promise;
+}
