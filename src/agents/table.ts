@@ -4,7 +4,7 @@ import { notFound } from "../contract/refusal.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { reportsOf } from "../capabilities/members.ts";
 import { holderOf } from "../capabilities/people.ts";
-import { reviewsOf } from "../outcomes/review.ts";
+import { noReviews, reviewsOf } from "../outcomes/review.ts";
 import { statusIsLive } from "../outcomes/outcome.ts";
 import { redactText } from "../redaction/redact.ts";
 import { type Db, insertion, query, saving, selection, updating } from "../store/query.ts";
@@ -69,6 +69,20 @@ export async function presentAgent(tx: ReadTx, id: string) {
     holderOf(tx, id),
     reviewsOf(tx, id),
   ]);
+  return presentWith(row, reports, person, reviews);
+}
+
+/** An agent that this transaction has hired: nothing else is about it yet. */
+export function presentHired(row: AgentRow, boss: Pick<AgentRow, "name">) {
+  return presentWith({ ...row, boss_name: boss.name, live_session: null }, [], undefined, noReviews());
+}
+
+function presentWith(
+  row: AgentRow & Shown,
+  reports: readonly Pick<AgentRow, "id" | "name">[],
+  person: Pick<Row<"people">, "id" | "name"> | undefined,
+  reviews: ReturnType<typeof noReviews>,
+) {
   return {
     ...presentShown(row),
     capabilities: redactedOrNull(row.capabilities),

@@ -3,7 +3,7 @@ import * as contract from "../contract/approvals.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
-import { isActive, memberById, rootAgentOf } from "../capabilities/members.ts";
+import { isActive, memberById, membersAhead, rootAgentOf } from "../capabilities/members.ts";
 import { byAhead, nameOfBy } from "../capabilities/people.ts";
 import { holds } from "../capabilities/rights.ts";
 import type { Viewer } from "../capabilities/visible.ts";
@@ -59,6 +59,8 @@ import {
  * transaction of the decision: afterwards either all of it has happened or nothing.
  */
 export interface ApprovalKind {
+  /** Announces what approving or denying reads. */
+  readonly ahead?: (tx: ReadTx, approval: ApprovalRow) => void;
   readonly approve: (call: Writing, approval: ApprovalRow) => Promise<void>;
   readonly deny: (call: Writing, approval: ApprovalRow, why: string) => Promise<void>;
   /**
@@ -249,10 +251,12 @@ export function concluder(kinds: ApprovalKinds) {
     note: string | null,
   ): Promise<ApprovalRow> => {
     const kind = kinds[approval.type];
+    byAhead(call.tx, call.actor);
+    membersAhead(call.tx, approval.requested_by);
+    kind.ahead?.(call.tx, approval);
     const saved = await close(call, approval, to, note);
     approvalAhead(call.tx, approval.id);
     lastStepAhead(call.tx, approval.id);
-    byAhead(call.tx, call.actor);
     if (to === "approved") await kind.approve(call, saved);
     else await kind.deny(call, saved, note ?? `it was ${to}`);
     // Approving a create_agent request stores the agent that it made.

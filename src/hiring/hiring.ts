@@ -31,7 +31,7 @@ import { employ, insertMandate } from "./employ.ts";
 import { demandNewRole, demandRoomForAgent, headcountWith, noRoomFor } from "./headcount.ts";
 import { fire, reclaimAgents } from "../departures/leaving.ts";
 import { sendOrder } from "../agents/orders.ts";
-import { agentById, type AgentRow, presentAgent, saveAgent } from "../agents/table.ts";
+import { agentById, type AgentRow, presentAgent, presentHired, saveAgent } from "../agents/table.ts";
 import { heldFor, releaseParts, renameHeld } from "../departures/waiting-parts.ts";
 import {
   boundToOutcome,
@@ -66,10 +66,10 @@ const onHire = guarded(
   async (call) => {
     const boss = await bossOf(call, call.input.reportsTo);
     const { requireBoardApprovalForNewAgents: waits } = await call.settings();
-    const { agent, approval } = await takeOn(call, { input: call.input, boss, waits });
     byAhead(call.tx, call.actor);
+    const { agent, approval } = await takeOn(call, { input: call.input, boss, waits });
     return {
-      agent: await presentAgent(call.tx, agent.id),
+      agent: presentHired(agent, boss),
       approval: approval === null ? null : await presentApproval(call.tx, approval, call.actor),
     };
   },
@@ -167,10 +167,13 @@ export async function takeOn(
 
 /** What approving, rejecting or revising a hire does. */
 export const hiring: ApprovalKind = {
+  ahead: (tx, approval) => {
+    membersAhead(tx, snapshotOf(approval).reportsTo, approval.agent_id);
+    if (approval.agent_id !== null) tx.ahead(heldFor, { for_agent_id: approval.agent_id });
+  },
   approve: async (call, approval) => {
     const { tx } = call;
     const configuration = snapshotOf(approval);
-    membersAhead(tx, configuration.reportsTo);
     const agent = await pendingOf(tx, approval);
     const boss = await memberById(tx, agent.boss_id);
     if (boss === undefined || !isActive(boss) || boss.id !== configuration.reportsTo)
@@ -178,8 +181,6 @@ export const hiring: ApprovalKind = {
     const full = await overLimit(tx, approval);
     if (full !== undefined) throw full;
     await saveAgent(tx, { ...agent, status: "idle" });
-    membersAhead(tx, agent.id, boss.id);
-    tx.ahead(heldFor, { for_agent_id: agent.id });
     await carve(tx, agent, configuration.budget ?? {});
     try {
       await giveGrants(call, agent, configuration, giverFor(approval, boss));

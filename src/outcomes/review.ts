@@ -116,10 +116,17 @@ const escalatedIn = textQuery(
 
 /** How often each verdict was given on the work of an agent. */
 export async function reviewsOf(tx: ReadTx, agentId: string): Promise<Record<ReviewVerdict, number>> {
-  const counts = { pass: 0, rework: 0, escalated: 0, unreadable: 0 };
+  const counts = noReviews();
   for (const { verdict, count } of await tx.all(countsOf, { agentId })) counts[verdict] = count;
   return counts;
 }
+
+export const noReviews = (): Record<ReviewVerdict, number> => ({
+  pass: 0,
+  rework: 0,
+  escalated: 0,
+  unreadable: 0,
+});
 
 /** How many of the latest reviews in a row, up to 2, had an unreadable verdict. */
 export async function unreadableInARow(tx: ReadTx, outcomeId: string): Promise<number> {

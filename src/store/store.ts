@@ -6,7 +6,8 @@ import type { NewRow } from "./schema.ts";
  * The database as the rest of the program sees it. sqlite.ts and postgres.ts implement it.
  *
  * write() runs `work` in a transaction and resolves once the transaction is durable. If `work` throws, the transaction is
- * rolled back. The store may run `work` again after a serialization failure, or when its batch failed. So `work` must have no other effects.
+ * rolled back. The store may run `work` again after a serialization failure, when its batch failed, or when another write changed what
+ * it had read. So `work` must have no other effects.
  *
  * read() shows `work` one committed state. It can't write.
  *

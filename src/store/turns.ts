@@ -107,8 +107,7 @@ export async function writeInBatch<T>(
     ahead: (asked) => {
       if (joining === undefined) return void announced.push(asked);
       // If it fails, so does the transaction.
-      if (keepingOf(asked.prepared) === "shared" && (early ?? link) !== undefined && queued === 0)
-        read(asked).catch(() => undefined);
+      if (keepingOf(asked.prepared) === "shared") read(asked).catch(() => undefined);
     },
     lock: (key) => (joining === undefined ? join(key) : go(async (given) => given.send(lockOf(key)))),
     get pending() {
