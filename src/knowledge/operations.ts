@@ -23,6 +23,7 @@ import {
   type FileRow,
   insertFile,
   versionWriter,
+  storageAhead,
   tombstone,
   versionAt,
   versionsBefore,
@@ -59,7 +60,10 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
       await call.record(id, { ...saved, description: input.description });
       return { id, ...saved };
     },
-    (tx, _, { agentId }) => membersAhead(tx, agentId),
+    (tx, _, { companyId, agentId }) => {
+      membersAhead(tx, agentId);
+      storageAhead(tx, companyId, agentId);
+    },
   );
 
   const onWrite = guarded(contract.writeFile, async (call) => {

@@ -217,6 +217,12 @@ export async function storedBytes(tx: ReadTx, companyId: string, agentId: string
   return (await tx.first(storageRow, { company_id: companyId, agent_id: agentId ?? "" }))?.bytes ?? 0;
 }
 
+/** The sums of a company, and of an agent, will be needed. */
+export function storageAhead(tx: ReadTx, companyId: string, agentId: string | null): void {
+  for (const agent_id of agentId === null ? [""] : ["", agentId])
+    tx.ahead(storageRow, { company_id: companyId, agent_id });
+}
+
 /** Counts again what the sums of a company, or of one of its agents, should be. */
 export async function recountBytes(tx: Tx, companyId: string, agentId: string | null): Promise<void> {
   const right = (await tx.first(keptBytes, { companyId, agentId: agentId ?? "" }))?.bytes ?? 0;

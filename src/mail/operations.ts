@@ -18,7 +18,7 @@ import {
 import { mailRightAhead } from "../capabilities/rights.ts";
 import { cursorRow, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { append, system } from "../events/ledger.ts";
-import { versionAt } from "../knowledge/table.ts";
+import { storageAhead, versionAt } from "../knowledge/table.ts";
 import type { ReadTx } from "../store/store.ts";
 import { enclose, unreadableIn, versionToSend } from "./enclosures.ts";
 import { completeInbox, inboxAhead, inboxScopeAhead, type Letter, post, postAhead, wayTo } from "./post.ts";
@@ -273,7 +273,9 @@ async function send(
 }
 
 /** A message to a receiver that is named by its id, as agents do, reads all of this. */
-function sendAhead(tx: ReadTx, { to }: { to?: string | undefined }, { agentId }: KnownHome): void {
+function sendAhead(tx: ReadTx, { to }: { to?: string | undefined }, home: KnownHome): void {
+  const { companyId, agentId } = home;
+  storageAhead(tx, companyId, agentId);
   const id = to === undefined ? null : nameKey(to.trim());
   membersAhead(tx, agentId, id);
   if (id === null || !isId(id)) return;

@@ -40,8 +40,11 @@ interface Answered extends Read {
   rows: Promise<unknown[]>;
   found: readonly unknown[] | undefined;
   readonly key: string;
-  /** Those that have read or announced it before their turn, and the last turn of one. */
+  /** Those that have read it before their turn. */
   readonly readers: Set<Reader>;
+  /** Those that have announced it. */
+  readonly awaited: Set<Reader>;
+  /** The last turn of one of them. */
   until: number;
   /** Whose turn it was then. */
   readonly since: number;
@@ -68,19 +71,18 @@ export function knownRows(): Known {
         drop(read, true);
         // The row need not be read again to know the sum.
         if (added !== undefined && isByKey(read, by))
-          keep(read.key, read, rows.then(added)).catch(() => undefined);
+          keep(read.key, read, rows.then(added)).until = read.until;
       }
   };
-  const keep = (key: string, read: Read, rows: Promise<unknown[]>, reader?: Reader): Promise<unknown[]> => {
-    const { number = 0 } = reader ?? {};
-    const readers = new Set(reader === undefined ? [] : [reader]);
+  const keep = (key: string, read: Read, rows: Promise<unknown[]>): Answered => {
     const answered: Answered = {
       ...read,
       key,
       rows,
       found: undefined,
-      readers,
-      until: number,
+      readers: new Set(),
+      awaited: new Set(),
+      until: 0,
       since: current,
     };
     const before = known.get(key);
@@ -92,20 +94,18 @@ export function knownRows(): Known {
       if (reads === undefined) ofTable.set(table, new Set([answered]));
       else reads.add(answered);
     }
-    return rows.then(
+    // Before those who wait for the rows.
+    rows.then(
       (found) => (answered.found = found),
-      (error: unknown) => {
-        drop(answered, true);
-        throw error;
-      },
+      () => drop(answered, true),
     );
+    return answered;
   };
-  const join = (read: Answered, reader: Reader | undefined): Promise<unknown[]> => {
-    if (reader !== undefined) {
-      read.readers.add(reader);
-      read.until = Math.max(read.until, reader.number);
-    }
-    return read.rows;
+  const add = (read: Answered, to: "readers" | "awaited", reader: Reader | undefined): Answered => {
+    if (reader === undefined) return read;
+    read[to].add(reader);
+    read.until = Math.max(read.until, reader.number);
+    return read;
   };
   const keyOf = (read: Read): string => `${read.sql} ${JSON.stringify(read.values)}`;
   return {
@@ -113,20 +113,24 @@ export function knownRows(): Known {
       const key = keyOf(read);
       const before = known.get(key);
       if (before !== undefined) {
-        const isOwn = reader === undefined ? before.until >= current : before.readers.has(reader);
-        if (how === "shared" || (how === "own" && isOwn)) return join(before, reader);
+        const isOwn =
+          reader === undefined
+            ? before.until >= current
+            : before.readers.has(reader) || before.awaited.has(reader);
+        if (how === "shared" || (how === "own" && isOwn)) return add(before, "readers", reader).rows;
       }
-      return how === "shared" || reader !== undefined ? keep(key, read, ask(), reader) : ask();
+      if (how !== "shared" && reader === undefined) return ask();
+      return add(keep(key, read, ask()), "readers", reader).rows;
     },
     announce: (read, ask, how, reader) => {
       const key = keyOf(read);
       const before = known.get(key);
       // A credential that was read before this write came is read again, unless it was announced in the same turn.
-      if (before !== undefined && (how === "shared" || before.since === current)) void join(before, reader);
+      const isKnown = before !== undefined && (how === "shared" || before.since === current);
       // If it fails, so does the transaction.
-      else keep(key, read, ask(), reader).catch(() => undefined);
+      add(isKnown ? before : keep(key, read, ask()), "awaited", reader);
     },
-    learn: (read, rows) => void keep(keyOf(read), read, rows).catch(() => undefined),
+    learn: (read, rows) => void keep(keyOf(read), read, rows),
     change: (by) => {
       changes.push(by);
       touch(by, by.added);

@@ -106,8 +106,10 @@ export async function writeInBatch<T>(
     read,
     ahead: (asked) => {
       if (joining === undefined) return void announced.push(asked);
+      if (keepingOf(asked.prepared) !== "shared") return;
       // If it fails, so does the transaction.
-      if (keepingOf(asked.prepared) === "shared") read(asked).catch(() => undefined);
+      if (early === undefined || link !== undefined || queued > 0) read(asked).catch(() => undefined);
+      else announceOn(early.link, asked, early.reader);
     },
     lock: (key) => (joining === undefined ? join(key) : go(async (given) => given.send(lockOf(key)))),
     get pending() {
