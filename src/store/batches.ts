@@ -54,7 +54,7 @@ export function createBatches(parts: {
   /** A link with a transaction, and when it has the lock. */
   open: (key: string | null) => Promise<{ link: Link; opened: Promise<unknown> | undefined }>;
   /** Seals what the batch changed, just before the commit. */
-  seal: (link: Link) => Promise<void>;
+  seal: (link: Link, key: string | null) => Promise<void>;
   committed: () => void;
 }): (key: string | null, job: Job) => void {
   const lanes = new Map<string, Lane>();
@@ -125,7 +125,7 @@ export function createBatches(parts: {
       }
       lane.admit = idle;
       if (hasChanges) {
-        await parts.seal(link);
+        await parts.seal(link, key);
         await link.commit();
       }
     } catch (error) {

@@ -164,13 +164,25 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
 
 const done = Promise.resolve();
 
-/** Seals what is pending. */
-export async function seal(tx: PlainTx): Promise<void> {
+/**
+ * Seals what is pending. `companyId`: the chain it probably belongs to. Its head is read together with the statements before. The
+ * chain of the installation is always locked last, so that no two transactions wait for each other.
+ */
+export async function seal(tx: PlainTx, companyId = ""): Promise<void> {
   if (tx.pending.length === 0) return;
+  const begun = companyId === "" ? undefined : headIn(tx, companyId);
+  begun?.catch(() => undefined);
   const parts = (await Promise.all(tx.pending.splice(0))).flat();
-  const chains = Map.groupBy(parts, ([companyId]) => companyId);
-  for (const companyId of [...chains.keys()].toSorted())
-    await extend(tx, companyId, chains.get(companyId)?.map(([, part]) => part) ?? []);
+  const chains = Map.groupBy(parts, ([id]) => id);
+  for (const id of [...chains.keys()].toSorted().toReversed()) {
+    const ofChain = chains.get(id)?.map(([, part]) => part) ?? [];
+    await extend(tx, id, ofChain, await (id === companyId && begun !== undefined ? begun : headIn(tx, id)));
+  }
+}
+
+async function headIn(tx: PlainTx, companyId: string): Promise<Head | undefined> {
+  await tx.lock(`ledger ${companyId}`);
+  return tx.first(headOf, { company_id: companyId });
 }
 
 type Seals = NonNullable<PreparedQuery["seals"]>;
@@ -203,10 +215,13 @@ function chainsOf(events: readonly NewEventRow[], rows: ReadonlyMap<string, Chan
   return [...chains].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-async function extend(tx: PlainTx, companyId: string, parts: readonly Part[]): Promise<void> {
+async function extend(
+  tx: PlainTx,
+  companyId: string,
+  parts: readonly Part[],
+  head: Head | undefined,
+): Promise<void> {
   const { mac } = tx;
-  await tx.lock(`ledger ${companyId}`);
-  const head = await tx.first(headOf, { company_id: companyId });
   const isRight = head?.seal === (head === undefined ? undefined : sealOf(mac, head));
   const last = head === undefined ? await tx.first(lastEvent, { company_id: companyId }) : undefined;
   const lines = new Map(head !== undefined && isRight ? linesIn(head.rows) : []);

@@ -110,7 +110,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       if (!clock.isFresh()) readClock(link).catch(() => undefined);
       return { link, opened: key === null ? undefined : link.ask(lockOf(key)) };
     },
-    seal: (link) => seal(txOn(link, clock.now(), mac)),
+    seal: (link, key) => seal(txOn(link, clock.now(), mac), key ?? undefined),
     committed: () => {
       hear();
       ear.tell();
