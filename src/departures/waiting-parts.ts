@@ -39,8 +39,9 @@ export async function releaseParts(call: Writing, agent: AgentRow): Promise<Outc
   const { tx } = call;
   const released = [];
   const kept = new Map<string | null, OutcomeRow[]>();
-  const to = await memberById(tx, agent.id);
-  for (const { id } of await tx.all(heldFor, { for_agent_id: agent.id })) {
+  const held = await tx.all(heldFor, { for_agent_id: agent.id });
+  const to = held.length === 0 ? undefined : await memberById(tx, agent.id);
+  for (const { id } of held) {
     const outcome = await outcomeById(tx, id);
     const free = await saveOutcome(tx, { ...outcome, for_agent_id: null, blocked_reason: null }, call.actor);
     // The outcome may have moved to an owner that is not this agent's manager. Then it stays with that owner.

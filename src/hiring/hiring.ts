@@ -16,7 +16,7 @@ import { byAhead } from "../capabilities/people.ts";
 import { type Viewer, visibleOutcomes } from "../capabilities/visible.ts";
 import { grantRight } from "../permissions/operations.ts";
 import { fileById, tombstone } from "../knowledge/table.ts";
-import { notify } from "../mail/operations.ts";
+import { noticeAhead, notify } from "../mail/operations.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { recordChange, outcomeFields } from "../outcomes/history.ts";
 import { outcomeById, saveOutcome, setParents } from "../outcomes/table.ts";
@@ -174,6 +174,7 @@ export const hiring: ApprovalKind = {
   approve: async (call, approval) => {
     const { tx } = call;
     const configuration = snapshotOf(approval);
+    if (configuration.reportsTo !== null) noticeAhead(call, configuration.reportsTo);
     const agent = await pendingOf(tx, approval);
     const boss = await memberById(tx, agent.boss_id);
     if (boss === undefined || !isActive(boss) || boss.id !== configuration.reportsTo)
@@ -191,7 +192,7 @@ export const hiring: ApprovalKind = {
     const { outcomeId, message } = payloadOf(approval);
     if (typeof outcomeId === "string")
       await sendOrder(call, boss.id, agent, await outcomeById(tx, outcomeId), wordsIn(message));
-    for (const part of await releaseParts(call, await agentById(tx, agent.id)))
+    for (const part of await releaseParts(call, agent))
       await sendOrder(call, boss.id, agent, part, undefined);
   },
   deny: async (call, approval, why) => {

@@ -28,6 +28,7 @@ import {
   countUnreadOfBoard,
   agentRow,
   countWaiting,
+  fullAhead,
   isInboxFull,
   isReceived,
   mailBetween,
@@ -206,6 +207,12 @@ export async function notify(call: Writing, to: string | null, text: string, aut
     return;
   }
   await post(call, { id, from: null, bySystem: true, to, autoTurn, content: { text } });
+}
+
+/** A notice will be sent to an agent. */
+export function noticeAhead({ tx, companyId }: Pick<Writing, "tx" | "companyId">, to: string): void {
+  postAhead(tx, null, to);
+  fullAhead(tx, companyId, to, mostWaiting);
 }
 
 const mostWaiting = 1000;

@@ -67,6 +67,10 @@ export async function isInboxFull(
   return last !== undefined;
 }
 
+/** It will be asked whether the inbox of an agent is full. */
+export const fullAhead = (tx: ReadTx, companyId: string, toId: string, most: number): void =>
+  tx.ahead(waitingBehindForAgent, { companyId, toId, skipped: most - 1 });
+
 export async function countWaiting(tx: ReadTx, companyId: string, toId: string | null): Promise<number> {
   const row = await tx.first(toId === null ? countForBoard : countForAgent, { companyId, toId: toId ?? "" });
   return row?.count ?? 0;

@@ -64,15 +64,16 @@ export function knownRows(): Known {
     for (const table of read.tables) ofTable.get(table)?.delete(read);
   };
   const touch = (by: Change, added?: Change["added"]): void => {
-    for (const table of by.tables)
-      for (const read of [...(ofTable.get(table) ?? [])]) {
-        if (areApart(read, by) || isUnseen(read, read.found, by)) continue;
+    for (const table of by.tables) {
+      const isTouched = (read: Answered): boolean => !areApart(read, by) && !isUnseen(read, read.found, by);
+      for (const read of ofTable.get(table)?.values().filter(isTouched).toArray() ?? []) {
         const { rows } = read;
         drop(read, true);
         // The row need not be read again to know the sum.
         if (added !== undefined && isByKey(read, by))
           keep(read.key, read, rows.then(added)).until = read.until;
       }
+    }
   };
   const keep = (key: string, read: Read, rows: Promise<unknown[]>): Answered => {
     const answered: Answered = {

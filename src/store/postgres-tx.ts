@@ -160,10 +160,10 @@ export function readsOn(now: number, mac: Mac, ask: AskRows): ReadTx {
 /** How a transaction gets to its link. */
 export interface Way {
   /** At once if it can be: statements go out in the order in which they were called. */
-  go<T>(use: (link: Link) => Promise<T>): Promise<T>;
-  read(asked: Asking): Promise<unknown[]>;
-  ahead(asked: Asking): void;
-  lock(key: string): Promise<void>;
+  readonly go: <T>(use: (link: Link) => Promise<T>) => Promise<T>;
+  readonly read: (asked: Asking) => Promise<unknown[]>;
+  readonly ahead: (asked: Asking) => void;
+  readonly lock: (key: string) => Promise<void>;
   readonly pending: PlainTx["pending"];
   readonly turn?: PlainTx["turn"];
 }

@@ -22,11 +22,11 @@ import type { Mac, Tx } from "./store.ts";
 export type Pace = "early" | "in turn" | "alone";
 
 interface Writes {
-  now(): Promise<number>;
+  readonly now: () => Promise<number>;
   readonly mac: Mac;
-  batch(key: string | null, job: Job): void;
+  readonly batch: (key: string | null, job: Job) => void;
   /** Reads outside a transaction. */
-  look(ask: (link: Link) => Promise<unknown[]>): Promise<unknown[]>;
+  readonly look: (ask: (link: Link) => Promise<unknown[]>) => Promise<unknown[]>;
 }
 
 /** Runs a write: until it takes a lock outside any transaction, and then as a job of a batch (batches.ts). */
