@@ -31,7 +31,7 @@ export interface Filled {
 }
 
 /** A statement that changes rows. */
-export interface Change extends Filled {
+export interface RowChange extends Filled {
   /** The columns that it changes. Undefined: any. */
   readonly sets?: ReadonlySet<string> | undefined;
   /** It adds to numbers of one row: the rows of a read that finds this row by its key, after it. */
@@ -111,7 +111,7 @@ export function areApart(one: Filled, other: Filled): boolean {
 export function isUnseen(
   { sees, words, whole, tables: seen }: Reads & Pick<Filled, "tables">,
   found: readonly unknown[] | undefined,
-  { tables, about, values, sets }: Change,
+  { tables, about, values, sets }: RowChange,
 ): boolean {
   const [table = "", another] = tables;
   if (another !== undefined) return false;

@@ -9,7 +9,7 @@ import type { Link } from "./link.ts";
  *                                                  └──what it read was changed──▶ it runs again
  *
  * - Before it takes a lock, a write only reads, outside any transaction.
- * - Once the batch has begun, all its writes read at the same time, so that their statements travel together. Changes are made one
+ * - Once the batch has begun, all its writes read at the same time: their statements travel together. Changes are made one
  *   write after another. A write that waits for its turn to change something may find then that another has changed what it read
  *   (known.ts). It runs again, and now reads in its turn as well.
  * - So each write sees the changes of those before it, as if they had run one after another.

@@ -166,7 +166,7 @@ const done = Promise.resolve();
 
 /**
  * Seals what is pending. `companyId`: the chain it probably belongs to. Its head is read together with the statements before. The
- * chain of the installation is always locked last, so that no two transactions wait for each other.
+ * chain of the installation is always locked last. So no two transactions wait for each other.
  */
 export async function seal(tx: PlainTx, companyId = ""): Promise<void> {
   if (tx.pending.length === 0) return;

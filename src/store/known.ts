@@ -1,16 +1,16 @@
-import { areApart, type Change, type Filled, isUnseen, type Reads } from "./about.ts";
+import { areApart, type RowChange, type Filled, isUnseen, type Reads } from "./about.ts";
 
 /**
  * What the writes of a batch have read, in memory. A repeated read is answered from it, until a statement may have changed the answer.
  *
- * A write that reads before its turn is its `Reader`. If a write before it then changes what it has read, or an undo does, it is stale.
+ * A write that reads before its turn is its `EarlyReader`. If a write before it then changes what it has read, or an undo does, it is stale.
  */
 export interface Known {
   /** `how`: whether the rows may be those of an earlier read. */
-  rows(read: Read, ask: () => Promise<unknown[]>, how: Keeping, reader?: Reader): Promise<unknown[]>;
+  rows(read: Read, ask: () => Promise<unknown[]>, how: Keeping, reader?: EarlyReader): Promise<unknown[]>;
   /** The write, whose turn comes later, will read this. */
-  announce(read: Read, ask: () => Promise<unknown[]>, how: Keeping, reader: Reader): void;
-  change(by: Change): void;
+  announce(read: Read, ask: () => Promise<unknown[]>, how: Keeping, reader: EarlyReader): void;
+  change(by: RowChange): void;
   /** A statement that changes a row returns it as this read would find it. */
   learn(read: Read, rows: Promise<unknown[]>): void;
   /**
@@ -30,7 +30,7 @@ export interface Read extends Filled, Reads {
   readonly sql: string;
 }
 
-export interface Reader {
+export interface EarlyReader {
   /** Its turn. */
   readonly number: number;
   isStale: boolean;
@@ -41,9 +41,9 @@ interface Answered extends Read {
   found: readonly unknown[] | undefined;
   readonly key: string;
   /** Those that have read it before their turn. */
-  readonly readers: Set<Reader>;
+  readonly readers: Set<EarlyReader>;
   /** Those that have announced it. */
-  readonly awaited: Set<Reader>;
+  readonly awaited: Set<EarlyReader>;
   /** The last turn of one of them. */
   until: number;
   /** Whose turn it was then. */
@@ -55,7 +55,7 @@ export function knownRows(): Known {
   const ofTable = new Map<string, Set<Answered>>();
   let current = 0;
   /** In this turn, in order. */
-  let changes: Change[] = [];
+  let changes: RowChange[] = [];
   const marks = new Map<string, number>();
   /** `isWrong`: its rows don't count any more for those who have read them. */
   const drop = (read: Answered, isWrong: boolean): void => {
@@ -63,7 +63,7 @@ export function knownRows(): Known {
     if (known.get(read.key) === read) known.delete(read.key);
     for (const table of read.tables) ofTable.get(table)?.delete(read);
   };
-  const touch = (by: Change, added?: Change["added"]): void => {
+  const touch = (by: RowChange, added?: RowChange["added"]): void => {
     for (const table of by.tables) {
       const isTouched = (read: Answered): boolean => !areApart(read, by) && !isUnseen(read, read.found, by);
       for (const read of ofTable.get(table)?.values().filter(isTouched).toArray() ?? []) {
@@ -102,7 +102,7 @@ export function knownRows(): Known {
     );
     return answered;
   };
-  const add = (read: Answered, to: "readers" | "awaited", reader: Reader | undefined): Answered => {
+  const add = (read: Answered, to: "readers" | "awaited", reader: EarlyReader | undefined): Answered => {
     if (reader === undefined) return read;
     read[to].add(reader);
     read.until = Math.max(read.until, reader.number);

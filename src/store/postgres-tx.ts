@@ -1,9 +1,9 @@
-import type { Change } from "./about.ts";
+import type { RowChange } from "./about.ts";
 import { intact } from "./blob-files.ts";
 import type { PlainTx } from "./chain.ts";
 import { checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
-import type { Keeping, Reader } from "./known.ts";
+import type { Keeping, EarlyReader } from "./known.ts";
 import type { Link } from "./link.ts";
 import { blobRow, fill, type Holds, type PreparedQuery, type Query, selection } from "./query.ts";
 import { sealedColumns } from "./schema.ts";
@@ -14,7 +14,7 @@ import type { Statement } from "./waves.ts";
 /** A transaction on PostgreSQL: queries become statements of its link. */
 
 /** A query with its parameters, on the way to PostgreSQL. */
-export interface Asking extends Change {
+export interface Asking extends RowChange {
   readonly prepared: PreparedQuery;
 }
 
@@ -35,7 +35,7 @@ export async function rowsOf(link: Link, asked: Asking, isEarly = false): Promis
  * The same, from memory if the write has read it before. Credentials and sessions are read for each write, once it waits for its turn,
  * and the ledger and content each time. `reader`: before its turn.
  */
-export async function knownOf(link: Link, asked: Asking, reader?: Reader): Promise<unknown[]> {
+export async function knownOf(link: Link, asked: Asking, reader?: EarlyReader): Promise<unknown[]> {
   const { prepared } = asked;
   const how = keepingOf(prepared);
   if (prepared.changes) link.known.change(asked);
@@ -45,7 +45,7 @@ export async function knownOf(link: Link, asked: Asking, reader?: Reader): Promi
   return rows.map((row) => ({ ...Object(row) }));
 }
 
-export function announceOn(link: Link, asked: Asking, reader: Reader): void {
+export function announceOn(link: Link, asked: Asking, reader: EarlyReader): void {
   const how = keepingOf(asked.prepared);
   if (how !== "never") link.known.announce(readOf(asked), () => rowsOf(link, asked, true), how, reader);
 }
@@ -84,7 +84,7 @@ const kept = new Set([
   "versions",
 ]);
 
-export function changing(link: Link, asked: Asking): Statement {
+function changing(link: Link, asked: Asking): Statement {
   link.known.change(asked);
   link.reach(asked);
   return { text: asked.prepared.sql, values: asked.values };
@@ -158,7 +158,7 @@ export function readsOn(now: number, mac: Mac, ask: AskRows): ReadTx {
 }
 
 /** How a transaction gets to its link. */
-export interface Way {
+export interface LinkWay {
   /** At once if it can be: statements go out in the order in which they were called. */
   readonly go: <T>(use: (link: Link) => Promise<T>) => Promise<T>;
   readonly read: (asked: Asking) => Promise<unknown[]>;
@@ -182,7 +182,7 @@ export function txOn(link: Link, now: number, mac: Mac): PlainTx {
   );
 }
 
-export function txBy(way: Way, now: number, mac: Mac): PlainTx {
+export function txBy(way: LinkWay, now: number, mac: Mac): PlainTx {
   const { go } = way;
   let parts = 0;
   return {

@@ -1,6 +1,6 @@
 import { type Job, Stale } from "./batches.ts";
 import { type Pending, sealing } from "./chain.ts";
-import type { Reader } from "./known.ts";
+import type { EarlyReader } from "./known.ts";
 import type { Link } from "./link.ts";
 import {
   announceOn,
@@ -11,7 +11,7 @@ import {
   lockOf,
   rowsOf,
   txBy,
-  type Way,
+  type LinkWay,
 } from "./postgres-tx.ts";
 import type { Mac, Tx } from "./store.ts";
 
@@ -47,7 +47,7 @@ export async function writeInBatch<T>(
   let joining: Promise<void> | undefined;
   let link: Link | undefined;
   /** Over this link it may read before its turn. */
-  let early: { readonly link: Link; readonly reader: Reader } | undefined;
+  let early: { readonly link: Link; readonly reader: EarlyReader } | undefined;
   /** Calls that wait for its turn. Later ones wait behind them. */
   let queued = 0;
   /** Recorded before its turn. */
@@ -56,7 +56,7 @@ export async function writeInBatch<T>(
 
   const join = (key: string | null): Promise<void> =>
     (joining ??= new Promise<void>((resolve, reject) => {
-      let reader: Reader | undefined;
+      let reader: EarlyReader | undefined;
       batch(key, {
         isAlone: pace === "alone",
         start: (on, number) => {
@@ -101,7 +101,7 @@ export async function writeInBatch<T>(
     if (!canBeEarly(asked.prepared)) return go((given) => knownOf(given, asked));
     return knownOf(early.link, asked, early.reader);
   };
-  const way: Way = {
+  const way: LinkWay = {
     go,
     read,
     ahead: (asked) => {

@@ -68,7 +68,7 @@ export const governanceBugs: readonly Bug[] = [
     edits: [
       {
         in: "releaseParts",
-        find: "for (const { id } of await tx.all(heldFor, { for_agent_id: agent.id })) {",
+        find: "for (const { id } of held) {",
         replace: "for (const { id } of []) {",
       },
     ],
