@@ -165,6 +165,18 @@ describe("the dashboard: reasons, names, choices", () => {
     await page.reload();
     await page.getByRole("row", { name: /Theo/ }).waitFor();
     assert.equal(await page.getByRole("row", { name: /Wren/ }).count(), 0);
+    // On a narrow screen the board has one line, inside of its row.
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.reload();
+    await page.getByRole("row", { name: /Theo/ }).waitFor();
+    const board = await page.locator(".oboard").boundingBox();
+    const name = await page.locator(".oboard b").boundingBox();
+    assert.ok(board !== null && name !== null && name.y >= board.y);
+    assert.ok(name.y + name.height <= board.y + board.height);
+    assert.equal(await page.getByRole("link", { name: "Who can decide" }).isVisible(), false);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.reload();
+    await page.getByRole("row", { name: /Theo/ }).waitFor();
     const verbs = page.getByRole("dialog", { name: "Reorganize Theo" });
     const dots = { name: "Reorganize Theo" };
     await page.getByRole("row", { name: /Theo/ }).hover();
