@@ -25,6 +25,7 @@ export const viewGraph = operation("outcome.graph", "GET /api/companies/:company
         kind: z.enum(outcomeKinds),
         blocked: z.boolean(),
         responsible: AgentRef.nullable(),
+        createdAt: z.string(),
       }),
     ),
     edges: z
@@ -100,7 +101,7 @@ export const viewCounts = operation("company.counts", "GET /api/companies/:compa
   cli: { command: "counts" },
 });
 
-export const foundKinds = ["agent", "outcome", "file", "message", "approval", "person"] as const;
+export const foundKinds = ["agent", "outcome", "file", "session", "message", "approval", "person"] as const;
 export type FoundKind = (typeof foundKinds)[number];
 
 const Found = Reference.extend({
@@ -111,9 +112,10 @@ const Found = Reference.extend({
 export type Found = z.infer<typeof Found>;
 
 export const search = operation("search", "GET /api/search", {
-  summary: "Find agents, outcomes, files, messages, approvals and people by the words of their names.",
+  summary:
+    "Find agents, outcomes, files, sessions, messages, approvals and people by the words of their names.",
   guidance:
-    "Compares names, titles, roles and the first lines of messages. To search the content of files, use search_files.",
+    "Compares names, titles, roles and the first lines of messages. Only people find sessions and people. To search the content of files, use search_files.",
   input: z.strictObject({
     companyId: CompanyId,
     q: text(500)

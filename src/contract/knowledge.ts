@@ -246,7 +246,17 @@ export const listBrokenLinks = operation(
   {
     summary: "List every kb:// link that points to a missing or deleted file.",
     input: z.strictObject({ companyId: CompanyId, ...Page }),
-    output: z.object({ links: z.array(z.object({ from: z.string(), to: z.string() })), nextCursor }),
+    output: z.object({
+      links: z.array(
+        z.object({
+          from: z.string(),
+          description: z.string().describe("What the file with the link contains."),
+          to: z.string(),
+          deleted: z.string().nullable().describe("What the deleted file contained. Null: no such file."),
+        }),
+      ),
+      nextCursor,
+    }),
     cli: { command: "kb broken-links" },
   },
 );

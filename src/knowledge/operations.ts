@@ -241,8 +241,9 @@ const onBrokenLinks = guarded(contract.listBrokenLinks, async ({ tx, companyId, 
     dynamic((db) =>
       db
         .selectFrom("links as l")
+        .innerJoin("files as o", "o.id", "l.from_id")
         .leftJoin("files as f", "f.id", "l.to_id")
-        .select(["l.from_id", "l.to_id"])
+        .select(["l.from_id", "l.to_id", "o.description", "f.description as gone", "f.company_id as owner"])
         .where("l.company_id", "=", companyId)
         .where((eb) =>
           eb.or([eb("l.from_id", ">", from), eb.and([eb("l.from_id", "=", from), eb("l.to_id", ">", to)])]),
@@ -261,7 +262,16 @@ const onBrokenLinks = guarded(contract.listBrokenLinks, async ({ tx, companyId, 
     {},
   );
   const { page, nextCursor } = pageAfter(rows, input.limit, (row) => `${row.from_id} ${row.to_id}`);
-  return { links: page.map((row) => ({ from: row.from_id, to: row.to_id })), nextCursor };
+  return {
+    links: page.map(({ from_id, to_id, description, gone, owner }) => ({
+      from: from_id,
+      description,
+      to: to_id,
+      // A file of another company does not exist here.
+      deleted: owner === companyId ? gone : null,
+    })),
+    nextCursor,
+  };
 });
 
 const onDelete = guarded(contract.deleteFile, async (call) => {

@@ -177,10 +177,13 @@ for (const kind of bothStores)
         { id: file.id, description: "source", state: "live" },
       ]);
       const broken = async () =>
-        (await org.board(listBrokenLinks, { companyId: org.companyId })).links.map(({ from, to }) => [
-          from,
-          to,
-        ]);
+        (await org.board(listBrokenLinks, { companyId: org.companyId })).links.map(
+          ({ from, to, description, deleted }) => {
+            assert.equal(description, "source");
+            assert.equal(deleted, to === doomed.id ? "doomed" : null);
+            return [from, to];
+          },
+        );
       assert.deepEqual(
         await broken(),
         [doomed.id, nowhere].toSorted().map((to) => [file.id, to]),
@@ -227,6 +230,6 @@ for (const kind of bothStores)
       assert.equal(board.links.find(({ id }) => id === secret.id)?.description, "secret");
       assert.equal(board.backlinks[0]?.id, secret.id);
       const { links: nowhere } = await org.board(listBrokenLinks, { companyId: org.companyId });
-      assert.deepEqual(nowhere, [{ from: shared.id, to: theirs.id }]);
+      assert.deepEqual(nowhere, [{ from: shared.id, description: "shared", to: theirs.id, deleted: null }]);
     });
   });

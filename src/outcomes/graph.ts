@@ -12,7 +12,16 @@ const onGraph = guarded(viewGraph, async ({ tx, companyId, input }) => {
       const nodes = db
         .selectFrom("outcomes as o")
         .leftJoin("agents as r", "r.id", "o.responsible_id")
-        .select(["o.id", "o.title", "o.status", "o.kind", "o.blocked_reason", "o.responsible_id", "r.name"])
+        .select([
+          "o.id",
+          "o.title",
+          "o.status",
+          "o.kind",
+          "o.blocked_reason",
+          "o.responsible_id",
+          "r.name",
+          "o.created_at",
+        ])
         .where("o.company_id", "=", companyId);
       return (live ? nodes.where("o.status", "in", ["open", "submitted"]) : nodes)
         .orderBy("o.num", "desc")
@@ -25,13 +34,14 @@ const onGraph = guarded(viewGraph, async ({ tx, companyId, input }) => {
   const between = async (links: typeof edges) =>
     (await tx.all(links, { companyId })).filter(({ from, to }) => shown.has(from) && shown.has(to));
   return {
-    outcomes: page.map(({ id, title, status, kind, blocked_reason, responsible_id, name }) => ({
+    outcomes: page.map(({ id, title, status, kind, blocked_reason, responsible_id, name, created_at }) => ({
       id,
       title,
       status,
       kind,
       blocked: status === "open" && blocked_reason !== null,
       responsible: responsible_id === null ? null : { id: responsible_id, name: name ?? "" },
+      createdAt: new Date(created_at).toISOString(),
     })),
     edges: (await between(edges)).map(({ from, to }) => ({ parent: from, child: to })),
     dependencies: (await between(dependencies)).map(({ from, to }) => ({ outcome: from, dependsOn: to })),

@@ -174,7 +174,7 @@ export function deedSentence(
   const isName =
     kind === undefined || ["agent", "person", "company", "approval", "reorganization"].includes(kind);
   const shown = title ?? (subject === null || uuid.test(subject) ? "something that is gone" : subject);
-  const named = isName ? shown.replace(/^The /, "the ") : `"${shown}"`;
+  const named = isName ? shown.replace(/^The /, "the ") : `"${shown.replaceAll('"', "'")}"`;
   const deed = deeds[operation] ?? `did ${operation}${subject === null ? "" : " on *"}`;
   return `${who} ${deed.replace("*", () => named)}.`;
 }

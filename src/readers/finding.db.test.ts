@@ -81,6 +81,7 @@ for (const kind of bothStores)
         kind: "work",
         blocked: false,
         responsible: { id: eve.id, name: "Eve" },
+        createdAt: (await board(outcomes.viewOutcome, { id: second.id })).createdAt,
       });
       assert.ok(graph.edges.some(({ parent, child }) => parent === first.id && child === second.id));
       assert.ok(
@@ -276,7 +277,14 @@ for (const kind of bothStores)
         ["file", ["State document of Zoe Quill"]],
       ]);
       assert.deepEqual(await found(board, "* ("), []);
-      // People are for people.
+      // Sessions and people are for people.
+      const session = await org.session(max.id);
+      const [sessions] = (await board(search, { companyId, q: "max", kind: "session" })).groups;
+      assert.deepEqual(
+        sessions?.found.map(({ id, title }) => [id, title]),
+        [[session.id, "Session of Max"]],
+      );
+      assert.deepEqual((await max.call(search, { companyId, q: "max", kind: "session" })).groups, []);
       await board(createPerson, { name: `Quentin ${kind}` });
       assert.deepEqual(await found(board, "quent"), [["person", [`Quentin ${kind}`]]]);
       assert.deepEqual(await found(zoe.call, "quent"), []);
@@ -350,6 +358,13 @@ for (const kind of bothStores)
         'Kai completed "Told".',
         'Kai created the outcome "Told".',
       ]);
+      // Quotes in a title don't end the quotes around it.
+      const asked = await kai.call(outcomes.createOutcome, { title: 'Ask "why" first', parents: [kai.id] });
+      assert.deepEqual(await said({ subject: asked.id, operation: "outcome.create" }), [
+        `Kai created the outcome "Ask 'why' first".`,
+      ]);
+      await kai.call(outcomes.closeOutcome, { id: asked.id, rationale: "asked" });
+      await kai.call(outcomes.reopenOutcome, { id, reason: "more" });
       const [newest] = (await list({ actor: "kai", refused: false })).events;
       assert.deepEqual([newest?.by.agent?.name, newest?.about?.title], ["Kai", "Told"]);
       assert.match(

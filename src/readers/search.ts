@@ -10,7 +10,7 @@ import { redactText } from "../redaction/redact.ts";
 import { dynamic, query, selection } from "../store/query.ts";
 import { hasWords, wordsOf } from "../store/search-words.ts";
 import type { ReadTx } from "../store/store.ts";
-import { foundDetail } from "./texts.ts";
+import { foundDetail, foundSession } from "./texts.ts";
 
 /**
  * One search over the names of everything that the caller may see: a fixed number of queries, and for an agent a check of each
@@ -77,6 +77,13 @@ const finders: Readonly<Record<FoundKind, (asked: Asked) => Promise<Hit[]>>> = {
         detail: foundDetail.file(kind),
       }),
     ),
+  session: async ({ tx, companyId, agentId, words, limit }) =>
+    agentId !== null
+      ? []
+      : (await tx.all(newestSessions, { companyId }))
+          .filter((row) => hasWords(foundSession(row), words))
+          .slice(0, limit)
+          .map((row) => ({ id: row.id, title: foundSession(row), detail: foundDetail.session(row) })),
   message: async (asked) => {
     const files = await described(asked, ["message"]);
     const sent = new Map((await sentIn(asked, files)).map((row) => [row.file_id, row]));
@@ -165,5 +172,15 @@ const everyAgent = query((db, p: { companyId: string }) =>
     .orderBy("a.id"),
 );
 
+const newestSessions = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("sessions as s")
+    .innerJoin("agents as a", "a.id", "s.agent_id")
+    .leftJoin("outcomes as o", "o.id", "s.work_outcome_id")
+    .select(["s.id", "s.started_at", "s.ended_at", "a.name as agent", "o.title as outcome"])
+    .where("s.company_id", "=", p.companyId)
+    .orderBy("s.num", "desc")
+    .limit(300),
+);
 const newestApprovals = selection("approvals", ["company_id"], sql`order by num desc limit 300`);
 const ownApprovals = selection("approvals", ["requested_by"], sql`order by num desc limit 300`);

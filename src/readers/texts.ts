@@ -221,7 +221,12 @@ export const foundDetail = {
   message: (of: { from_system: number; from_name: string | null; to_name: string | null }): string =>
     `${of.from_system === 1 ? "Agency" : (of.from_name ?? theBoard)} to ${of.to_name ?? theBoard}`,
   approval: (status: string): string => status.replace("_", " "),
+  session: (of: { started_at: number; ended_at: number | null }): string =>
+    `session, ${of.ended_at === null ? "running since" : "started"} ${new Date(of.started_at).toISOString().slice(0, 16).replace("T", " ")}`,
 };
+
+export const foundSession = (of: { agent: string; outcome: string | null }): string =>
+  of.outcome === null ? `Session of ${of.agent}` : `Session of ${of.agent}: ${of.outcome}`;
 
 /** What a server wrote is quoted: it must not pass for words of Agency. */
 export const serverFails = (server: {
