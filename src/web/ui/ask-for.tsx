@@ -108,6 +108,27 @@ export function AskFor<I, O>({
   );
 }
 
+/** A button that asks only for a reason, which is kept on record. */
+export function AskWhy<I, O>({
+  label = "Why",
+  optional = false,
+  input,
+  ...asked
+}: Omit<Parameters<typeof AskFor<I, O>>[0], "fields" | "input"> & {
+  label?: string;
+  optional?: boolean;
+  /** An empty reason is undefined. */
+  input: (why: string | undefined) => I;
+}): ReactNode {
+  return (
+    <AskFor
+      {...asked}
+      fields={[{ name: "why", label, optional, long: !optional }]}
+      input={({ why = "" }) => input(why === "" ? undefined : why)}
+    />
+  );
+}
+
 function Asked({
   field,
   value,

@@ -35,8 +35,10 @@ export function boundsOf(items: readonly Rect[]): Rect {
     : { x: left, y: top, w: right - left, h: bottom - top };
 }
 
+/** On a large screen, a small map grows, but not beyond the size that is read from afar. */
+const largestFit = 1.5;
 const fittingZoom = ({ w, h }: Rect, width: number, height: number): number =>
-  clampZoom(Math.min(1, (width - 2 * margin) / w, (height - 2 * margin) / h));
+  clampZoom(Math.min(largestFit, (width - 2 * margin) / w, (height - 2 * margin) / h));
 
 /** Everything, in the middle of the height. */
 export function fitting(all: Rect, width: number, height: number): Camera {

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
-import { AskFor } from "../../ui/ask-for.tsx";
+import { AskFor, AskWhy } from "../../ui/ask-for.tsx";
 import type { OneOutcome } from "./one-outcome.ts";
 
 const note = { name: "note", label: "Note for the owner", optional: true, long: true } as const;
@@ -29,13 +29,13 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
             })}
             done="Accepted."
           />
-          <AskFor
+          <AskWhy
             text="Send back"
             title="Send this result back?"
             says="Its owner works on it again, with your note."
-            fields={[{ name: "note", label: "What is missing", long: true }]}
+            label="What is missing"
             operation={ops.decideOutcome}
-            input={(values) => ({ id, verdict: "rework" as const, note: values["note"] ?? "" })}
+            input={(missing = "") => ({ id, verdict: "rework" as const, note: missing })}
             done="Sent back with your note."
           />
         </>
@@ -90,36 +90,34 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
       )}
       {status === "open" && isWork && <Delegate id={id} owner={outcome.responsible?.id ?? null} />}
       {status === "open" && outcome.delegated && (
-        <AskFor
+        <AskWhy
           text="Take back"
           title="Take this outcome back?"
           says="It returns to the agent that delegated it. An agent that was created for it is terminated."
-          fields={[{ name: "reason", label: "Why", long: true }]}
           operation={ops.reclaimOutcome}
-          input={(values) => ({ id, reason: values["reason"] ?? "" })}
+          input={(reason = "") => ({ id, reason })}
           done="Taken back."
         />
       )}
       {(status === "completed" || status === "closed") && (
-        <AskFor
+        <AskWhy
           text="Reopen"
           title="Reopen this outcome?"
           says="Its owner works on it again."
-          fields={[{ name: "reason", label: "What is missing", long: true }]}
+          label="What is missing"
           operation={ops.reopenOutcome}
-          input={(values) => ({ id, reason: values["reason"] ?? "" })}
+          input={(reason = "") => ({ id, reason })}
           done="Reopened."
         />
       )}
       {(status === "open" || status === "submitted") && isWork && (
-        <AskFor
+        <AskWhy
           danger
           text="Close"
           title="Close this outcome?"
           says="The outcome is given up. What is below it and serves nothing else is closed too."
-          fields={[{ name: "rationale", label: "Why", long: true }]}
           operation={ops.closeOutcome}
-          input={(values) => ({ id, rationale: values["rationale"] ?? "" })}
+          input={(rationale = "") => ({ id, rationale })}
           done="Closed."
         />
       )}

@@ -1,18 +1,17 @@
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { shown } from "../../../contract/visible-text.ts";
 import { farBelow } from "../../ui/camera.ts";
 import { counted } from "../../ui/figures.tsx";
-import { useKeys } from "../../ui/keys.ts";
 import { type Drawing, fitText, MapCanvas } from "../../ui/map-canvas.tsx";
 import { type StateMark, stateMarks } from "../../ui/marks.ts";
 import { standingOf } from "../../ui/standing.ts";
 import { Empty } from "../../ui/states.tsx";
 import type { Graph, GraphNode } from "./forest.ts";
 import { layOutcomes, type Placed, type Wire } from "./map-layout.ts";
-import { OutcomePanel } from "./panel.tsx";
 import { useReasons } from "./reasons.ts";
 import * as texts from "./texts.ts";
+import { useChosenOutcome, WithPanel } from "./with-panel.tsx";
 
 /** Why and how from left to right. A click or Enter opens one beside the map. */
 export function OutcomeMap({
@@ -23,18 +22,15 @@ export function OutcomeMap({
   matches: (node: GraphNode) => boolean;
 }): ReactNode {
   const navigate = useNavigate();
-  const search: { outcome?: string } = useSearch({ strict: false });
+  const choosing = useChosenOutcome();
   const map = useMemo(() => layOutcomes(graph, matches), [graph, matches]);
   const [inView, setInView] = useState<readonly GraphNode[]>([]);
   const reasons = useReasons(inView);
-  const select = (outcome: string | undefined): void =>
-    void navigate({ to: "/outcomes", search: { ...search, outcome }, replace: true });
-  useKeys({ Escape: () => (search.outcome === undefined ? false : select(undefined)) });
   const standing = useCallback(
     (node: GraphNode) => standingOf(node.status, reasons.get(node.id)?.state, node.blocked),
     [reasons],
   );
-  const selected = search.outcome;
+  const { chosen: selected, choose: select } = choosing;
   const draw = (drawing: Drawing<Placed>): void => {
     drawWires(drawing, map.wires);
     if (drawing.zoom < farBelow) drawFar(drawing, standing, selected);
@@ -51,7 +47,7 @@ export function OutcomeMap({
       </div>
     );
   return (
-    <div className={`with-panel ${selected === undefined ? "closed" : ""}`}>
+    <WithPanel of={choosing} back=".map-canvas">
       <div className="map-frame">
         <MapCanvas
           label={texts.mapLabel(counted(map.items.length, "outcome"))}
@@ -73,10 +69,7 @@ export function OutcomeMap({
           {texts.mapLegend} {graph.truncated && texts.mapIsCut}
         </p>
       </div>
-      {selected !== undefined && (
-        <OutcomePanel key={selected} id={selected} onClose={() => select(undefined)} />
-      )}
-    </div>
+    </WithPanel>
   );
 }
 

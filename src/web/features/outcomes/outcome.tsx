@@ -16,6 +16,7 @@ import { When } from "../../ui/time.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import { OutcomeActions } from "./actions.tsx";
 import type { OneOutcome } from "./one-outcome.ts";
+import { isHeld, useReasons } from "./reasons.ts";
 import * as texts from "./texts.ts";
 import { WhyBox } from "./why-box.tsx";
 import "../../ui/work.css";
@@ -137,6 +138,7 @@ function Neighbours({
   none: string;
   list: OneOutcome["children"];
 }): ReactNode {
+  const reasons = useReasons(list);
   return (
     <section className="box">
       <header>
@@ -148,11 +150,17 @@ function Neighbours({
       ) : (
         <ul className="lines">
           {list.map(({ id, title: words, status }) => {
-            const { mark, label } = standingOf(status ?? "open");
+            const reason = reasons.get(id);
+            const { mark, label } = standingOf(status ?? "open", reason?.state);
             return (
               <li key={id}>
                 <StatusMark mark={mark} label={label} />
                 <Name of={{ kind: "outcome", id, title: words }} />
+                {reason !== undefined && isHeld(reason.state, false) && (
+                  <span className="second cut">
+                    <Line text={reason.says} />
+                  </span>
+                )}
               </li>
             );
           })}

@@ -1,11 +1,11 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { type ReactNode, useCallback, useRef } from "react";
+import { type ReactNode, useCallback } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
+import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted } from "../../ui/figures.tsx";
-import { useKeys } from "../../ui/keys.ts";
 import { useMoreRows } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
@@ -15,8 +15,10 @@ import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { OutcomeMap } from "./map.tsx";
+import { isHeld, useReasons } from "./reasons.ts";
 import * as texts from "./texts.ts";
 import { OutcomeTree } from "./tree.tsx";
+import { useChosenOutcome, WithPanel } from "./with-panel.tsx";
 import "../../ui/work.css";
 import "./outcomes.css";
 
@@ -36,27 +38,17 @@ const kinds = ["perpetual", "mandate", "work", "integration", "inbox"] as const;
 export function OutcomesPage(): ReactNode {
   const navigate = useNavigate();
   const filters: Filters = useSearch({ strict: false });
-  const find = useRef<HTMLInputElement>(null);
   const change = (part: Filters): void =>
     void navigate({ to: "/outcomes", search: { ...filters, ...part }, replace: true });
-  useKeys({ "/": () => find.current?.focus() });
   return (
     <Page title="Outcomes" heading>
-      <FilterBar filters={filters} change={change} find={find} />
+      <FilterBar filters={filters} change={change} />
       {filters.view === "table" ? <OutcomeTable filters={filters} /> : <Forest filters={filters} />}
     </Page>
   );
 }
 
-function FilterBar({
-  filters,
-  change,
-  find,
-}: {
-  filters: Filters;
-  change: (part: Filters) => void;
-  find: React.RefObject<HTMLInputElement | null>;
-}): ReactNode {
+function FilterBar({ filters, change }: { filters: Filters; change: (part: Filters) => void }): ReactNode {
   const { company } = useHere();
   const roster = useRead(ops.listRoster, { companyId: company.id, limit: 1000 }).data?.agents ?? [];
   return (
@@ -72,7 +64,6 @@ function FilterBar({
         onChange={(view) => change({ view: view === "tree" ? "" : view })}
       />
       <input
-        ref={find}
         className="input"
         type="search"
         aria-label="Find an outcome by its title"
@@ -175,71 +166,95 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
     { keep: true },
   );
   const ref = useRowKeys("a.grid-row");
+  const choosing = useChosenOutcome();
   return (
-    <div className="work" ref={ref}>
-      <Loaded of={list} height={34} rows={14}>
-        {({ outcomes, totals, nextCursor }) => {
-          const shown = outcomes.filter(
-            (one) => status !== "live" || one.status === "open" || one.status === "submitted",
-          );
-          if (shown.length === 0)
-            return (
-              <div className="work-inner">
-                <Empty title={texts.noMatch}>
-                  <Link className="b" to="/outcomes" search={{ view: "table" }}>
-                    {texts.showAll}
-                  </Link>
-                </Empty>
-              </div>
+    <WithPanel of={choosing} back={`a.grid-row[href*="${choosing.chosen ?? ""}"]`}>
+      <div className="work" ref={ref}>
+        <Loaded of={list} height={34} rows={14}>
+          {({ outcomes, totals, nextCursor }) => {
+            const shown = outcomes.filter(
+              (one) => status !== "live" || one.status === "open" || one.status === "submitted",
             );
-          return (
-            <>
-              <div className="grid-head outcome-columns" aria-hidden="true">
-                <span>
-                  {counted(totals.open, "open outcome")}, {totals.blocked} blocked, {totals.submitted} waiting
-                  for verification
-                </span>
-                <span>Owner</span>
-                <span>Kind</span>
-                <span className="r">Changed</span>
-              </div>
-              {shown.map((one) => {
-                const { mark, label } = standingOf(one.status, undefined, one.blocked !== null);
-                return (
-                  <Link key={one.id} to={`/outcomes/${one.id}`} className="grid-row outcome-columns">
-                    <span className="what">
-                      <StatusMark mark={mark} label={label} />
-                      <span className="t cut">
-                        <Line text={one.title} />
-                      </span>
-                      {one.blocked !== null && (
-                        <span className="second cut">
-                          <Line text={one.blocked.reason} />
-                        </span>
-                      )}
-                    </span>
-                    <span className="second cut">
-                      {one.responsible === null ? (
-                        texts.unowned
-                      ) : (
-                        <Name
-                          of={{ kind: "", id: one.responsible.id, title: one.responsible.name }}
-                          tile="agent"
-                        />
-                      )}
-                    </span>
-                    <span className="second cut">{texts.outcomeKindWords[one.kind]}</span>
-                    <span className="second r">
-                      <Age since={one.updatedAt} />
-                    </span>
-                  </Link>
-                );
-              })}
-              {more(nextCursor)}
-            </>
-          );
-        }}
-      </Loaded>
-    </div>
+            if (shown.length === 0)
+              return (
+                <div className="work-inner">
+                  <Empty title={texts.noMatch}>
+                    <Link className="b" to="/outcomes" search={{ view: "table" }}>
+                      {texts.showAll}
+                    </Link>
+                  </Empty>
+                </div>
+              );
+            return (
+              <>
+                <div className="grid-head outcome-columns" aria-hidden="true">
+                  <span>
+                    {counted(totals.open, "open outcome")}, {totals.blocked} blocked, {totals.submitted}{" "}
+                    waiting for verification
+                  </span>
+                  <span>Owner</span>
+                  <span className="r">Age</span>
+                  <span>{texts.whyNotMoving}</span>
+                  <span>Kind</span>
+                  <span className="r">Changed</span>
+                </div>
+                <TableRows of={shown} choosing={choosing} />
+                {more(nextCursor)}
+              </>
+            );
+          }}
+        </Loaded>
+      </div>
+    </WithPanel>
   );
+}
+
+function TableRows({
+  of: outcomes,
+  choosing,
+}: {
+  of: Answer<typeof ops.listOutcomes>["outcomes"];
+  choosing: ReturnType<typeof useChosenOutcome>;
+}): ReactNode {
+  const reasons = useReasons(outcomes);
+  return outcomes.map((one) => {
+    const reason = reasons.get(one.id);
+    const isBlocked = one.blocked !== null;
+    const { mark, label } = standingOf(one.status, reason?.state, isBlocked);
+    return (
+      <Link
+        key={one.id}
+        to={`/outcomes/${one.id}`}
+        className={`grid-row outcome-columns ${one.id === choosing.chosen ? "sel" : ""}`}
+        onClick={(event) => {
+          // Enter goes to the page; a click opens it beside.
+          if (event.detail > 0) choosing.click(one.id, event);
+        }}
+      >
+        <span className="what">
+          <StatusMark mark={mark} label={label} />
+          <span className="t cut">
+            <Line text={one.title} />
+          </span>
+        </span>
+        <span className="second cut">
+          {one.responsible === null ? (
+            texts.unowned
+          ) : (
+            <Name of={{ kind: "", id: one.responsible.id, title: one.responsible.name }} tile="agent" />
+          )}
+        </span>
+        <span className="second r age">
+          <Age since={one.createdAt} />
+        </span>
+        <span className="second reason cut">
+          {reason !== undefined && isHeld(reason.state, isBlocked) && <Line text={reason.says} />}
+        </span>
+        <span className="second cut">{texts.outcomeKindWords[one.kind]}</span>
+        <span className="second r">
+          <Age since={one.updatedAt} />
+        </span>
+      </Link>
+    );
+  });
 }

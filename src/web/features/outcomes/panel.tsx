@@ -12,12 +12,21 @@ import { OutcomeActions } from "./actions.tsx";
 import * as texts from "./texts.ts";
 import { WhyBox } from "./why-box.tsx";
 
-/** One outcome beside the map: how it stands, why, and what can be done. */
-export function OutcomePanel({ id, onClose }: { id: string; onClose: () => void }): ReactNode {
+/** One outcome beside the others: how it stands, why, and what can be done. */
+export function OutcomePanel({
+  id,
+  back,
+  onClose,
+}: {
+  id: string;
+  /** What gets the focus when the panel closes. */
+  back: string;
+  onClose: () => void;
+}): ReactNode {
   const outcome = useRead(ops.viewOutcome, { id });
   const isLive = outcome.data?.status === "open" || outcome.data?.status === "submitted";
   const why = useRead(ops.why, isLive ? { id } : null).data;
-  const panel = usePanelFocus(".map-canvas");
+  const panel = usePanelFocus(back);
   return (
     <aside className="outcome-panel" aria-label="The chosen outcome" ref={panel}>
       <div className="top">

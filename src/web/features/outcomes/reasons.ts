@@ -2,12 +2,13 @@ import { useMemo } from "react";
 import { ops } from "virtual:operations";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
-import type { GraphNode } from "./forest.ts";
 
 type Reason = Answer<typeof ops.whyMany>["answers"][number];
 
 /** The reasons of the live outcomes on the screen, asked for together. The answer for the last ones stays while new ones load. */
-export function useReasons(nodes: readonly GraphNode[]): ReadonlyMap<string, Reason> {
+export function useReasons(
+  nodes: readonly { readonly id: string; readonly status: string | null }[],
+): ReadonlyMap<string, Reason> {
   const ids = nodes
     .filter(({ status }) => status === "open" || status === "submitted")
     .map(({ id }) => id)
@@ -16,3 +17,7 @@ export function useReasons(nodes: readonly GraphNode[]): ReadonlyMap<string, Rea
   const { data } = useRead(ops.whyMany, ids.length === 0 ? null : { ids }, { keep: true });
   return useMemo(() => new Map((data?.answers ?? []).map((answer) => [answer.id, answer])), [data]);
 }
+
+/** A row says why only if its outcome does not move. */
+export const isHeld = (state: Reason["state"], isBlocked: boolean): boolean =>
+  state !== "moving" || isBlocked;

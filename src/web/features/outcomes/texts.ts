@@ -11,6 +11,7 @@ export const noOutcomes = "No outcomes yet.";
 export const noOutcomesHint = (root: string): string => `Tell ${root} what you want, on Home.`;
 export const showAll = "Show all outcomes";
 export const noMatch = "No outcome matches these filters.";
+export const whyNotMoving = "Why it is not moving";
 export const unowned = "unassigned";
 
 const actions: Readonly<Record<string, string>> = {

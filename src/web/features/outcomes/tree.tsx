@@ -2,17 +2,22 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { Icon } from "../../ui/icons.tsx";
+import { useIsNarrow } from "../../ui/narrow.ts";
 import { useKeys } from "../../ui/keys.ts";
 import { Empty } from "../../ui/states.tsx";
 import { standingOf } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
+import { Age } from "../../ui/time.tsx";
+import { WhyLine } from "../../ui/why.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { type Graph, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
-import { useReasons } from "./reasons.ts";
-import { WhyLine } from "../../ui/why.tsx";
+import { isHeld, useReasons } from "./reasons.ts";
 import * as texts from "./texts.ts";
+import { useChosenOutcome, WithPanel } from "./with-panel.tsx";
 
 const rowHeight = 34;
+/** Two lines: the second says whose it is, since when, and why it does not move. */
+const narrowHeight = 56;
 
 /** Why and how: each outcome below the one it serves. Rows that don't move say why. */
 export function OutcomeTree({
@@ -30,12 +35,14 @@ export function OutcomeTree({
     () => rowsOfTree(graph.outcomes, graph.edges, matches, folded),
     [graph, matches, folded],
   );
+  const height = useIsNarrow() ? narrowHeight : rowHeight;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroll.current,
-    estimateSize: () => rowHeight,
+    estimateSize: () => height,
     overscan: 12,
   });
+  useEffect(() => virtual.measure(), [height]);
   const items = virtual.getVirtualItems();
   const reasons = useReasons(items.flatMap(({ index }) => rows[index]?.node ?? []));
   // A row that was far away is rendered only after the list has scrolled to it.
@@ -84,6 +91,8 @@ export function OutcomeTree({
     Home: inTree(() => choose(0)),
     End: inTree(() => choose(rows.length - 1)),
   });
+  const choosing = useChosenOutcome();
+  const beside = choosing.chosen;
   const open = (id: string): void => void navigate({ to: `/outcomes/${id}` });
   if (rows.length === 0)
     return (
@@ -96,75 +105,83 @@ export function OutcomeTree({
       </div>
     );
   return (
-    <div className="work" ref={scroll}>
-      <div
-        role="treegrid"
-        aria-label="Outcomes"
-        aria-rowcount={rows.length}
-        className="outcome-tree"
-        style={{ height: virtual.getTotalSize() }}
-      >
-        {items.map(({ index, start, key }) => {
-          const row = rows[index];
-          if (row === undefined) return null;
-          const { node, depth, hasChildren, isFolded } = row;
-          const reason = reasons.get(node.id);
-          const { mark, label } = standingOf(node.status, reason?.state, node.blocked);
-          return (
-            <div
-              key={key}
-              id={`o-${node.id}`}
-              role="row"
-              aria-level={depth + 1}
-              aria-rowindex={index + 1}
-              aria-expanded={hasChildren ? !isFolded : undefined}
-              tabIndex={index === at ? 0 : -1}
-              className={`grid-row outcome-row ${row.matches ? "" : "around"}`}
-              style={{ transform: `translateY(${start}px)` }}
-              onClick={() => open(node.id)}
-              onFocus={() => setChosen(node.id)}
-              onKeyDown={(event) => {
-                if (event.key === "Enter" && event.target === event.currentTarget) open(node.id);
-              }}
-            >
-              <div role="gridcell" className="what" style={{ paddingInlineStart: Math.min(depth, 10) * 18 }}>
-                <button
-                  type="button"
-                  tabIndex={-1}
-                  className={`twist ${hasChildren ? "" : "leaf"} ${isFolded ? "folded" : ""}`}
-                  aria-label={isFolded ? "Unfold" : "Fold"}
-                  aria-hidden={!hasChildren}
-                  onClick={(event) => {
-                    event.stopPropagation();
-                    fold(row, !isFolded);
-                  }}
+    <WithPanel of={choosing} back={`#o-${beside ?? ""}`}>
+      <div className="work" ref={scroll}>
+        <div
+          role="treegrid"
+          aria-label="Outcomes"
+          aria-rowcount={rows.length}
+          className="outcome-tree"
+          style={{ height: virtual.getTotalSize() }}
+        >
+          {items.map(({ index, start, key }) => {
+            const row = rows[index];
+            if (row === undefined) return null;
+            const { node, depth, hasChildren, isFolded } = row;
+            const reason = reasons.get(node.id);
+            const { mark, label } = standingOf(node.status, reason?.state, node.blocked);
+            return (
+              <div
+                key={key}
+                id={`o-${node.id}`}
+                data-about={`outcome ${node.id}`}
+                role="row"
+                aria-level={depth + 1}
+                aria-rowindex={index + 1}
+                aria-expanded={hasChildren ? !isFolded : undefined}
+                tabIndex={index === at ? 0 : -1}
+                className={`grid-row outcome-row ${row.matches ? "" : "around"} ${node.id === beside ? "sel" : ""}`}
+                style={{ transform: `translateY(${start}px)` }}
+                onClick={(event) => choosing.click(node.id, event)}
+                onFocus={() => setChosen(node.id)}
+                onKeyDown={(event) => {
+                  if (event.key === "Enter" && event.target === event.currentTarget) open(node.id);
+                }}
+              >
+                <div
+                  role="gridcell"
+                  className="what"
+                  style={{ paddingInlineStart: Math.min(depth, 10) * 18 }}
                 >
-                  <Icon name="down" />
-                </button>
-                <StatusMark mark={mark} label={label} />
-                <span className="t cut">
-                  <Line text={node.title} />
-                </span>
+                  <button
+                    type="button"
+                    tabIndex={-1}
+                    className={`twist ${hasChildren ? "" : "leaf"} ${isFolded ? "folded" : ""}`}
+                    aria-label={isFolded ? "Unfold" : "Fold"}
+                    aria-hidden={!hasChildren}
+                    onClick={(event) => {
+                      event.stopPropagation();
+                      fold(row, !isFolded);
+                    }}
+                  >
+                    <Icon name="down" />
+                  </button>
+                  <StatusMark mark={mark} label={label} />
+                  <span className="t cut">
+                    <Line text={node.title} />
+                  </span>
+                </div>
+                <div role="gridcell" className="second cut">
+                  {node.responsible === null ? (
+                    <span className="quiet">{texts.unowned}</span>
+                  ) : (
+                    <Name
+                      of={{ kind: "", id: node.responsible.id, title: node.responsible.name }}
+                      tile="agent"
+                    />
+                  )}
+                </div>
+                <div role="gridcell" className="second r age">
+                  <Age since={node.createdAt} />
+                </div>
+                <div role="gridcell" className="second reason cut">
+                  {reason !== undefined && isHeld(reason.state, node.blocked) && <WhyLine of={reason} />}
+                </div>
               </div>
-              <div role="gridcell" className="second cut">
-                {node.responsible === null ? (
-                  <span className="quiet">{texts.unowned}</span>
-                ) : (
-                  <Name
-                    of={{ kind: "", id: node.responsible.id, title: node.responsible.name }}
-                    tile="agent"
-                  />
-                )}
-              </div>
-              <div role="gridcell" className="second reason cut">
-                {reason !== undefined && (reason.state !== "moving" || node.blocked) && (
-                  <WhyLine of={reason} />
-                )}
-              </div>
-            </div>
-          );
-        })}
+            );
+          })}
+        </div>
       </div>
-    </div>
+    </WithPanel>
   );
 }
