@@ -1,11 +1,12 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { type ReactNode, useRef, useState } from "react";
+import { Fragment, type ReactNode, useRef, useState } from "react";
 import { ops } from "virtual:operations";
 import { removedSentences } from "../../../contract/phrases.ts";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { figure } from "../../ui/figures.tsx";
+import { Icon } from "../../ui/icons.tsx";
 import { useMoreRows } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
@@ -15,6 +16,8 @@ import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line, Name, withoutLinks } from "../../ui/words.tsx";
+import { sentenceParts } from "./sentence-parts.ts";
+import { longSpan } from "./spans.ts";
 import * as texts from "./texts.ts";
 import { TimeStrip } from "./time-strip.tsx";
 import { Verify } from "./verify.tsx";
@@ -170,7 +173,7 @@ function FilterBar({ filters, change }: { filters: Filters; change: (part: Filte
 
 /** New entries wait behind a button while the reader is further down. Several of the same kind in a row are one line. */
 function Events({ events, end }: { events: readonly Told[]; end: ReactNode }): ReactNode {
-  const ref = useRowKeys("button.event");
+  const ref = useRowKeys(".event > button");
   const [held, setHeld] = useState<readonly Told[]>();
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
   const shown = held ?? events;
@@ -208,20 +211,22 @@ function Events({ events, end }: { events: readonly Told[]; end: ReactNode }): R
         </button>
       )}
       <ul>
-        {runsOf(shown, kindOf).map((run) => (
-          <EventRun
-            key={run[0].seq}
-            run={run}
-            isOpen={open.has(run[0].seq)}
-            onToggle={() =>
-              setOpen((known) => {
-                const next = new Set(known);
-                const { seq } = run[0];
-                if (!next.delete(seq)) next.add(seq);
-                return next;
-              })
-            }
-          />
+        {runsOf(shown, kindOf).map((run, at, all) => (
+          <Fragment key={run[0].seq}>
+            <Gap before={all[at - 1]?.at(-1)?.at} after={run[0].at} />
+            <EventRun
+              run={run}
+              isOpen={open.has(run[0].seq)}
+              onToggle={() =>
+                setOpen((known) => {
+                  const next = new Set(known);
+                  const { seq } = run[0];
+                  if (!next.delete(seq)) next.add(seq);
+                  return next;
+                })
+              }
+            />
+          </Fragment>
         ))}
       </ul>
       {end}
@@ -231,6 +236,14 @@ function Events({ events, end }: { events: readonly Told[]; end: ReactNode }): R
 
 const kindOf = ({ operation, actor }: Told): string =>
   [operation, actor.kind, actor.agentId, actor.personId].join(" ");
+
+const longGap = 60 * 60_000;
+
+/** Newest first: between two entries that are more than an hour apart, the list says so instead of a silent jump. */
+function Gap({ before, after }: { before: string | undefined; after: string }): ReactNode {
+  const gap = before === undefined ? 0 : Date.parse(before) - Date.parse(after);
+  return gap < longGap ? null : <li className="event-gap lab">{texts.gap(longSpan(gap))}</li>;
+}
 
 function EventRun({
   run,
@@ -244,31 +257,46 @@ function EventRun({
   const [first] = run;
   const who = first.by.person ?? first.by.agent;
   const isRefused = "refused" in first.data || first.operation.endsWith("refused");
+  const label = run.length > 1 ? texts.showEntries(run.length) : texts.showEntry(figure(first.seq));
   return (
     <li>
-      <button type="button" className="event" aria-expanded={isOpen} onClick={onToggle}>
+      <div
+        className="event"
+        onClick={({ target }) => {
+          if (target instanceof Element && target.closest("a, button") === null) onToggle();
+        }}
+      >
         {who === undefined ? (
           <StatusMark mark="idle" />
         ) : (
           <Tile id={who.id} name={who.name} size="xs" kind={first.by.person ? "person" : "agent"} />
         )}
         <span className="cut">
-          {isRefused && <span className="tag stop">refused</span>} <Line text={withoutLinks(first.says)} />
+          {isRefused && <span className="tag stop">refused</span>} <Sentence of={first} />
         </span>
         {run.length > 1 && <span className="tag">{run.length} times</span>}
         <span className="quiet num">
           <When at={first.at} />
         </span>
-      </button>
+        <button
+          type="button"
+          className={`twist ${isOpen ? "" : "folded"}`}
+          aria-expanded={isOpen}
+          aria-label={label}
+          title={label}
+          onClick={onToggle}
+        >
+          <Icon name="down" />
+        </button>
+      </div>
       {isOpen &&
         run.map((event) => (
           <div key={event.seq} className="event-detail">
             <p>
-              #{figure(event.seq)}, <code>{event.operation}</code>
-              {event.about !== null && (
+              #{figure(event.seq)}, <When at={event.at} />, <code>{event.operation}</code>
+              {run.length > 1 && (
                 <>
-                  {", about "}
-                  <Name of={event.about} />
+                  : <Sentence of={event} />
                 </>
               )}
             </p>
@@ -281,5 +309,22 @@ function EventRun({
           </div>
         ))}
     </li>
+  );
+}
+
+/** What happened, with links to who did it and to what it was about. */
+function Sentence({ of: { says, by, about } }: { of: Told }): ReactNode {
+  const actor = by.person ?? by.agent;
+  const who = actor && { kind: by.person ? "person" : "agent", id: actor.id, title: actor.name };
+  const what =
+    about === null || about.id === null || about.title === null
+      ? undefined
+      : { kind: about.kind, id: about.id, title: about.title };
+  return sentenceParts(says, who, what).map(({ text, of }, at) =>
+    of === undefined ? (
+      <Line key={at} text={withoutLinks(text)} />
+    ) : (
+      <Name key={at} of={{ ...of, title: withoutLinks(text) }} />
+    ),
   );
 }

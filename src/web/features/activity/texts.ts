@@ -19,3 +19,6 @@ export const nounWords = {
   company: "Company",
   person: "People",
 } as const;
+export const gap = (span: string): string => `${span} without an entry`;
+export const showEntry = (seq: string): string => `Show entry #${seq}`;
+export const showEntries = (count: number): string => `Show these ${count} entries`;

@@ -1,7 +1,9 @@
 import { type PointerEvent, type ReactNode, useState } from "react";
 import { Button } from "../../ui/buttons.tsx";
 import { fullTime } from "../../ui/time.tsx";
+import { longSpan } from "./spans.ts";
 import * as texts from "./texts.ts";
+import { timeScale } from "./time-scale.ts";
 
 const bars = 72;
 
@@ -22,8 +24,9 @@ export function TimeStrip({
   const end = Math.max(to ?? Math.max(...times), start + 1000);
   if (times.length === 0 && from === undefined) return null;
   const counts = Array.from({ length: bars }, () => 0);
+  const scale = timeScale(times, start, end);
   for (const time of times) {
-    const at = Math.min(bars - 1, Math.max(0, Math.floor(((time - start) / (end - start)) * bars)));
+    const at = Math.min(bars - 1, Math.max(0, Math.floor(scale.shareOf(time) * bars)));
     counts[at] = (counts[at] ?? 0) + 1;
   }
   const most = Math.max(1, ...counts);
@@ -31,13 +34,12 @@ export function TimeStrip({
     const { left, width } = currentTarget.getBoundingClientRect();
     return Math.min(1, Math.max(0, (clientX - left) / width));
   };
-  const timeAt = (share: number): number => start + share * (end - start);
   const drop = (): void => {
     setDragged(undefined);
     if (dragged === undefined) return;
     const [a, b] = dragged.toSorted((one, other) => one - other);
     if (a === undefined || b === undefined || b - a < 0.005) return;
-    onChoose({ from: timeAt(a), to: timeAt(b) });
+    onChoose({ from: scale.timeAt(a), to: scale.timeAt(b) });
   };
   const [low, high] = dragged === undefined ? [0, 0] : dragged.toSorted((one, other) => one - other);
   return (
@@ -61,6 +63,9 @@ export function TimeStrip({
       >
         {counts.map((count, at) => (
           <i key={at} style={{ height: count === 0 ? 1 : 3 + (count / most) * 23 }} />
+        ))}
+        {scale.gaps.map(({ share, milliseconds }) => (
+          <b key={share} style={{ left: `${share * 100}%` }} title={texts.gap(longSpan(milliseconds))} />
         ))}
         {dragged !== undefined && (
           <span
