@@ -170,7 +170,7 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
               parts={[
                 { value: usd.spent },
                 { value: usd.reserved, tone: "soft" },
-                { value: usd.handedDown, tone: "run" },
+                { value: usd.handedDown, tone: "down" },
                 { value: usd.left ?? 0, tone: "none" },
               ]}
             />

@@ -32,7 +32,7 @@ export function counted(value: number, one: string, many = `${one}s`): string {
 
 export interface Share {
   readonly value: number;
-  readonly tone?: "run" | "call" | "hold" | "stop" | "soft" | "new" | "none";
+  readonly tone?: "run" | "call" | "hold" | "stop" | "soft" | "down" | "new" | "none";
 }
 
 /** Parts of a whole as one bar. The label says the same as a text. */

@@ -4,13 +4,13 @@ import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
-import { AskFor } from "../../ui/ask-for.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted, money, roundMoney, tokens } from "../../ui/figures.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { useNow } from "../../ui/time.tsx";
 import { Name } from "../../ui/words.tsx";
+import { BudgetCell } from "./budget-cell.tsx";
 import { DayChart } from "./day-chart.tsx";
 import { daysIn } from "./series.ts";
 import * as texts from "./texts.ts";
@@ -96,7 +96,7 @@ export function CostsPage(): ReactNode {
                     limit={search.of ? null : limitOf(data)}
                   />
                 )}
-                <CostTable costs={data} budgets={budgets} />
+                <CostTable costs={data} budgets={budgets} isPart={Boolean(search.of)} />
               </>
             )}
           </Loaded>
@@ -134,18 +134,31 @@ function Month({ costs }: { costs: Costs }): ReactNode {
 const changeOf = (usd: number): string =>
   Math.abs(usd) < 0.005 ? texts.sameAsBefore : `${usd > 0 ? "+" : "−"}${money(Math.abs(usd))}`;
 
+const nothing = { costUsd: 0 } as const;
+
 function CostTable({
   costs,
   budgets,
+  isPart,
 }: {
   costs: Costs;
+  /** Only what is below one agent. */
+  isPart: boolean;
   budgets: Answer<typeof ops.listBudgets>["budgets"];
 }): ReactNode {
   const isAgents = costs.by === "agent";
   const lines = new Map(
     budgets.map(({ of, budget }) => [of.id, budget.find(({ measure }) => measure === "usd")]),
   );
-  if (costs.costs.length === 0) return null;
+  // An agent with a budget is there before it has spent any of it.
+  const spent = new Set(costs.costs.map(({ id }) => id));
+  const unspent = budgets.flatMap(({ of }) =>
+    isAgents && !isPart && of.kind === "agent" && of.id !== null && of.title !== null && !spent.has(of.id)
+      ? [{ id: of.id, name: of.title, own: nothing, total: nothing, lastMonthUsd: 0 }]
+      : [],
+  );
+  const rows = [...costs.costs, ...unspent];
+  if (rows.length === 0) return null;
   return (
     <div className="box cost-table" tabIndex={0} role="region" aria-label="Costs">
       <table>
@@ -159,21 +172,16 @@ function CostTable({
             <th scope="col" className="less">
               {texts.againstLast}
             </th>
+            {isAgents && <th scope="col">Budget</th>}
             {isAgents && (
               <th scope="col" className="less">
-                Budget
-              </th>
-            )}
-            {isAgents && <th scope="col">Left</th>}
-            {isAgents && (
-              <th scope="col">
-                <span className="vh">Change the budget</span>
+                Left
               </th>
             )}
           </tr>
         </thead>
         <tbody>
-          {costs.costs.map(({ id, name, own, total, lastMonthUsd }) => {
+          {rows.map(({ id, name, own, total, lastMonthUsd }) => {
             const line = lines.get(id);
             return (
               <tr key={id}>
@@ -197,30 +205,11 @@ function CostTable({
                   {changeOf(total.costUsd - lastMonthUsd)}
                 </td>
                 {isAgents && (
-                  <td className="less">{line?.limit == null ? texts.shared : roundMoney(line.limit)}</td>
-                )}
-                {isAgents && <td>{line?.left == null ? "" : roundMoney(line.left)}</td>}
-                {isAgents && (
                   <td>
-                    <AskFor
-                      look="ghost"
-                      text="Change"
-                      title={`The monthly budget of ${name}`}
-                      says="It is taken from the budget above. Empty: the agent shares that budget."
-                      fields={[
-                        {
-                          name: "usd",
-                          label: "US dollars a month",
-                          optional: true,
-                          ...(line?.limit != null && { initial: String(line.limit) }),
-                        },
-                      ]}
-                      operation={ops.setBudget}
-                      input={(values) => ({ id, usd: values["usd"] ? Number(values["usd"]) : null })}
-                      done="The budget is changed."
-                    />
+                    <BudgetCell id={id} name={name} limit={line?.limit ?? null} left={line?.left ?? null} />
                   </td>
                 )}
+                {isAgents && <td className="less">{line?.left == null ? "" : roundMoney(line.left)}</td>}
               </tr>
             );
           })}
