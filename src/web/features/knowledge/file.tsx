@@ -3,10 +3,11 @@ import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
-import { AskFor } from "../../ui/ask-for.tsx";
+import { AskWhy } from "../../ui/ask-for.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { figure } from "../../ui/figures.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { useSaidOnce } from "../../ui/said-once.ts";
 import { Markdown } from "../../ui/markdown.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Loaded } from "../../ui/states.tsx";
@@ -14,6 +15,7 @@ import { Tabs } from "../../ui/tabs.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line } from "../../ui/words.tsx";
 import { AccessPart, GoneFile, HistoryPart, LinksPart } from "./about-file.tsx";
+import { download } from "./download.ts";
 import { Editor } from "./editor.tsx";
 import { TextDiff } from "./text-diff.tsx";
 import * as texts from "./texts.ts";
@@ -32,6 +34,7 @@ export function FilePage(): ReactNode {
   const file = useRead(ops.readFile, { id });
   const history = useRead(ops.viewHistory, { id, limit: 200 });
   const [isEditing, setEditing] = useState(false);
+  const saysRead = useSaidOnce("read-is-recorded", file.data !== undefined);
   const newest = file.data?.version ?? 1;
   const v = Math.min(newest, Math.max(1, Number(search.v) || newest));
   const against = Number(search.against) || undefined;
@@ -94,7 +97,7 @@ export function FilePage(): ReactNode {
                           changed <When at={history.data.versions[0].at} />
                         </span>
                       )}
-                      <span className="quiet">{texts.readIsRecorded}</span>
+                      {saysRead && <span className="quiet">{texts.readIsRecorded}</span>}
                     </div>
                   </header>
                   {part === "history" && <HistoryPart id={id} newest={newest} />}
@@ -116,14 +119,14 @@ export function FilePage(): ReactNode {
                         </div>
                       </section>
                       <div className="buttons">
-                        <AskFor
+                        <AskWhy
                           danger
+                          optional
                           text="Delete"
                           title="Delete this file?"
                           says="Agents can't read it any more. Its versions and its record stay."
-                          fields={[{ name: "reason", label: "Why", optional: true }]}
                           operation={ops.deleteFile}
-                          input={(values) => ({ id, ...(values["reason"] && { reason: values["reason"] }) })}
+                          input={(reason) => ({ id, ...(reason !== undefined && { reason }) })}
                           done="Deleted."
                           onDone={() => void navigate({ to: "/knowledge" })}
                         />
@@ -141,7 +144,17 @@ export function FilePage(): ReactNode {
 }
 
 function FileBody({ of }: { of: FileText }): ReactNode {
-  if (of.encoding !== "utf8") return <p>{texts.binary(of.mediaType, figure(of.size))}</p>;
+  if (of.encoding !== "utf8")
+    return (
+      <div className="form">
+        <p>{texts.binary(of.mediaType, figure(of.size))}</p>
+        <div className="buttons">
+          <Button icon="file" onClick={() => download(of)}>
+            {texts.download}
+          </Button>
+        </div>
+      </div>
+    );
   if (of.mediaType === "text/markdown" || of.mediaType === "text/plain")
     return <Markdown text={of.content} />;
   return (
@@ -164,7 +177,7 @@ function Versions({
 }): ReactNode {
   const all = Array.from({ length: newest }, (_, at) => newest - at);
   return (
-    <div className="buttons versions">
+    <div className="buttons versions" title={texts.versionKeys}>
       <label className="check">
         Version
         <select className="input" value={v} onChange={({ target }) => show({ v: Number(target.value) })}>
@@ -190,9 +203,6 @@ function Versions({
             ))}
         </select>
       </label>
-      <span className="lab hide-s">
-        <kbd>[</kbd> <kbd>]</kbd> versions, <kbd>D</kbd> what changed
-      </span>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { type ReactNode, useRef } from "react";
+import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
@@ -8,12 +8,12 @@ import { AskFor } from "../../ui/ask-for.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { useKeys } from "../../ui/keys.ts";
+import { useMoreRows } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Age } from "../../ui/time.tsx";
-import { Line, withoutLinks } from "../../ui/words.tsx";
+import { Line, Name, withoutLinks } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 import "../../ui/work.css";
 import "./knowledge.css";
@@ -33,11 +33,8 @@ export function KnowledgePage(): ReactNode {
   const found = useRead(ops.searchFiles, words === "" ? null : { companyId, query: words, limit: 200 }, {
     keep: true,
   });
-  const broken = useRead(ops.listBrokenLinks, { companyId, limit: 100 }).data?.links ?? [];
-  const find = useRef<HTMLInputElement>(null);
   const change = (part: { q?: string; kind?: string }): void =>
     void navigate({ to: "/knowledge", search: { ...search, ...part }, replace: true });
-  useKeys({ "/": () => find.current?.focus() });
   return (
     <Page
       title="Knowledge"
@@ -63,7 +60,6 @@ export function KnowledgePage(): ReactNode {
     >
       <div className="toolbar" role="search">
         <input
-          ref={find}
           className="input"
           type="search"
           aria-label="Search in files"
@@ -87,10 +83,8 @@ export function KnowledgePage(): ReactNode {
               files={files.map((one) => ({ ...one, excerpt: "" }))}
               empty={texts.noFiles}
               hint={texts.noFilesHint}
-              note={[
-                ...(count === undefined ? [] : [counted(count, "file")]),
-                ...(broken.length > 0 ? [counted(broken.length, "broken link")] : []),
-              ].join(", ")}
+              note={count === undefined ? "" : counted(count, "file")}
+              first={<BrokenLinks companyId={companyId} />}
             />
           )}
         </Loaded>
@@ -119,11 +113,14 @@ function Files({
   empty,
   hint,
   note,
+  first,
 }: {
   files: readonly ListedFile[];
   empty: string;
   hint: string;
   note: string;
+  /** Before the files. */
+  first?: ReactNode;
 }): ReactNode {
   const ref = useRowKeys("a.file-row");
   if (files.length === 0)
@@ -136,7 +133,8 @@ function Files({
     );
   return (
     <div className="work" ref={ref}>
-      <div className="work-inner">
+      <div className="work-inner wide listed">
+        {first}
         <p className="lab">{note}</p>
         <ul className="files">
           {files.map(({ id, description, version, updatedAt, excerpt }) => (
@@ -162,5 +160,37 @@ function Files({
         </ul>
       </div>
     </div>
+  );
+}
+
+/** Links that lead nowhere, with the files to mend. */
+function BrokenLinks({ companyId }: { companyId: string }): ReactNode {
+  const { rows, more } = useMoreRows();
+  const { data } = useRead(ops.listBrokenLinks, { companyId, limit: rows }, { keep: true });
+  if (data === undefined || data.links.length === 0) return null;
+  const { links, nextCursor } = data;
+  return (
+    <details className="box broken-links">
+      <summary>
+        <Icon name="link" /> {texts.brokenLinks(counted(links.length, "broken link"), nextCursor !== null)}
+      </summary>
+      <ul className="lines">
+        {links.map(({ from, to, description, deleted }) => (
+          <li key={`${from} ${to}`}>
+            <Name of={{ kind: "file", id: from, title: description }} />
+            <span className="quiet">
+              {deleted === null ? (
+                texts.linksNowhere
+              ) : (
+                <>
+                  {texts.linksToDeleted} <Name of={{ kind: "file", id: to, title: deleted }} />
+                </>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {more(nextCursor)}
+    </details>
   );
 }

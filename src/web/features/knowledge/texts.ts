@@ -14,6 +14,12 @@ export const nothingFound = (words: string): string => `No file has the words â€
 export const readIsRecorded = "Opening a file is recorded as a read.";
 export const binary = (type: string, bytes: string): string =>
   `This file is not text (${type}, ${bytes} bytes), so it is not shown.`;
+export const download = "Download";
+export const brokenLinks = (count: string, hasMore: boolean): string =>
+  hasMore ? `${count} and more` : count;
+export const linksNowhere = "links to a file that does not exist";
+export const linksToDeleted = "links to a deleted file:";
+export const versionKeys = "Keys: [ and ] change the version, D shows what changed";
 export const deletedIt = "deleted it";
 export const meanwhile = (version: number): string =>
   `Version ${version} was saved while you wrote. Below is what differs from your text; your text is still here.`;

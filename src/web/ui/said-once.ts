@@ -1,0 +1,11 @@
+import { useEffect, useState } from "react";
+
+/** True on the first page of this browser that says something, and never again after it was shown. */
+export function useSaidOnce(what: string, isShown: boolean): boolean {
+  const place = `agency.said.${what}`;
+  const [isNew] = useState(() => localStorage.getItem(place) === null);
+  useEffect(() => {
+    if (isShown) localStorage.setItem(place, "yes");
+  }, [place, isShown]);
+  return isNew;
+}
