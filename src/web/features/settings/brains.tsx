@@ -9,6 +9,7 @@ import { money, tokens } from "../../ui/figures.tsx";
 import { Markdown } from "../../ui/markdown.tsx";
 import { Empty, Loaded, Refusal } from "../../ui/states.tsx";
 import { Said } from "../../ui/words.tsx";
+import * as texts from "./texts.ts";
 
 /** The brains of this machine: what was found, a probe of each, and how it is configured. */
 export function Brains(): ReactNode {
@@ -50,8 +51,12 @@ function Brain({ of }: { of: Answer<typeof ops.listBrains>["brains"][number] }):
     <section className="box" aria-label={of.type}>
       <header>
         <h2 className="brain-head">{of.type}</h2>
-        <span className={`tag ${of.available ? "run" : ""}`}>
-          {of.available ? "available" : "not available"}
+        <span
+          className={`tag ${found?.status === "works" ? "run" : found?.status === "fails" ? "stop" : ""}`}
+        >
+          {found === undefined
+            ? texts.brainStates[of.available ? "untested" : "missing"]
+            : texts.brainStates[found.status]}
         </span>
         {of.version !== null && <span className="lab">{of.version}</span>}
         <span className="end">
@@ -69,11 +74,6 @@ function Brain({ of }: { of: Answer<typeof ops.listBrains>["brains"][number] }):
         </p>
         {found !== undefined && (
           <div role="status">
-            <span
-              className={`tag ${found.status === "works" ? "run" : found.status === "fails" ? "stop" : ""}`}
-            >
-              {found.status}
-            </span>{" "}
             <Said text={found.says} most={600} />
             {found.status === "works" && (
               <span className="lab">

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
@@ -6,9 +6,9 @@ import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { Loaded, Refusal } from "../../ui/states.tsx";
-import { fullTime } from "../../ui/time.tsx";
+import { fullTime, When } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { Said } from "../../ui/words.tsx";
+import { Line, Said } from "../../ui/words.tsx";
 import { shownSettings, typed, unitWords, valueText } from "./setting-fields.ts";
 import * as texts from "./texts.ts";
 
@@ -16,6 +16,7 @@ import * as texts from "./texts.ts";
 export function CompanySettings(): ReactNode {
   const { company } = useHere();
   const { settings } = company;
+  const changes = useChanges();
   return (
     <>
       <section className="box" aria-label="Company">
@@ -23,6 +24,7 @@ export function CompanySettings(): ReactNode {
           label="Name"
           hint="People and agents see it."
           value={company.name}
+          changed={changes.get("name")}
           change={(name) => ({ name })}
         />
         <Field
@@ -30,6 +32,7 @@ export function CompanySettings(): ReactNode {
           hint="What the company may spend in a calendar month (UTC). 0 stops all spending. Empty: no limit."
           value={valueText(settings.monthlyBudget.usd)}
           isNumber
+          changed={changes.get("monthlyBudget")}
           change={(value) => ({ monthlyBudget: { usd: numberOf(value) } })}
         />
         <Field
@@ -37,6 +40,7 @@ export function CompanySettings(): ReactNode {
           hint="With everything below it, over all months. Empty: no limit."
           value={valueText(settings.maxOutcomeUsd)}
           isNumber
+          changed={changes.get("maxOutcomeUsd")}
           change={(value) => ({ maxOutcomeUsd: numberOf(value) })}
         />
       </section>
@@ -92,7 +96,6 @@ export function CompanySettings(): ReactNode {
           </div>
         </div>
       </section>
-      <LastChange />
     </>
   );
 }
@@ -102,6 +105,7 @@ export function Limits(): ReactNode {
   const { company, cantDecide } = useHere();
   const save = useDo(ops.updateCompany);
   const described = useRead(ops.describeSettings, {});
+  const changes = useChanges();
   const { settings } = company;
   const isOn = settings.requireBoardApprovalForNewAgents;
   return (
@@ -111,6 +115,7 @@ export function Limits(): ReactNode {
           <span>
             <b>{texts.requireApproval}</b>
             <small>{texts.requireApprovalHint}</small>
+            <ChangedBy of={changes.get("requireBoardApprovalForNewAgents")} />
           </span>
           <input
             type="checkbox"
@@ -126,7 +131,7 @@ export function Limits(): ReactNode {
         </label>
         <Refusal of={save.refused} />
       </section>
-      <section className="box">
+      <section className="box limits">
         <header>
           <h2>Limits</h2>
         </header>
@@ -140,13 +145,13 @@ export function Limits(): ReactNode {
                 value={valueText(settings[key])}
                 isNumber={kind === "number"}
                 means={unitWords(key, settings[key])}
+                changed={changes.get(key)}
                 change={(value) => ({ [key]: typed(kind, value) })}
               />
             ))
           }
         </Loaded>
       </section>
-      <LastChange />
     </>
   );
 }
@@ -162,6 +167,7 @@ function Field({
   value,
   isNumber = false,
   means = "",
+  changed,
   change,
 }: {
   label: string;
@@ -170,6 +176,7 @@ function Field({
   isNumber?: boolean;
   /** The value in a larger unit: 10 MB, 1 day. */
   means?: string;
+  changed: Changed | undefined;
   change: (value: string) => Change;
 }): ReactNode {
   const { company, cantDecide } = useHere();
@@ -196,6 +203,7 @@ function Field({
           {hint}
           {means !== "" && ` Now ${means}.`}
         </small>
+        <ChangedBy of={changed} />
       </label>
       <span className="save-row">
         <input
@@ -216,21 +224,36 @@ function Field({
   );
 }
 
-/** Who changed settings last. */
-function LastChange(): ReactNode {
+interface Changed {
+  readonly who: string;
+  readonly at: string;
+}
+
+/** Who changed each setting last, by its key, as far as the newest changes tell. */
+function useChanges(): ReadonlyMap<string, Changed> {
   const { company } = useHere();
-  const last = useRead(ops.listEvents, {
+  const { data } = useRead(ops.listEvents, {
     companyId: company.id,
     order: "newest",
     operation: "company.update",
     refused: false,
-    limit: 1,
-  }).data?.events[0];
-  if (last === undefined) return null;
-  const who = last.by.person?.name ?? last.by.agent?.name ?? "Agency";
+    limit: 500,
+  });
+  return useMemo(() => {
+    const changes = new Map<string, Changed>();
+    for (const { by, at, data: changed } of data?.events ?? [])
+      for (const key of Object.keys(changed))
+        if (!changes.has(key)) changes.set(key, { who: by.person?.name ?? by.agent?.name ?? "Agency", at });
+    return changes;
+  }, [data]);
+}
+
+function ChangedBy({ of }: { of: Changed | undefined }): ReactNode {
   return (
-    <p className="lab">
-      <bdi>{texts.changedBy(who, fullTime(last.at))}</bdi>
-    </p>
+    of !== undefined && (
+      <small className="changed" title={fullTime(of.at)}>
+        <Line text={texts.changedBy(of.who)} /> <When at={of.at} />
+      </small>
+    )
   );
 }

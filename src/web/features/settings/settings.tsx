@@ -40,7 +40,7 @@ export function SettingsPage(): ReactNode {
         }))}
       />
       <div className="work">
-        <div className="work-inner" key={`${company.id} ${tab}`}>
+        <div className="work-inner wide settings" key={`${company.id} ${tab}`}>
           {pages[tab]()}
         </div>
       </div>

@@ -44,7 +44,14 @@ export const settingHint = (description: string, initially: string): string =>
   `${description.replaceAll("Null:", "Empty:")}${initially === "" ? "" : ` Initially ${initially}.`}`;
 
 export const saved = (what: string): string => `Saved: ${what}.`;
-export const changedBy = (who: string, when: string): string => `Last changed by ${who}, ${when}.`;
+export const changedBy = (who: string): string => `Changed by ${who},`;
+export const brainStates = {
+  untested: "available, not tested",
+  missing: "not available",
+  works: "works",
+  fails: "does not work",
+  running: "testing",
+} as const;
 export const noServers = "No MCP servers yet.";
 export const noServersHint = "An agent can use one once it holds a right on it.";
 export const secretsForServer = "A program gets them as variables, and a URL as headers of each request.";
