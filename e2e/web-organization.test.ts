@@ -341,8 +341,8 @@ describe("the dashboard: the organization, an agent, a session", () => {
     assert.deepEqual(seen, [
       "/org?view=outline: 6",
       "/org?view=outline: 6",
-      "/outcomes?view=table: 4",
-      "/costs: 7",
+      "/outcomes?view=table: 6",
+      "/costs: 6",
       "/costs?by=outcome: 4",
     ]);
   });

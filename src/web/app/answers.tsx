@@ -6,6 +6,7 @@ import type { Answer, PageOperation } from "../data/operations.ts";
 import { useRead } from "../data/reading.ts";
 import { Button } from "../ui/buttons.tsx";
 import { Dialog } from "../ui/dialog.tsx";
+import { SelectField } from "../ui/select-field.tsx";
 import { Loaded, Refusal } from "../ui/states.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import { Why } from "../ui/why.tsx";
@@ -86,29 +87,21 @@ function Access({ of }: { of: Extract<Question, { kind: "access" }> }): ReactNod
   return (
     <div className="answer form">
       <div className="two">
-        <label className="field">
-          <span>Agent</span>
-          <select className="input" value={who} onChange={({ target }) => setAgent(target.value)}>
-            {roster.map(({ id, name, role }) => (
-              <option key={id} value={id}>
-                {name}, {role}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label className="field">
-          <span>Right</span>
-          <select
-            className="input"
-            value={level ?? ""}
-            onChange={({ target }) => setLevel(levels.find((each) => each === target.value))}
-          >
-            <option value="">the lowest</option>
-            {levels.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          label="Agent"
+          value={who}
+          options={roster.map(({ id, name, role }) => ({ value: id, text: `${name}, ${role}` }))}
+          onChange={setAgent}
+        />
+        <SelectField
+          label="Right"
+          value={level ?? ""}
+          options={[
+            { value: "", text: "the lowest" },
+            ...levels.map((each) => ({ value: each, text: each })),
+          ]}
+          onChange={(chosen) => setLevel(levels.find((each) => each === chosen))}
+        />
       </div>
       <label className="field">
         <span>On</span>

@@ -27,5 +27,7 @@ export const navItems: readonly NavItem[] = [
   { to: "/knowledge", text: "Knowledge", icon: "book", group: "Company" },
   { to: "/costs", text: "Costs", icon: "coins", group: "Record" },
   { to: "/activity", text: "Activity", icon: "pulse", group: "Record" },
-  { to: "/settings", text: "Settings", icon: "gear", group: "Record" },
 ];
+
+/** At the foot of the sidebar. */
+export const settingsItem: NavItem = { to: "/settings", text: "Settings", icon: "gear" };

@@ -1,15 +1,17 @@
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, useId, useMemo, useState } from "react";
 import { flushSync } from "react-dom";
 import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
+import type { Answer } from "../data/operations.ts";
 import { useRead } from "../data/reading.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { useModal } from "../ui/modal.ts";
 import { placeOf } from "../ui/places.ts";
 import { type Verb, verbsNow } from "../ui/verbs.ts";
 import { Line } from "../ui/words.tsx";
-import { navItems } from "./nav.ts";
+import { hasWords, knownThings, type Thing } from "./known-things.ts";
+import { navItems, settingsItem } from "./nav.ts";
 import { ask } from "./questions.ts";
 import { keepRecent, recent } from "./recent.ts";
 
@@ -30,6 +32,7 @@ const icons: Readonly<Record<string, IconName>> = {
   message: "mail",
   approval: "stamp",
   person: "gear",
+  session: "pulse",
 };
 
 const schemes: Readonly<Record<string, string>> = { file: "kb", outcome: "outcome", agent: "mail" };
@@ -132,6 +135,27 @@ function Box({ verbs, onClose }: { verbs: readonly Verb[]; onClose: () => void }
   );
 }
 
+const kindsFound = ["agent", "outcome", "file", "session", "message", "approval", "person"] as const;
+const mostOfKind = 8;
+
+/** What this browser knows is there at once; what the server finds joins it. Both by kind, so nothing jumps over another. */
+function bothOf(
+  known: readonly Thing[],
+  found: Answer<typeof ops.search> | undefined,
+  q: string,
+  isOld: boolean,
+): readonly Thing[] {
+  const fits = ({ title, detail }: Thing): boolean => hasWords(`${title} ${detail}`, q);
+  return kindsFound.flatMap((kind) => {
+    const here = known.filter((one) => one.kind === kind && hasWords(one.title, q)).slice(0, mostOfKind);
+    const there = (found?.groups ?? [])
+      .filter((group) => group.kind === kind)
+      .flatMap((group) => group.found)
+      .filter((one) => !here.some(({ id }) => id === one.id) && (!isOld || fits(one)));
+    return [...here, ...there].slice(0, mostOfKind);
+  });
+}
+
 /** What was opened last while nothing is typed, then verbs, pages, and things. A question has only its answers. */
 function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
   const { company } = useHere();
@@ -143,11 +167,10 @@ function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
   const wanted = whyOf !== "" ? whyOf : what !== "" ? what : q;
   const find = (text: string) => (text === "" ? null : { companyId: company.id, q: text });
   // The first entry of a question is answered by Enter, so it must not be one of an earlier letter.
-  const found = useRead(ops.search, find(wanted), { keep: !isQuestion }).data;
+  const { data: found, isOld } = useRead(ops.search, find(wanted), { keep: !isQuestion });
   const agents = useRead(ops.search, find(who)).data;
-  const things = (q === "" ? [] : (found?.groups ?? [])).flatMap(({ kind, found: all }) =>
-    all.map((one) => ({ ...one, kind })),
-  );
+  const known = useMemo(() => knownThings(company.id), [company.id]);
+  const things = q === "" ? [] : bothOf(isQuestion ? [] : known, found, wanted, isOld);
   const go = (to: string) => () => void navigate({ to });
   const matches = ({ text }: { readonly text: string }): boolean =>
     text.toLowerCase().includes(q.toLowerCase());
@@ -200,7 +223,7 @@ function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
       because,
       run,
     })),
-    ...navItems
+    ...[...navItems, settingsItem]
       .filter(matches)
       .map(({ to, text, icon }): Entry => ({ key: to, text, detail: "Page", icon, run: go(to) })),
     ...things.map((one): Entry => {

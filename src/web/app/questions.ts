@@ -37,12 +37,14 @@ export function aboutHere(): About | undefined {
   if (marked?.[0] !== undefined && (marked[1] ?? "") !== "") return { kind: marked[0], id: marked[1] ?? "" };
   const row = active?.closest("a, li, tr, [role=row]");
   const link = row instanceof HTMLAnchorElement ? row : row?.querySelector("a");
-  const panel = new URLSearchParams(location.search).get("agent");
-  return (
-    aboutPath(link?.pathname ?? "") ??
-    (panel === null ? undefined : { kind: "agent", id: panel }) ??
-    aboutPath(location.pathname)
-  );
+  return aboutPath(link?.pathname ?? "") ?? aboutPanel() ?? aboutPath(location.pathname);
+}
+
+/** The panel that is open beside a list or map. */
+function aboutPanel(): About | undefined {
+  const search = new URLSearchParams(location.search);
+  const kind = ["agent", "outcome"].find((each) => (search.get(each) ?? "") !== "");
+  return kind === undefined ? undefined : { kind, id: search.get(kind) ?? "" };
 }
 
 function aboutPath(path: string): About | undefined {

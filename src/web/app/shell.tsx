@@ -50,10 +50,17 @@ export function Shell(): ReactNode {
   useEffect(() => {
     if (here !== null) rememberHere(here);
   }, [here]);
+  const navigate = useNavigate();
+  // Among several companies, a link that is copied must lead to this one.
+  const unnamed =
+    company !== undefined && wanted === undefined && companies.length > 1 ? company.id : undefined;
+  useEffect(() => {
+    if (unnamed !== undefined)
+      void navigate({ to: ".", search: { ...search, company: unnamed }, replace: true });
+  }, [unnamed]);
   const [menu, setMenu] = useState(false);
   const [finds, setFinds] = useState(false);
   const [helps, setHelps] = useState(false);
-  const navigate = useNavigate();
   const go = (to: string) => () => {
     setMenu(false);
     void navigate({ to });
@@ -66,6 +73,11 @@ export function Shell(): ReactNode {
   useKeys({
     "Mod+k": () => setFinds((is) => !is),
     "?": () => setHelps(true),
+    "/": () => {
+      const field = document.querySelector<HTMLInputElement>("main input[type=search]");
+      if (field === null) setFinds(true);
+      else field.focus();
+    },
     "g h": go("/"),
     "g m": go("/mail"),
     "g a": go("/approvals"),

@@ -11,7 +11,7 @@ import { Menu } from "../ui/popover.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import { clockTime, Elapsed } from "../ui/time.tsx";
 import { Line } from "../ui/words.tsx";
-import { navItems, type NavItem } from "./nav.ts";
+import { navItems, type NavItem, settingsItem } from "./nav.ts";
 import * as texts from "./texts.ts";
 import { setTextSize, setTheme, textSize, textSizes, theme, themes } from "./theme.ts";
 
@@ -52,9 +52,9 @@ export function Sidebar({
           { text: "All companies", onClick: () => void navigate({ to: "/companies" }) },
         ]}
       />
-      <button type="button" className="find" onClick={onFind}>
+      <button type="button" className="find" title={`Key: ${isMac ? "⌘K" : "Ctrl K"}`} onClick={onFind}>
         <Icon name="find" />
-        Find or do anything <kbd>{isMac ? "⌘K" : "Ctrl K"}</kbd>
+        Find or do anything
       </button>
       <nav className="nav" aria-label="Main">
         {groups.map((group) => {
@@ -87,7 +87,7 @@ export function Sidebar({
           ))}
         </section>
       )}
-      <Foot onHelp={onHelp} />
+      <Foot onHelp={onHelp} onGo={onGo} isSettings={pathname.startsWith("/settings")} />
     </aside>
   );
 }
@@ -136,7 +136,15 @@ function countOf({ count }: NavItem, counts: Answer<typeof ops.viewCounts> | und
 
 const states = { live: "Live", starting: "Connecting", lost: "No connection", refused: "Not live" } as const;
 
-function Foot({ onHelp }: { onHelp: () => void }): ReactNode {
+function Foot({
+  onHelp,
+  onGo,
+  isSettings,
+}: {
+  onHelp: () => void;
+  onGo: () => void;
+  isSettings: boolean;
+}): ReactNode {
   const live = useLive();
   const verified = useVerification();
   return (
@@ -159,7 +167,7 @@ function Foot({ onHelp }: { onHelp: () => void }): ReactNode {
       <Menu
         className="b ghost sq"
         label="Theme, text size and keys"
-        icon="sun"
+        icon="theme"
         items={[
           ...themes.map((each) => ({
             text: { system: "Theme of the system", light: "Light theme", dark: "Dark theme" }[each],
@@ -174,6 +182,16 @@ function Foot({ onHelp }: { onHelp: () => void }): ReactNode {
           { text: "All keys", onClick: onHelp },
         ]}
       />
+      <Link
+        className="b ghost sq"
+        to={settingsItem.to}
+        aria-label={settingsItem.text}
+        title={settingsItem.text}
+        aria-current={isSettings ? "page" : undefined}
+        onClick={onGo}
+      >
+        <Icon name={settingsItem.icon} />
+      </Link>
     </div>
   );
 }

@@ -51,7 +51,7 @@ export const keyHelp: readonly (readonly [title: string, keys: readonly (readonl
       ["→ ←", "Open or close a row"],
       ["↵", "Open its page"],
       ["Space", "Select"],
-      ["/", "Find"],
+      ["/", "Find here"],
       ["Esc", "Back"],
     ],
   ],

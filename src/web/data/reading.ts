@@ -43,6 +43,8 @@ export interface Reading<O> {
   readonly data: O | undefined;
   readonly refused: Refused | undefined;
   readonly isLoading: boolean;
+  /** The answer is for an earlier input (`keep`). */
+  readonly isOld: boolean;
 }
 
 export interface ReadOptions {
@@ -58,7 +60,7 @@ export function useRead<I, O>(
   { keep = false, every }: ReadOptions = {},
 ): Reading<O> {
   const key = [operation.name, input];
-  const { data, error, isPending } = useQuery({
+  const { data, error, isPending, isPlaceholderData } = useQuery({
     queryKey: key,
     enabled: input !== null,
     queryFn: async ({ signal }): Promise<O> => {
@@ -68,7 +70,21 @@ export function useRead<I, O>(
     ...(keep && { placeholderData: keepPreviousData }),
     ...(every !== undefined && { refetchInterval: every }),
   });
-  return { data, refused: error instanceof Refused ? error : undefined, isLoading: isPending };
+  return {
+    data,
+    refused: error instanceof Refused ? error : undefined,
+    isLoading: isPending,
+    isOld: isPlaceholderData,
+  };
+}
+
+/** The answers of an operation about a company that this page already has, whatever else was asked with it. */
+export function answersNow<I, O>(operation: PageOperation<I, O>, companyId: string): readonly O[] {
+  return cache
+    .getQueriesData<O>({ queryKey: [operation.name] })
+    .flatMap(([[, input], data]) =>
+      data !== undefined && Object(input)["companyId"] === companyId ? [data] : [],
+    );
 }
 
 /** Asks for an answer before a component reads it. */

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../data/reading.ts";
 import { Markdown } from "./markdown.tsx";
+import { SelectField } from "./select-field.tsx";
 import { SchemaForm, type Values } from "./schema-form.tsx";
 import { Said } from "./words.tsx";
 
@@ -28,22 +29,18 @@ export function BrainForm({
   return (
     <>
       <div className="two">
-        <label className="field">
-          <span>Type</span>
-          <select
-            className="input"
-            value={value.adapterType}
-            onChange={({ target }) => onChange({ adapterType: target.value, adapterConfig: {} })}
-          >
-            {brain === undefined && <option>{value.adapterType}</option>}
-            {brains.map(({ type, available }) => (
-              <option key={type} value={type}>
-                {type}
-                {available ? "" : " (not available)"}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          label="Type"
+          value={value.adapterType}
+          options={[
+            ...(brain === undefined ? [{ value: value.adapterType, text: value.adapterType }] : []),
+            ...brains.map(({ type, available }) => ({
+              value: type,
+              text: available ? type : `${type} (not available)`,
+            })),
+          ]}
+          onChange={(adapterType) => onChange({ adapterType, adapterConfig: {} })}
+        />
         <label className="field">
           <span>Model</span>
           <input
@@ -54,19 +51,12 @@ export function BrainForm({
           />
           <small>Optional, if the brain offers several.</small>
         </label>
-        <label className="field">
-          <span>Effort</span>
-          <select
-            className="input"
-            value={value.effort}
-            onChange={({ target }) => onChange({ effort: target.value })}
-          >
-            <option value="">Default</option>
-            {efforts.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          label="Effort"
+          value={value.effort}
+          options={[{ value: "", text: "Default" }, ...efforts.map((each) => ({ value: each, text: each }))]}
+          onChange={(effort) => onChange({ effort })}
+        />
       </div>
       {brain !== undefined && (
         <>

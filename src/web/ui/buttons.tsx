@@ -6,7 +6,7 @@ type Look = "" | "solid" | "ghost" | "danger" | "ghost danger";
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly look?: Look;
   readonly icon?: IconName;
-  /** The key that does the same, shown in the button. */
+  /** The key that does the same: in the tooltip, and in the button while its row or card has the focus. */
   readonly hotkey?: string;
   readonly big?: boolean;
   /** Why it can't be used now. It stays reachable, and says so. */
@@ -29,7 +29,10 @@ export function Button({
       type="button"
       {...rest}
       aria-disabled={because === undefined ? undefined : true}
-      title={because ?? rest.title}
+      title={because ?? rest.title ?? (hotkey && `Key: ${hotkey}`)}
+      aria-keyshortcuts={
+        hotkey === undefined || !/^[\w ]+$/.test(hotkey) ? undefined : hotkey.replace(" ", "+")
+      }
       onClick={because === undefined ? rest.onClick : (event) => event.preventDefault()}
       className={`b ${look} ${big ? "lg" : ""} ${isSquare ? "sq" : ""} ${className}`}
     >

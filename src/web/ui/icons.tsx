@@ -60,10 +60,10 @@ const shapes = {
       <path d="M1.8 8h2.9l1.7-4.2 3.1 8.4L11.2 8h3" />
     </>
   ),
-  sun: (
+  theme: (
     <>
-      <circle cx="8" cy="8" r="2.8" />
-      <path d="M8 1.6v1.6M8 12.8v1.6M1.6 8h1.6M12.8 8h1.6M3.5 3.5l1.1 1.1M11.4 11.4l1.1 1.1M3.5 12.5l1.1-1.1M11.4 4.6l1.1-1.1" />
+      <circle cx="8" cy="8" r="5.6" />
+      <path d="M8 2.4a5.6 5.6 0 0 1 0 11.2z" fill="currentColor" stroke="none" />
     </>
   ),
   menu: (

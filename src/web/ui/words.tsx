@@ -25,7 +25,11 @@ export function Said({ text, most = 200 }: { text: string; most?: number }): Rea
 /** One line of such text, where a button would be too much: rows of lists, titles. */
 export function Line({ text }: { text: string }): ReactNode {
   const visible = shown(text).replace(/\s+/g, " ");
-  return <bdi title={visible.length > 80 ? visible.slice(0, 2000) : undefined}>{visible.slice(0, 300)}</bdi>;
+  return (
+    <bdi title={visible.length > 80 ? visible.slice(0, 2000) : undefined}>
+      {visible.length > 200 ? `${visible.slice(0, 200)}…` : visible}
+    </bdi>
+  );
 }
 
 export interface Named {

@@ -85,7 +85,12 @@ function nameIn(part: unknown): string {
 function plain(value: unknown): string {
   if (value === true) return "yes";
   if (typeof value === "number") return String(value);
-  return typeof value === "string" && !isId.test(value) ? value.replace(/\s+/g, " ").trim() : "";
+  return typeof value === "string" && !isId.test(value)
+    ? value
+        .replace(/\s*\(?kb:\/\/[0-9a-f-]{36}\)?/g, "")
+        .replace(/\s+/g, " ")
+        .trim()
+    : "";
 }
 
 const spaced = (key: string): string =>

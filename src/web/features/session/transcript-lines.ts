@@ -20,6 +20,8 @@ export interface TranscriptLine<E extends LineEntry> {
   readonly isFirst: boolean;
   /** How many calls this row stands for. 0: it is of one entry. */
   readonly folded: number;
+  /** The result of the call right above it. */
+  readonly answers: boolean;
   /** How many lines of the entry are left out here. */
   readonly left: number;
 }
@@ -52,7 +54,7 @@ export function linesOf<E extends LineEntry>(
   return lines;
 }
 
-const whole = { isFirst: true, folded: 0, left: 0 } as const;
+const whole = { isFirst: true, folded: 0, left: 0, answers: false } as const;
 
 /** The calls of one kind that begin here, with their results. */
 function runFrom(entries: readonly LineEntry[], at: number): { end: number; calls: number } {
@@ -66,7 +68,7 @@ function runFrom(entries: readonly LineEntry[], at: number): { end: number; call
   return { end, calls };
 }
 
-/** What the calls were about: what they returned, else what they asked for. */
+/** What the calls were about: what they asked for, else what they returned. */
 function gistOfRun(run: readonly LineEntry[]): string {
   const gists = (kind: string): string[] =>
     run.flatMap((each) => (each.kind === kind ? textsOf(each).slice(0, 1) : [])).filter(isSaid);
@@ -78,12 +80,13 @@ const isSaid = (text: string): boolean => text !== "";
 
 function addEntry<E extends LineEntry>(lines: TranscriptLine<E>[], entry: E, at: number): void {
   const texts = textsOf(entry);
+  const above = lines.at(-1)?.entry;
+  const answers = entry.kind === "result" && above?.kind === "tool" && above.tool === entry.tool;
   const isCut = entry.kind === "result" && texts.length > mostOfResult;
   const shown = isCut ? texts.slice(0, mostOfResult) : texts;
   for (const [index, text] of shown.entries())
-    lines.push({ entry, at, text, isFirst: index === 0, folded: 0, left: 0 });
-  if (isCut)
-    lines.push({ entry, at, text: "", isFirst: false, folded: 0, left: texts.length - mostOfResult });
+    lines.push({ ...whole, entry, at, text, isFirst: index === 0, answers });
+  if (isCut) lines.push({ ...whole, entry, at, text: "", isFirst: false, left: texts.length - mostOfResult });
 }
 
 /** A transcript grows while it is read, and an entry never changes. */
@@ -121,5 +124,5 @@ function addPrinted<E extends LineEntry>(lines: TranscriptLine<E>[], entry: E, a
 const endsLine = ({ text }: LineEntry): boolean => /[\r\n]$/.test(text);
 
 /** What the chip of a row says: the tool, or what a run of calls did. */
-export const chipOf = ({ entry, folded }: TranscriptLine<LineEntry>): string | undefined =>
-  entry.tool === undefined ? undefined : folded > 0 ? runWords(entry.tool, folded) : entry.tool;
+export const chipOf = ({ entry, folded, answers }: TranscriptLine<LineEntry>): string | undefined =>
+  entry.tool === undefined || answers ? undefined : folded > 0 ? runWords(entry.tool, folded) : entry.tool;

@@ -1,0 +1,180 @@
+// The dashboard in a real browser, on the built daemon: what each page promises in detail.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { createCompany } from "../src/contract/companies.ts";
+import { listGoals } from "../src/contract/goals.ts";
+import { createFile, deleteFile } from "../src/contract/knowledge.ts";
+import { updateOutcome } from "../src/contract/outcomes.ts";
+import { pressKeys } from "./support/browser.ts";
+import { dashboard } from "./support/dashboard.ts";
+
+describe("details of the dashboard", () => {
+  const site = dashboard("web-details");
+
+  test("an outcome that does not move says why in the tree, in the table and on the page above it", async () => {
+    const { page } = site.visit;
+    const { outcomes } = await site.daemon.board.call(listGoals, { companyId: site.press.companyId });
+    const goal = outcomes.find(({ title }) => title === "The store takes pre-orders");
+    assert.ok(goal);
+    await site.daemon.board.call(updateOutcome, { id: goal.id, blocked: { reason: "The bank is closed" } });
+    const why = '"The store takes pre-orders" is blocked: The bank is closed.';
+    await page.goto(site.at("/outcomes"));
+    const row = page.getByRole("row").filter({ hasText: "The store takes pre-orders" });
+    await row.getByText(why).waitFor();
+    assert.equal(await row.locator(".age time").count(), 1);
+    await row.focus();
+    await page.keyboard.press("w");
+    await page.getByRole("dialog", { name: "Why" }).getByText("The bank is closed").first().waitFor();
+    await page.keyboard.press("Escape");
+    await page.goto(site.at("/outcomes?view=table"));
+    await page.locator("a.grid-row", { hasText: "The store takes pre-orders" }).getByText(why).waitFor();
+    const purpose = page.locator("a.grid-row", { hasText: "Help the board" });
+    await purpose.click();
+    await page.waitForURL(/outcome=/);
+    await page.locator(".outcome-panel h2", { hasText: "Help the board" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".outcome-panel").waitFor({ state: "detached" });
+    await purpose.press("Enter");
+    await page.waitForURL(/\/outcomes\/[0-9a-f-]{36}/);
+    const below = page.locator("section", { has: page.getByRole("heading", { name: "Below it" }) });
+    await below.locator("li", { hasText: "The store takes pre-orders" }).getByText(why).waitFor();
+  });
+
+  test("the palette knows what the browser has read before the server answers, and finds sessions", async () => {
+    const { page } = site.visit;
+    await page.goto(site.at("/outcomes"));
+    await page.getByRole("row").filter({ hasText: "The store takes pre-orders" }).waitFor();
+    // The server never answers a search: what is found is in the browser.
+    await page.route("**/api/**", (route) =>
+      /search/.test(route.request().url() + (route.request().postData() ?? ""))
+        ? undefined
+        : route.fallback(),
+    );
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("store pre");
+    await page.getByRole("option", { name: /^The store takes pre-orders/ }).waitFor();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await page.reload();
+    await page.getByRole("heading", { name: "Outcomes" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("session of");
+    await page
+      .getByRole("option", { name: /^Session of / })
+      .first()
+      .waitFor();
+    await page.keyboard.press("Escape");
+
+    // The key for finding works on a page without a field of its own.
+    await page.goto(site.at("/costs"));
+    await page.getByRole("button", { name: "By agent" }).waitFor();
+    await page.keyboard.press("/");
+    await page.getByRole("combobox", { name: "Find or do anything" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".foot").getByRole("link", { name: "Settings" }).click();
+    await page.waitForURL(/\/settings/);
+    assert.equal(await page.locator("nav").getByRole("link", { name: "Settings", exact: true }).count(), 0);
+  });
+
+  test("keys are shown on what has the focus and in tooltips only", async () => {
+    const { page } = site.visit;
+    await page.goto(site.at(`/agents/${site.press.agents.get("Noor") ?? ""}`));
+    const pause = page.getByRole("button", { name: "Pause" });
+    await pause.waitFor();
+    assert.equal(await page.locator("kbd").filter({ visible: true }).count(), 0);
+    assert.equal(await pause.getAttribute("title"), "Key: P");
+    await pause.focus();
+    // Focus by a script is visible only after a key.
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("Tab");
+    await pause.locator("kbd").filter({ visible: true }).waitFor();
+  });
+
+  test("the record links what its sentences name, and opens an entry by its button", async () => {
+    const { page } = site.visit;
+    const bruno = site.press.agents.get("Bruno") ?? "";
+    await page.goto(site.at(`/activity?actor=${bruno}&operation=knowledge`));
+    const entry = page.locator(".event", { hasText: 'Bruno created the file "Competitor prices".' });
+    await entry.getByRole("button", { name: /^Show entr/ }).click();
+    await page.locator(".event-detail", { hasText: "hash " }).waitFor();
+    await entry.getByRole("link", { name: "Competitor prices" }).click();
+    await page.waitForURL(/\/knowledge\/[0-9a-f-]{36}/);
+    await page.goBack();
+    await entry.getByRole("link", { name: "Bruno" }).click();
+    await page.waitForURL(new RegExp(`/agents/${bruno}`));
+  });
+
+  test("a budget is changed where it stands, and a refusal stays below it", async () => {
+    const { page } = site.visit;
+    await page.goto(site.at("/costs"));
+    const open = page.getByRole("button", { name: /change the budget of Noor$/ });
+    const field = page.getByRole("textbox", { name: "US dollars a month for Noor" });
+    await open.click();
+    await field.fill("100000");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    assert.equal(await field.inputValue(), "100000");
+    await field.fill("11");
+    await page.keyboard.press("Enter");
+    await page.getByText("The budget is changed.").waitFor();
+    await open.filter({ hasText: /^\$11/ }).waitFor();
+    await open.click();
+    await page.keyboard.press("Escape");
+    await open.waitFor();
+  });
+
+  test("broken links name their files, and a file that is not text is downloaded", async () => {
+    const { page } = site.visit;
+    const { companyId } = site.press;
+    const { board } = site.daemon;
+    const gone = await board.call(createFile, { companyId, description: "Old prices", content: "1" });
+    await board.call(createFile, {
+      companyId,
+      description: "Price page",
+      content: `See [prices](kb://${gone.id}).`,
+    });
+    await board.call(deleteFile, { id: gone.id });
+    const picture = await board.call(createFile, {
+      companyId,
+      description: "Cover, first draft",
+      content: Buffer.from([137, 80, 78, 71, 0, 255]).toString("base64"),
+      encoding: "base64",
+      mediaType: "image/png",
+    });
+    await page.goto(site.at("/knowledge"));
+    await page.getByText("1 broken link").click();
+    const link = page.locator(".broken-links li");
+    assert.match(await link.innerText(), /^Price page\s+links to a deleted file:\s+Old prices$/);
+    await page.goto(site.at(`/knowledge/${picture.id}`));
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download" }).click();
+    const saved = await download;
+    assert.equal(saved.suggestedFilename(), "Cover-first-draft.png");
+    assert.deepEqual([...readFileSync(await saved.path())], [137, 80, 78, 71, 0, 255]);
+  });
+
+  test("each setting says who changed it, and a brain works only once it was tested", async () => {
+    const { page } = site.visit;
+    await page.goto(site.at("/settings/company"));
+    const name = page.locator("form.setting", { hasText: "People and agents see it." });
+    await name.getByText(/^Changed by /).waitFor();
+    const limit = page.locator("form.setting", { hasText: "Limit of one outcome" });
+    assert.equal(await limit.getByText(/^Changed by /).count(), 0);
+    await page.goto(site.at("/settings/brains"));
+    const brain = page.getByRole("region", { name: "anthropic_api" });
+    await brain.getByText("available, not tested").waitFor();
+    assert.equal(await page.locator(".tag.run").count(), 0);
+    const rehearsal = page.getByRole("region", { name: "rehearsal" });
+    await rehearsal.getByRole("button", { name: "Test" }).click();
+    await rehearsal.locator(".tag.run", { hasText: "works" }).waitFor();
+  });
+
+  test("among several companies, every address names the one it shows", async () => {
+    const { page } = site.visit;
+    await site.daemon.board.call(createCompany, { name: "Second Press" });
+    await page.goto(site.at("/outcomes?view=table"));
+    await page.waitForURL(new RegExp(`view=table&company=${site.press.companyId}$`));
+    await pressKeys(page, ["g", "c"], page.getByRole("button", { name: "By agent" }));
+    await page.waitForURL(new RegExp(`/costs\\?company=${site.press.companyId}$`));
+  });
+});

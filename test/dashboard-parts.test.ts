@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sentenceParts } from "../src/web/features/activity/sentence-parts.ts";
+import { timeScale } from "../src/web/features/activity/time-scale.ts";
+import { fitting } from "../src/web/ui/camera.ts";
+
+test("a sentence of the record links who acted and what it was about", () => {
+  const ada = { kind: "agent", id: "1", title: "Ada" };
+  const told = { kind: "outcome", id: "2", title: 'Ask "Ada" first' };
+  assert.deepEqual(
+    sentenceParts(`Ada completed "Ask 'Ada' first".`, ada, told).map(({ text, of }) => [text, of?.id]),
+    [
+      ["Ada", "1"],
+      [' completed "', undefined],
+      ["Ask 'Ada' first", "2"],
+      ['".', undefined],
+    ],
+  );
+  assert.deepEqual(
+    sentenceParts("Ada approved the hire of Bo.", ada, { ...told, title: "The hire of Bo" }).map(
+      ({ of }) => of?.id,
+    ),
+    ["1", undefined, "2", undefined],
+  );
+  assert.deepEqual(sentenceParts("Agency ended a session.", undefined, undefined), [
+    { text: "Agency ended a session." },
+  ]);
+});
+
+test("a day without entries takes little room on the strip, and a place on it leads back to its time", () => {
+  const hour = 3_600_000;
+  const burst = (from: number) => Array.from({ length: 50 }, (_, at) => from + at * 60_000);
+  const times = [...burst(0), ...burst(30 * hour)];
+  const end = Math.max(...times);
+  const { shareOf, timeAt, gaps } = timeScale(times, 0, end);
+  assert.equal(gaps.length, 1);
+  const middle = shareOf(30 * hour);
+  assert.ok(middle > 0.45 && middle < 0.6, `${middle}`);
+  for (const time of [0, 12 * 60_000, 31 * hour - 11 * 60_000, end])
+    assert.ok(Math.abs(timeAt(shareOf(time)) - time) < 1000, `${time}`);
+  // Entries at an even pace have no gap.
+  assert.deepEqual(timeScale(burst(0), 0, 49 * 60_000).gaps, []);
+  assert.equal(timeScale([], 0, 1000).shareOf(500), 0.5);
+});
+
+test("a small map grows on a large screen, and a large one fits", () => {
+  const small = { x: 0, y: 0, w: 400, h: 200 };
+  assert.equal(fitting(small, 2400, 1300).k, 1.5);
+  assert.ok(fitting({ ...small, w: 5000 }, 1400, 900).k < 0.3);
+});
