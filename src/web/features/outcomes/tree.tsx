@@ -131,18 +131,14 @@ export function OutcomeTree({
                 aria-expanded={hasChildren ? !isFolded : undefined}
                 tabIndex={index === at ? 0 : -1}
                 className={`grid-row outcome-row ${row.matches ? "" : "around"} ${node.id === beside ? "sel" : ""}`}
-                style={{ transform: `translateY(${start}px)` }}
+                style={{ transform: `translateY(${start}px)`, "--depth": Math.min(depth, 10) }}
                 onClick={(event) => choosing.click(node.id, event)}
                 onFocus={() => setChosen(node.id)}
                 onKeyDown={(event) => {
                   if (event.key === "Enter" && event.target === event.currentTarget) open(node.id);
                 }}
               >
-                <div
-                  role="gridcell"
-                  className="what"
-                  style={{ paddingInlineStart: Math.min(depth, 10) * 18 }}
-                >
+                <div role="gridcell" className="what">
                   <button
                     type="button"
                     tabIndex={-1}
