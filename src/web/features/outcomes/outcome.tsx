@@ -13,6 +13,7 @@ import { Loaded } from "../../ui/states.tsx";
 import { standingOf } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { When } from "../../ui/time.tsx";
+import { WhyLine } from "../../ui/why.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import { OutcomeActions } from "./actions.tsx";
 import type { OneOutcome } from "./one-outcome.ts";
@@ -157,8 +158,8 @@ function Neighbours({
                 <StatusMark mark={mark} label={label} />
                 <Name of={{ kind: "outcome", id, title: words }} />
                 {reason !== undefined && isHeld(reason.state, false) && (
-                  <span className="second cut">
-                    <Line text={reason.says} />
+                  <span className="second">
+                    <WhyLine of={reason} />
                   </span>
                 )}
               </li>
