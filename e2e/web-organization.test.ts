@@ -387,7 +387,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
     assert.equal(await page.locator(".entry", { hasText: /row \d+/ }).count(), 8);
     await page.locator(".entry", { hasText: "12 more lines" }).click();
     await page.locator("pre.whole", { hasText: "row 20" }).waitFor();
-    await page.waitForURL(/line=11$/);
+    await page.waitForURL(/line=11(?:&|$)/);
     await page.locator(".entry", { hasText: "read 4 files" }).click();
     assert.equal(await page.locator(".entry.tool", { hasText: "read_file" }).count(), 4);
     await page.locator(".entry.error", { hasText: "<script>" }).click();
