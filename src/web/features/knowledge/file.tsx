@@ -150,7 +150,7 @@ function FileBody({ of }: { of: FileText }): ReactNode {
         <p>{texts.binary(of.mediaType, figure(of.size))}</p>
         <div className="buttons">
           <Button icon="file" onClick={() => download(of)}>
-            {texts.download}
+            {texts.downloadIt}
           </Button>
         </div>
       </div>

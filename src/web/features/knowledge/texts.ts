@@ -14,7 +14,7 @@ export const nothingFound = (words: string): string => `No file has the words â€
 export const readIsRecorded = "Opening a file is recorded as a read.";
 export const binary = (type: string, bytes: string): string =>
   `This file is not text (${type}, ${bytes} bytes), so it is not shown.`;
-export const download = "Download";
+export const downloadIt = "Download";
 export const brokenLinks = (count: string, hasMore: boolean): string =>
   hasMore ? `${count} and more` : count;
 export const linksNowhere = "links to a file that does not exist";
