@@ -3,9 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { createCompany } from "../src/contract/companies.ts";
-import { listGoals } from "../src/contract/goals.ts";
 import { createFile, deleteFile } from "../src/contract/knowledge.ts";
-import { updateOutcome } from "../src/contract/outcomes.ts";
 import { pressKeys } from "./support/browser.ts";
 import { dashboard } from "./support/dashboard.ts";
 
@@ -14,37 +12,36 @@ describe("details of the dashboard", () => {
 
   test("an outcome that does not move says why in the tree, in the table and on the page above it", async () => {
     const { page } = site.visit;
-    const { outcomes } = await site.daemon.board.call(listGoals, { companyId: site.press.companyId });
-    const goal = outcomes.find(({ title }) => title === "The store takes pre-orders");
-    assert.ok(goal);
-    await site.daemon.board.call(updateOutcome, { id: goal.id, blocked: { reason: "The bank is closed" } });
-    const why = '"The store takes pre-orders" is blocked: The bank is closed.';
+    // Milo is paused, and Bruno is his manager. An agent's mandate has the id of the agent.
+    const id = site.press.agents.get("Milo") ?? "";
+    const above = site.press.agents.get("Bruno") ?? "";
+    const why = "Milo is paused: The mail provider refuses the key.";
     await page.goto(site.at("/outcomes"));
-    const row = page.getByRole("row").filter({ hasText: "The store takes pre-orders" });
+    const row = page.locator(`#o-${id}`);
     await row.getByText(why).waitFor();
     assert.equal(await row.locator(".age time").count(), 1);
     await row.focus();
     await page.keyboard.press("w");
-    await page.getByRole("dialog", { name: "Why" }).getByText("The bank is closed").first().waitFor();
+    await page.getByRole("dialog", { name: "Why" }).getByText("The mail provider").first().waitFor();
     await page.keyboard.press("Escape");
     await page.goto(site.at("/outcomes?view=table"));
-    await page.locator("a.grid-row", { hasText: "The store takes pre-orders" }).getByText(why).waitFor();
-    const purpose = page.locator("a.grid-row", { hasText: "Help the board" });
-    await purpose.click();
+    await page.locator(`a.grid-row[href*="${id}"]`).getByText(why).waitFor();
+    const mandate = page.locator(`a.grid-row[href*="${above}"]`);
+    await mandate.click();
     await page.waitForURL(/outcome=/);
-    await page.locator(".outcome-panel h2", { hasText: "Help the board" }).waitFor();
+    await page.locator(".outcome-panel h2", { hasText: "Bruno: Growth lead" }).waitFor();
     await page.keyboard.press("Escape");
     await page.locator(".outcome-panel").waitFor({ state: "detached" });
-    await purpose.press("Enter");
+    await mandate.press("Enter");
     await page.waitForURL(/\/outcomes\/[0-9a-f-]{36}/);
     const below = page.locator("section", { has: page.getByRole("heading", { name: "Below it" }) });
-    await below.locator("li", { hasText: "The store takes pre-orders" }).getByText(why).waitFor();
+    await below.locator("li", { hasText: "Milo: Newsletter" }).getByText(why).waitFor();
   });
 
   test("the palette knows what the browser has read before the server answers, and finds sessions", async () => {
     const { page } = site.visit;
     await page.goto(site.at("/outcomes"));
-    await page.getByRole("row").filter({ hasText: "The store takes pre-orders" }).waitFor();
+    await page.locator(`#o-${site.press.agents.get("Milo") ?? ""}`).waitFor();
     // The server never answers a search: what is found is in the browser.
     await page.route("**/api/**", (route) =>
       /search/.test(route.request().url() + (route.request().postData() ?? ""))
@@ -52,8 +49,8 @@ describe("details of the dashboard", () => {
         : route.fallback(),
     );
     await page.keyboard.press("Control+k");
-    await page.keyboard.type("store pre");
-    await page.getByRole("option", { name: /^The store takes pre-orders/ }).waitFor();
+    await page.keyboard.type("milo newsl");
+    await page.getByRole("option", { name: /^Milo: Newsletter/ }).waitFor();
     await page.unrouteAll({ behavior: "ignoreErrors" });
     await page.reload();
     await page.getByRole("heading", { name: "Outcomes" }).waitFor();
