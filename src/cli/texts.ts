@@ -333,6 +333,12 @@ export const noSuchTopic = (given: string, meant: string, topics: readonly strin
 
 export const didNotStart = (why: string) => refused("Agency did not start.", why);
 
+export const startsSlowly = (pid: number, log: string) =>
+  refused(
+    `Agency has not answered within 30 seconds. It is still starting, as process ${pid}.`,
+    `Look at its log: ${log}. To give up: kill ${pid}`,
+  );
+
 export const storesAsSecrets = (names: readonly string[]): string =>
   `These values are stored as secrets, and the servers refer to them by name: ${names.join(", ")}. Import? [y/N] `;
 

@@ -17,7 +17,15 @@ import { type Context, daemonOptions, portOf, print } from "./terminal.ts";
 import { daemonLog, keepLogShort, openLog } from "./daemon-log.ts";
 import { clockTime, eventLine } from "./logs.ts";
 import { notifier } from "./notify.ts";
-import { didNotStart, example, jsonFlag, notNodeSessions, notStopped, ownerHasLeft } from "./texts.ts";
+import {
+  didNotStart,
+  example,
+  jsonFlag,
+  notNodeSessions,
+  notStopped,
+  ownerHasLeft,
+  startsSlowly,
+} from "./texts.ts";
 import { announcedIn, askDaemon, entryPoint, homeOf } from "./where.ts";
 
 /** `agency up` runs the daemon in the foreground until a signal stops it, and creates the first company. */
@@ -267,7 +275,8 @@ async function detach(context: Context, flags: { home?: string; json?: true }): 
     if (ended !== undefined)
       throw didNotStart(readFileSync(log, "utf8").trimEnd().split("\n").slice(-5).join("\n"));
   }
-  throw didNotStart(`It did not answer within 30 seconds. Its log: ${log}`);
+  child.unref();
+  throw startsSlowly(child.pid ?? 0, log);
 }
 
 export function addStop(program: Command, context: Context): void {

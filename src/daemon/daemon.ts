@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sandbox } from "../contract/installation.ts";
 import { Limits } from "../contract/limits.ts";
-import { anyCompany } from "../dispatch/company-settings.ts";
 import { authenticate } from "../dispatch/identity.ts";
 import { patient } from "../doors/waiting.ts";
 import { batchDoor } from "../doors/batch.ts";
@@ -68,6 +67,7 @@ import {
 import { newId, newSecret } from "./ids.ts";
 import { keepReports, type ReportsTo } from "./reports.ts";
 import { keepMetrics } from "./metrics.ts";
+import { askInTime, keepOutages } from "./outages.ts";
 import { keepRosterFiles } from "./roster-file.ts";
 import { type BrainSources, keepStartingBrain } from "./starting-brain.ts";
 import { type Space, watchSpace } from "./space.ts";
@@ -181,8 +181,10 @@ async function startLocked(opened: {
   );
   const pause = (milliseconds: number, signal: AbortSignal) =>
     sleep(milliseconds, undefined, { ref: false, signal }).catch(() => undefined);
+  const outages = keepOutages(store, options.log);
   const reportBug = (error: unknown, about: string): string => {
     const id = newId();
+    if (outages.tellOf(error, about)) return id;
     options.log({
       level: "error",
       id,
@@ -267,13 +269,8 @@ async function startLocked(opened: {
   const files = callFiles(home.calls);
   const courier = { ...keepCourier(files.folder), files };
   const lostCalls = keepLostCalls({ store, newId, files, nodeId: node, reportBug });
-  const sweepOnce = (endCalls: () => Promise<void>) =>
-    tidy(store, node)
-      .then(endCalls)
-      .catch((error: unknown) => reportBug(error, "sweep"));
-  await sweepOnce(lostCalls.ofEarlierRun);
-  const sweep = setInterval(() => void sweepOnce(lostCalls.tooOld), 3_600_000);
-  sweep.unref();
+  // Before new sessions have calls of their own.
+  const endCalls = await lostCalls.ofEarlierRun();
   const closing = new AbortController();
   let origins: readonly string[] = [];
   const check = (given: string | undefined) => store.read((tx) => authenticate(tx, given));
@@ -344,7 +341,7 @@ async function startLocked(opened: {
     admitStranger: (socket, asks) => callers.admitStranger(socket, asks),
     site: openSite(join(import.meta.dirname, "../web")),
     origins: () => origins,
-    isReady: () => store.read(anyCompany),
+    isReady: () => askInTime(store),
     others: [
       lazily("/mcp", async () => (await import("../doors/mcp.ts")).mcpDoor(doorParts)),
       lazily("/model", async () => modelDoor((await import("../gateway/gateway.ts")).modelGateway(gateway))),
@@ -359,11 +356,20 @@ async function startLocked(opened: {
     server.listen(options.port, addresses.address);
     await once(server, "listening");
   } catch (error) {
-    clearInterval(sweep);
     await anchor.stop();
     await store.close();
     throw error;
   }
+  // A company whose lock is held elsewhere keeps it waiting, but no start.
+  const sweepOnce = (end: () => Promise<void>) =>
+    tidy(store, node)
+      .then(end)
+      .catch((error: unknown) => {
+        if (!closing.signal.aborted) reportBug(error, "sweep");
+      });
+  void sweepOnce(endCalls);
+  const sweep = setInterval(() => void sweepOnce(lostCalls.tooOld), 3_600_000);
+  sweep.unref();
   const { address, port } = listeningOn(server.address());
   origins = originsFor(address, port, addresses.origins);
   const rosterFiles = keepRosterFiles({
@@ -450,7 +456,9 @@ async function startLocked(opened: {
 
   let stopping: Promise<void> | undefined;
   const stop = async (drainMilliseconds: number): Promise<void> => {
-    await scheduling.stop(drainMilliseconds);
+    await scheduling.drain(drainMilliseconds);
+    outages.hurry();
+    await scheduling.stop();
     await transcripts.stop();
     // A row that stays is silent soon, and goes later.
     await heart.stop().catch(() => undefined);
@@ -469,6 +477,7 @@ async function startLocked(opened: {
     courier.stop();
     await anchor.stop();
     await telemetry?.stop();
+    outages.stop();
     await store.close();
     metrics.stop();
     space.stop();
@@ -482,7 +491,7 @@ async function startLocked(opened: {
     store,
     sandbox: sandbox.report,
     stop: (drainMilliseconds = 0) => {
-      if (stopping !== undefined) void scheduling.stop(drainMilliseconds);
+      if (stopping !== undefined) void scheduling.drain(drainMilliseconds);
       return (stopping ??= stop(drainMilliseconds));
     },
   };

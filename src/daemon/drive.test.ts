@@ -43,7 +43,7 @@ test("the next tick follows the database's clock, however wrong the clock of thi
     const driven = await runScheduler({ store, scheduler: ticking, sleep: pause, reportBug });
     await until(() => scheduler.ticks >= 2);
     await sleep(300);
-    await driven.stop(0);
+    await driven.stop();
     await store.close();
     assert.equal(scheduler.ticks, 2, "one at the start, one at the time it asked for");
   }
@@ -56,7 +56,7 @@ test("commits that come at once share a tick, and a tick that hangs does not hol
   const from = performance.now();
   for (let round = 0; round < 500; round++) await store.write(async () => undefined);
   await until(() => scheduler.ticks >= 2);
-  await driven.stop(0);
+  await driven.stop();
   const most = (performance.now() - from) / 25 + 2;
   assert.ok(scheduler.ticks <= most, `${scheduler.ticks} ticks instead of ${most} at most`);
   const hung = Promise.withResolvers<number | null>();
@@ -64,7 +64,7 @@ test("commits that come at once share a tick, and a tick that hangs does not hol
   const other = await runScheduler({ store, scheduler: hanging, sleep: pause, reportBug });
   await until(() => hanging.renewals >= 2);
   hung.resolve(null);
-  await other.stop(0);
+  await other.stop();
   await store.close();
 });
 
@@ -79,12 +79,13 @@ test("a daemon that drains waits for its sessions, and a second request ends the
     });
     const driven = await runScheduler({ store, scheduler, sleep: pause, reportBug });
     let isStopped = false;
-    const stopping = driven.stop(60_000).then(() => (isStopped = true));
+    const stopping = driven.drain(60_000).then(() => (isStopped = true));
     await sleep(300);
     assert.equal(isStopped, false);
-    if (isHurried) void driven.stop(0);
+    if (isHurried) void driven.drain(0);
     else live = 0;
     await stopping;
+    await driven.stop();
     assert.deepEqual(asked, [60_000]);
   }
   await store.close();

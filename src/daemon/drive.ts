@@ -1,6 +1,6 @@
 import type { Heart } from "../runtime/heart.ts";
 import { renewEvery, type Scheduler } from "../runtime/scheduler.ts";
-import { isUnavailable } from "../store/disk.ts";
+import { isDiskFull, isUnavailable } from "../store/disk.ts";
 import type { Store } from "../store/store.ts";
 
 /**
@@ -17,7 +17,7 @@ export async function runScheduler(parts: {
   /** Resolves after this time or when the signal aborts. */
   sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   reportBug: (error: unknown, about: string) => string;
-}): Promise<{ stop: (drainMilliseconds: number) => Promise<void> }> {
+}): Promise<Driven> {
   const { store, scheduler, sleep, reportBug } = parts;
   const stopping = new AbortController();
   let wanted = false;
@@ -44,8 +44,8 @@ export async function runScheduler(parts: {
         // By the database's clock. The clock of this machine may be hours ahead or behind.
         pause = next === null ? null : Math.min(Math.max(next - scheduler.now(), 0), 60_000);
       } catch (error) {
-        // That the disk is full or the database does not answer is already in the log.
-        if (!isUnavailable(error)) reportBug(error, "scheduler");
+        // That the disk is full is already in the log.
+        if (!isDiskFull(error)) reportBug(error, "scheduler");
       }
       const ended = performance.now();
       rested = ended + Math.min(Math.max((ended - begun) * 4, restAtLeast), restAtMost);
@@ -58,7 +58,7 @@ export async function runScheduler(parts: {
   async function keepLeases(): Promise<void> {
     while (!stopping.signal.aborted) {
       await scheduler.renewLeases().catch((error: unknown) => {
-        if (!isUnavailable(error)) reportBug(error, "leases");
+        if (!isDiskFull(error)) reportBug(error, "leases");
       });
       await sleep(renewEvery, stopping.signal);
     }
@@ -75,35 +75,42 @@ export async function runScheduler(parts: {
   nudge();
   const leases = keepLeases();
   /** Ends a wait for running sessions: the daemon was asked to stop a second time. */
-  let hurry = new AbortController();
-  let stopped: Promise<void> | undefined;
+  const hurry = new AbortController();
+  let drained: Promise<void> | undefined;
 
   async function drain(milliseconds: number): Promise<void> {
     if (milliseconds <= 0) return;
     const until = performance.now() + milliseconds;
-    await scheduler.drain(milliseconds).catch(() => undefined);
+    // A database that is silent does not keep a node that has no sessions.
+    void scheduler.drain(milliseconds).catch(() => undefined);
     while (scheduler.running() > 0 && performance.now() < until && !hurry.signal.aborted)
       await sleep(50, hurry.signal);
   }
 
   return {
-    stop: (drainMilliseconds) => {
-      if (stopped !== undefined && drainMilliseconds <= 0) hurry.abort();
-      stopped ??= (async () => {
-        await drain(drainMilliseconds);
-        stopping.abort();
-        deaf();
-        clearTimeout(timer);
-        await turn;
-        // What can't be written now, the next start does.
-        await scheduler.stop().catch((error: unknown) => {
-          if (!isUnavailable(error)) throw error;
-        });
-        await leases;
-      })();
-      return stopped;
+    drain: (milliseconds) => {
+      if (drained !== undefined && milliseconds <= 0) hurry.abort();
+      return (drained ??= drain(milliseconds));
+    },
+    stop: async () => {
+      stopping.abort();
+      deaf();
+      clearTimeout(timer);
+      await turn;
+      // What can't be written now, the next start does.
+      await scheduler.stop().catch((error: unknown) => {
+        if (!isUnavailable(error)) throw error;
+      });
+      await leases;
     },
   };
+}
+
+/** The work of a node, until the daemon stops. */
+interface Driven {
+  /** Running sessions may end by themselves for this long; no new ones start. A second call without a time ends the wait. */
+  drain(milliseconds: number): Promise<void>;
+  stop(): Promise<void>;
 }
 
 /** A node that starts no sessions tells the others of itself all the same. */
@@ -112,7 +119,7 @@ export async function keepBeating(parts: {
   heart: Heart;
   sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   reportBug: (error: unknown, about: string) => string;
-}): Promise<{ stop: () => Promise<void> }> {
+}): Promise<Driven> {
   const { store, heart, sleep, reportBug } = parts;
   const stopping = new AbortController();
   const beat = async (): Promise<void> => {
@@ -121,7 +128,7 @@ export async function keepBeating(parts: {
     await store
       .write((tx) => next.write(tx), "leases")
       .then(next.written, (error: unknown) => {
-        if (!isUnavailable(error)) reportBug(error, "heartbeat");
+        if (!isDiskFull(error)) reportBug(error, "heartbeat");
       });
   };
   await beat();
@@ -132,6 +139,7 @@ export async function keepBeating(parts: {
     }
   })();
   return {
+    drain: async () => undefined,
     stop: () => {
       stopping.abort();
       return beating;

@@ -5,7 +5,7 @@ import type { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { markSeen, newEvents, type Seen, seenSoFar } from "../events/ledger.ts";
-import { isUnavailable } from "../store/disk.ts";
+import { isDiskFull } from "../store/disk.ts";
 import type { Store } from "../store/store.ts";
 import { afterCommits, type Follower } from "./after-commits.ts";
 
@@ -99,7 +99,8 @@ export async function keepReports(parts: {
       await work();
     } catch (error) {
       // The owner of the board token may not govern any more. That the disk is full is in the log already.
-      if (!isUnavailable(error) && !(error instanceof Refusal)) parts.reportBug(error, "reports");
+      if (isDiskFull(error) || (error instanceof Refusal && error.code !== "unavailable")) return;
+      parts.reportBug(error, "reports");
     }
   }
 

@@ -173,9 +173,10 @@ async function companyOf(home: string, url: string, pid: number): Promise<Scratc
 /** Another database on the same server: in the present one, it would share locks and notifications with the nodes. */
 async function scratchDatabase(url: string) {
   const { default: pg } = await import("pg");
+  const { alive } = await import("../store/connections.ts");
   const name = `agency_bench_${randomBytes(6).toString("hex")}`;
   const execute = async (statement: string): Promise<void> => {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+    const client = new pg.Client({ connectionString: url, ...alive });
     client.on("error", () => undefined);
     await client.connect();
     try {

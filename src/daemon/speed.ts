@@ -271,7 +271,8 @@ function rawSqlite(folder: string) {
 
 async function rawPostgres(url: string) {
   const { default: pg } = await import("pg");
-  const client = new pg.Client({ connectionString: url });
+  const { alive } = await import("../store/connections.ts");
+  const client = new pg.Client({ connectionString: url, ...alive });
   await client.connect();
   await client.query("create table raw (id text, hash text, at bigint, content text)");
   const commit = (n: number) =>

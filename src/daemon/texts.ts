@@ -4,6 +4,11 @@ import { Refusal, refused } from "../contract/refusal.ts";
 export const spaceIsLow =
   "The disk is nearly full. Calls that change something are refused until there is space again. Reading works.";
 
+export const databaseIsAway =
+  "The database does not answer. Calls are refused until it does. The daemon tries again by itself.";
+
+export const databaseIsBack = "The database answers again.";
+
 export const spaceIsBack = "There is space on the disk again. All calls are accepted.";
 
 export const waitingForSpace = "The disk is full. The daemon waits for space to open its data.";

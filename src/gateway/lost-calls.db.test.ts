@@ -72,7 +72,9 @@ for (const kind of storeKinds)
         await lostOf("another").tooOld();
         assert.deepEqual(await booked(), [0, 0], "it is neither of this node nor old");
         for (let start = 0; start < 2; start++) {
-          await lostOf("this").ofEarlierRun();
+          await (
+            await lostOf("this").ofEarlierRun()
+          )();
           assert.deepEqual(await booked(), expected, JSON.stringify(file));
         }
         assert.deepEqual(readdirSync(folder), []);
@@ -87,7 +89,9 @@ for (const kind of storeKinds)
       await leave({ pid: goneProcess, end: { status: "done", tokens: used } });
       await endSession();
       const lost = lostOf("this");
-      await lost.ofEarlierRun();
+      await (
+        await lost.ofEarlierRun()
+      )();
       assert.deepEqual(await booked(), [12, 5]);
       assert.deepEqual(readdirSync(folder), [id]);
       const end = { status: "done", tokens: { ...used, output: 100 } };

@@ -43,11 +43,11 @@ export function keepLostCalls({ store, newId, files, nodeId, reportBug }: LostCa
     timer.unref();
   };
   return {
-    /** At the start of a daemon: an earlier run of this node left these open. Some may still be answered. */
-    ofEarlierRun: async (): Promise<void> => {
+    /** At the start of a daemon: finds those that an earlier run of this node left open. Returns how to end them. Some may still be answered. */
+    ofEarlierRun: async (): Promise<() => Promise<void>> => {
       const calls = await store.read((tx) => tx.all(callsOfNode, { nodeId }));
       files.keepOnly(new Set(calls.map(({ id }) => id)));
-      await endAsAnswered(calls);
+      return () => endAsAnswered(calls);
     },
     /** Those of any node that are older than a call can be. */
     tooOld: async (): Promise<void> => {

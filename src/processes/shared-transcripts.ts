@@ -89,8 +89,8 @@ export function shareTranscripts(parts: {
         // The write may have been made all the same, so the next try looks.
         stored.delete(id);
         changed.add(id);
-        if (isUnavailable(error)) return;
         parts.reportBug(error, `transcript of session ${id}`);
+        if (isUnavailable(error)) return;
       }
     }
   }

@@ -456,9 +456,10 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     }));
     for (const { id, pid, pid_started } of left) {
       if (pid !== null && pid_started !== null) runner.killOrphan(pid, pid_started, id);
-      await store.write((tx) => forgetProcess(tx, id));
     }
-    for (const session of live) {
+    const unsettled = new Set(live.map(({ id }) => id));
+    let isSwept = false;
+    const endOne = async (session: SessionKey): Promise<void> => {
       // A session that had finished keeps its output, so its work need not be done again.
       const exit = runner.takeExit(session.id);
       if (exit !== undefined)
@@ -467,8 +468,22 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
           exits.delete(session.id);
         });
       await settle(session, byNode(endReasons.daemonRestarted));
-    }
-    removing(runner.cleanUpOthers((id) => opened.has(id)));
+      unsettled.delete(session.id);
+      if (isSwept) removing(runner.cleanUp(session.id));
+    };
+    const companies = new Set([...left, ...live].map(({ company_id }) => company_id));
+    // A company whose lock is held elsewhere is left to its lane.
+    await Promise.all(
+      [...companies].map((companyId) =>
+        run(companyId, async () => {
+          for (const { id, company_id } of left)
+            if (company_id === companyId) await store.write((tx) => forgetProcess(tx, id));
+          for (const session of live) if (session.company_id === companyId) await endOne(session);
+        }),
+      ),
+    );
+    removing(runner.cleanUpOthers((id) => opened.has(id) || unsettled.has(id)));
+    isSwept = true;
   }
 
   return {

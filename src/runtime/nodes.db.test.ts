@@ -289,6 +289,40 @@ for (const kind of bothStores)
         }
       });
 
+    if (kind === "postgres")
+      staged("a restart does not wait for a company whose lock is held elsewhere", async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        runner.plan(ann.id, hang);
+        await org.root(sendMessage, { to: ann.id, body: "x" });
+        await stage.rest();
+        stage.crash(stage);
+        let isReleased = false;
+        const held = Promise.withResolvers<void>();
+        const holding = stage.store.write(async (tx) => {
+          await tx.lock(org.companyId);
+          held.resolve();
+          for (; !isReleased; await sleep(100)) await tx.lock(org.companyId);
+        });
+        await held.promise;
+        const patience = (signal: AbortSignal) => sleep(300, undefined, { signal }).catch(() => undefined);
+        const next = stage.node("node-1", { patience });
+        next.runner.plan(ann.id, clearInbox);
+        await next.scheduler.start();
+        assert.equal(next.runner.orphansKilled.length, 1);
+        const ended = async () => (await sessionsOf(org.board, ann.id)).at(-1)?.endReason ?? null;
+        assert.equal(await ended(), null);
+        isReleased = true;
+        await holding;
+        while ((await ended()) === null) await sleep(20);
+        assert.equal(await ended(), "the daemon was restarted");
+        while (next.runner.started.length === 0) {
+          stage.advance(1000);
+          await next.scheduler.tick();
+        }
+        await stage.rest();
+      });
+
     staged("stopping a node ends its sessions, and another node can continue at once", async (stage) => {
       const { org, runner } = stage;
       const ann = await org.agent("Ann");

@@ -1,3 +1,4 @@
+import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { Refusal } from "../contract/refusal.ts";
@@ -16,13 +17,40 @@ export const timeouts = {
   reads: { lock: 3000, idle: 15_000, statement: 15_000, answer: 16_000 },
   leases: { lock: 2000, idle: 2000, statement: 3000, answer: 4000 },
 };
-export const connectTimeout = 5000;
-export const closeTimeout = 2000;
+const closeTimeout = 2000;
 export const alive = {
-  connectionTimeoutMillis: connectTimeout,
+  connectionTimeoutMillis: 5000,
   keepAlive: true,
   keepAliveInitialDelayMillis: 2000,
 };
+
+/**
+ * A process that stands still in a transaction keeps its locks no longer than that. A connection is not opened with it: a pool between
+ * would refuse that, with a sentence that helps no one.
+ */
+export async function guard(client: pg.Client, idle = 10_000): Promise<void> {
+  await client.query(`set idle_in_transaction_session_timeout = ${idle}`);
+}
+
+/** Ends connections politely. A server that is silent is not waited for: the sockets go, and what was asked on them fails. */
+export function keepSockets() {
+  const open = new Set<Socket>();
+  return {
+    /** For the driver. */
+    stream: (): Socket => {
+      const socket = new Socket();
+      open.add(socket);
+      return socket.once("close", () => open.delete(socket));
+    },
+    end: async (goodbye: Promise<unknown>): Promise<void> => {
+      const inTime = new AbortController();
+      const late = sleep(closeTimeout, undefined, { ref: false, signal: inTime.signal });
+      await Promise.race([goodbye, late]).catch(() => undefined);
+      inTime.abort();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
 
 /**
  * A prepared statement keeps its plan. If its tables were small when it was planned, it would read all their rows, and go on with that
@@ -42,15 +70,18 @@ export interface KeptPool {
   release(client: pg.PoolClient, broken: Error | undefined): void;
   /** Uses new connections from now on. */
   renew(): void;
+  /** What is under way has 2 seconds. Then it fails, as does all that is asked later. */
   end(): Promise<void>;
 }
 
 export function keepPool({ url, isShared }: Address, max: number, of: (typeof timeouts)["writes"]): KeptPool {
+  const sockets = keepSockets();
   const open = (): pg.Pool => {
     const pool = new pg.Pool({
       connectionString: url,
       max,
       types: { getTypeParser },
+      stream: sockets.stream,
       ...alive,
       ...(isShared
         ? {}
@@ -77,8 +108,7 @@ export function keepPool({ url, isShared }: Address, max: number, of: (typeof ti
     if (next === undefined) free++;
     else next();
   };
-  const end = (old: pg.Pool): Promise<unknown> =>
-    Promise.race([old.end().catch(() => undefined), sleep(closeTimeout, undefined, { ref: false })]);
+  let ended: Promise<void> | undefined;
   return {
     connect: async () => {
       if (free > 0) free--;
@@ -100,10 +130,10 @@ export function keepPool({ url, isShared }: Address, max: number, of: (typeof ti
       // All queries that were under way fail together.
       if (performance.now() - renewed < 1000) return;
       renewed = performance.now();
-      void end(pool);
-      pool = open();
+      void pool.end().catch(() => undefined);
+      if (ended === undefined) pool = open();
     },
-    end: async () => void (await end(pool)),
+    end: () => (ended ??= sockets.end(pool.end())),
   };
 }
 
@@ -118,7 +148,7 @@ export function isLost(error: unknown): boolean {
     );
   return (
     error instanceof Error &&
-    /^(?:Connection terminated|Query read timeout|timeout exceeded|Client (?:has|was)|timeout expired)/i.test(
+    /^(?:Connection terminated|Query read timeout|timeout exceeded|Client (?:has|was)|timeout expired|Cannot use a pool after)/i.test(
       error.message,
     )
   );

@@ -13,7 +13,7 @@ import {
 } from "./copying.ts";
 import { macOf } from "./chain.ts";
 import { copyMark } from "./migrations.ts";
-import { getTypeParser } from "./connections.ts";
+import { alive, asRefusal, getTypeParser, guard } from "./connections.ts";
 import { openPostgres } from "./postgres.ts";
 import { blobRow, fill, type Query } from "./query.ts";
 import { tables } from "./schema.ts";
@@ -159,9 +159,13 @@ function arrayOf(table: CopiedTable, column: string): string {
 }
 
 async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, types: { getTypeParser } });
+  const client = new pg.Client({ connectionString: url, types: { getTypeParser }, ...alive });
   // A broken connection fails its next query.
   client.on("error", () => undefined);
-  await client.connect();
+  await client.connect().catch((error: unknown) => {
+    throw asRefusal(error);
+  });
+  // The source keeps its state while the target is checked.
+  await guard(client, 600_000);
   return client;
 }

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import { Refusal } from "../contract/refusal.ts";
 import { allowed } from "../testing/allowed.ts";
-import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
+import { type PostgresDatabase, storeDatabase, testDatabase, testStores } from "../testing/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../testing/tcp-proxy.ts";
 import { openPostgres } from "./postgres.ts";
 import { selection } from "./query.ts";
@@ -89,6 +91,50 @@ if (testStores.has("postgres"))
       proxy.heal();
       await locked(store, "a");
       await store.read((tx) => tx.all(companies, {}));
+    });
+
+    test("a store that closes while the database is silent refuses what is under way and what comes later", async () => {
+      const silent = await startTcpProxy(database.url);
+      const closing = await openPostgres({ url: silent.url, key: "key" });
+      const usual = await openPostgres({ url: silent.url, key: "key" });
+      await locked(closing, "a");
+      silent.swallow(true);
+      const givenUp = usual.read((tx) => tx.all(companies, {})).catch(() => "given up");
+      const asked = [locked(closing, "a"), locked(closing, "b"), closing.read((tx) => tx.all(companies, {}))];
+      const refusals = Promise.all(asked.map((each) => assert.rejects(each, unavailable)));
+      await closing.close();
+      assert.notEqual(await Promise.race([givenUp, refusals]), "given up");
+      await assert.rejects(locked(closing, "a"), unavailable);
+      await usual.close();
+      await silent.stop();
+    });
+
+    test("a start with nothing to migrate waits for no other, and a node that stands still while it migrates is not waited for", async () => {
+      const empty = await testDatabase();
+      const held = await startTcpProxy(empty.url);
+      const looking = new pg.Client({ connectionString: empty.url });
+      await looking.connect();
+      const locks = async (): Promise<number> =>
+        (
+          await looking.query(
+            "select 1 from pg_locks where locktype = 'advisory' and objid = 42004600 and granted",
+          )
+        ).rows.length;
+      // Slow, so that it holds the lock for a while.
+      held.slow(20);
+      const standing = openPostgres({ url: held.url, key: "key" }).then(
+        (opened) => opened.close(),
+        () => undefined,
+      );
+      while ((await locks()) === 0) await sleep(10);
+      held.swallow(true);
+      await (await openPostgres({ url: empty.url, key: "key" })).close();
+      await looking.query("begin; select pg_advisory_xact_lock(42004600)");
+      await (await openPostgres({ url: empty.url, key: "key" })).close();
+      await looking.end();
+      await held.stop();
+      await standing;
+      await empty.drop();
     });
   });
 else test("needs PostgreSQL", () => undefined);

@@ -25,8 +25,8 @@ if (testStores.has("postgres"))
       await sleep(2000);
       assert.ok(heard <= during + 2, `${heard - during} notifications after the last commit`);
     } finally {
-      await near.close();
-      await far.close();
+      await near.end();
+      await far.end();
       await proxy.stop();
       await database.drop();
     }

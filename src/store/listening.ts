@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { alive, closeTimeout } from "./connections.ts";
+import { alive, keepSockets } from "./connections.ts";
 
 const channel = "agency_events";
 
@@ -11,12 +10,14 @@ const channel = "agency_events";
 export async function listen(
   url: string,
   hear: () => void,
-): Promise<{ tell: () => void; close: () => Promise<void> }> {
+): Promise<{ tell: () => void; end: () => Promise<void> }> {
   let closed = false;
   let telling: NodeJS.Timeout | undefined;
   /** Whether there were commits since the notification that is under way. */
   let isBehind = false;
-  const connect = (): pg.Client => new pg.Client({ connectionString: url, ...alive, query_timeout: 5000 });
+  const sockets = keepSockets();
+  const connect = (): pg.Client =>
+    new pg.Client({ connectionString: url, ...alive, query_timeout: 5000, stream: sockets.stream });
   let client = connect();
   const start = async (): Promise<void> => {
     const own = client;
@@ -62,10 +63,10 @@ export async function listen(
   return {
     /** Tells the other nodes of commits. Not in their transactions: PostgreSQL would let them commit one at a time. */
     tell,
-    close: async () => {
+    end: async () => {
       closed = true;
       clearTimeout(telling);
-      await Promise.race([client.end(), sleep(closeTimeout, undefined, { ref: false })]);
+      await sockets.end(client.end());
     },
   };
 }

@@ -19,7 +19,7 @@ import { rowKeys } from "./row-keys.ts";
  *
  * SQLite applies each migration in a transaction, PostgreSQL all missing ones in a single transaction.
  */
-interface Migration {
+export interface Migration {
   readonly name: string;
   readonly statements: (dialect: Dialect) => readonly string[];
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { refused } from "../contract/refusal.ts";
-import { asRefusal, connectTimeout, type timeouts } from "./connections.ts";
+import { alive, asRefusal, type timeouts } from "./connections.ts";
 import type { Statement } from "./waves.ts";
 
 /**
@@ -70,11 +70,7 @@ const hears = (url: string): Promise<boolean> =>
   });
 
 async function onConnection<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: connectTimeout,
-    query_timeout: 10_000,
-  });
+  const client = new pg.Client({ connectionString: url, ...alive, query_timeout: 10_000 });
   client.on("error", () => undefined);
   try {
     await client.connect();

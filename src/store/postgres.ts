@@ -1,10 +1,10 @@
-import pg from "pg";
+import type pg from "pg";
 import type { Store } from "./store.ts";
 import { BatchFailed, createBatches, Stale } from "./batches.ts";
-import { missingMigrations } from "./migrations.ts";
+import { applyMigrations } from "./apply-migrations.ts";
 import { macOf, seal, sealing } from "./chain.ts";
-import { asRefusal, connectTimeout, isLost, isRetryable, keepPool, timeouts } from "./connections.ts";
-import { checkAddresses, limitsOf, refusePool } from "./pooling.ts";
+import { asRefusal, isLost, isRetryable, keepPool, timeouts } from "./connections.ts";
+import { checkAddresses, limitsOf } from "./pooling.ts";
 import { type Link, linkOn } from "./link.ts";
 import { listen } from "./listening.ts";
 import { lockOf, readsOn, rowsOf, txOn } from "./postgres-tx.ts";
@@ -45,7 +45,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const direct = { url: options.directUrl ?? options.url, isShared: false };
   const usual = { url: options.url, isShared: options.directUrl !== undefined };
   await checkAddresses(options);
-  await migrate(direct.url, options.directUrl === undefined, options.version);
+  await applyMigrations(direct.url, options.directUrl === undefined, options.version);
   const pools = {
     writes: keepPool(usual, most, timeouts.writes),
     reads: keepPool(usual, most, timeouts.reads),
@@ -160,8 +160,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       return () => listeners.delete(listener);
     },
     close: async () => {
-      await ear.close();
-      await Promise.all(Object.values(pools).map((pool) => pool.end()));
+      await Promise.all([ear, ...Object.values(pools)].map((each) => each.end()));
     },
   };
 }
@@ -193,46 +192,4 @@ function keepClock() {
 function nowIn({ rows: [row] }: StatementAnswer): number {
   if (typeof row === "object" && row !== null && "now" in row && typeof row.now === "number") return row.now;
   throw new TypeError("the database did not tell the time");
-}
-
-/** The versions of the nodes that renewed their leases within the last minute, by the database's clock. */
-async function nodeVersions(client: pg.Client): Promise<string[]> {
-  const { rows } = await client.query<{ version: string }>(
-    "select version from nodes where heartbeat > (extract(epoch from clock_timestamp()) * 1000)::bigint - 60000",
-  );
-  return rows.map((row) => row.version);
-}
-
-async function migrate(url: string, isOnly: boolean, version: string | undefined): Promise<void> {
-  // Without the timeouts of the pools: a migration of large tables takes long.
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeout });
-  client.on("error", () => undefined);
-  await client.connect().catch((error: unknown) => {
-    throw asRefusal(error);
-  });
-  try {
-    if (isOnly) await refusePool(client);
-    // Nodes that start at the same time migrate one after another. The number only has to be the same on all of them.
-    await client.query("begin; select pg_advisory_xact_lock(42004600)");
-    await client.query(
-      "create table if not exists migrations (name text primary key, applied_at bigint not null)",
-    );
-    const { rows } = await client.query<{ name: string }>("select name from migrations");
-    const applied = rows.map((row) => row.name);
-    const others = applied.length === 0 ? [] : await nodeVersions(client);
-    const nodes = version === undefined ? undefined : { own: version, others };
-    for (const { name, statements } of missingMigrations(applied, nodes)) {
-      for (const statement of statements("postgres")) await client.query(statement);
-      await client.query(
-        "insert into migrations (name, applied_at) values ($1, (extract(epoch from clock_timestamp()) * 1000)::bigint)",
-        [name],
-      );
-    }
-    await client.query("commit");
-  } catch (error) {
-    await client.query("rollback").catch(() => undefined);
-    throw error;
-  } finally {
-    await client.end();
-  }
 }
