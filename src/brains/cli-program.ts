@@ -12,6 +12,7 @@ import {
   type Probe,
   type SessionSpec,
 } from "./brain.ts";
+import { ownServer } from "./mcp-config.ts";
 import * as texts from "./texts.ts";
 
 /** What the brains that run a coding agent's own command line have in common. */
@@ -109,10 +110,15 @@ const complaints: readonly (readonly [Judgement["cause"], RegExp])[] = [
 export function judgeCli({ name }: CliProgram, { code, signal, said, toolCalls, errors }: End): Judgement {
   const last = errors.trim().split("\n").at(-1)?.slice(0, 500) ?? "";
   if (code === 126 || code === 127) return { cause: "missing", says: texts.cliNotStarted(name, last) };
-  if (code === 0 && toolCalls > 0) return { cause: "done", says: "exited with code 0" };
   if (code === 0) {
-    const lost = errors.split("\n").find((line) => line.startsWith(texts.serverFailed("").slice(0, 10)));
-    if (lost !== undefined) return { cause: "failed", says: lost };
+    const lost = errors.split("\n").filter((line) => texts.isServerFailed(line));
+    // A server that was only slow may have connected since.
+    const own = lost.find(
+      (line) => texts.isServerFailed(line, ownServer) && line !== texts.serverFailed(ownServer, "pending"),
+    );
+    if (own !== undefined) return { cause: "failed", says: own };
+    if (toolCalls > 0) return { cause: "done", says: "exited with code 0" };
+    if (lost[0] !== undefined) return { cause: "failed", says: lost[0] };
     return said.trim() === ""
       ? { cause: "failed", says: texts.didNothing(name) }
       : { cause: "done", says: "exited with code 0" };

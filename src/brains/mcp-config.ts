@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 
+/** The name of the server with Agency's own tools. A session without it can't work. */
+export const ownServer = "agency";
+
 /** The MCP servers of a session, as a program of ours finds them in `.mcp.json` (processes/settings.ts). */
 const Config = z.object({
   mcpServers: z.record(

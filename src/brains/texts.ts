@@ -21,6 +21,10 @@ export const cliNotStarted = (name: string, says: string): string =>
 export const serverFailed = (server: string, status = "failed"): string =>
   `MCP server ${server} did not connect (${status}).`;
 
+/** Is this line the one above, about any server or about this one? */
+export const isServerFailed = (line: string, server = ""): boolean =>
+  line.startsWith(`MCP server ${server === "" ? "" : `${server} `}`);
+
 export const didNothing = (name: string): string => `${name} ended without a tool call and without a result`;
 
 /** To a session that continues a conversation. */

@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ownServer } from "../brains/mcp-config.ts";
 import type { StartSpec } from "./runner.ts";
 
 /** The tool by which a brain starts its own sub-agents. It was renamed once, so it has two names. */
@@ -38,7 +39,7 @@ export function writeSettings(session: StartSpec, url: string): void {
     ...Object.fromEntries(granted),
     // One door for Agency's own tools: each further connection costs a session time. The tools of the other servers would be
     // listed twice otherwise.
-    agency: {
+    [ownServer]: {
       ...door(""),
       headers: { ...door("").headers, "Agency-Tools": "own" },
       alwaysLoad: true,

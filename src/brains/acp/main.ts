@@ -15,7 +15,7 @@ import {
   RequestError,
 } from "@agentclientprotocol/sdk";
 import { z } from "zod";
-import { expanded, serversIn } from "../mcp-config.ts";
+import { expanded, ownServer, serversIn } from "../mcp-config.ts";
 import { runToEnd, SessionEnd, tell } from "../own-program.ts";
 import { usedBy } from "../api/texts.ts";
 import { continued } from "../texts.ts";
@@ -33,7 +33,6 @@ const url = process.env["AGENCY_URL"] ?? "";
 const token = process.env["AGENCY_TOKEN"] ?? "";
 const session = AcpSession.parse(JSON.parse(process.env["AGENCY_SESSION_SETTINGS"] ?? ""));
 const { command, workspace } = session;
-const ownServer = "agency";
 /** A program that has not ended by then is killed. */
 const patience = 3000;
 /** How long a program may take to get the list of tools before it is prompted. */
