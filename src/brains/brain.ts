@@ -1,7 +1,7 @@
 import { normalize } from "node:path";
 import type { z } from "zod";
 import type { Usage } from "../contract/budgets.ts";
-import type { TranscriptEntry } from "../contract/sessions.ts";
+import type { EndCause, TranscriptEntry } from "../contract/sessions.ts";
 
 /**
  * What thinks for an agent. A brain module declares its configuration (strictly: unknown keys are refused), documents it,
@@ -86,20 +86,19 @@ export interface End {
 }
 
 /**
- * Why a program ended. `missing` and `signed_out` are the brain's fault: no session of it starts until its probe passes.
- * `overloaded` waits. Neither counts as a session without progress. Only what was said before `done` is carried out.
+ * Why a program ended. `missing` and `signed_out` are the brain's fault: all agents that use it wait, and sessions try again after
+ * waits that grow (gateway/growing-waits.ts). `overloaded` waits. Neither counts as a session without progress. Only what was said
+ * before `done` is carried out.
  */
-export const causes = ["done", "failed", "missing", "signed_out", "overloaded", "out_of_context"] as const;
-
 export interface Judgement {
-  readonly cause: (typeof causes)[number];
+  readonly cause: EndCause;
   /** One sentence for people, in the program's own words where it has some. */
   readonly says: string;
 }
 
 /** Why a brain can't work now. All agents that use it wait together. */
 export interface Trouble {
-  /** Waiting ends by itself. The others end when something changes: the program is installed, the key is set. */
+  /** Waiting ends by itself. The others end when something changes: the program is installed, the key is set. With a time, it is tried again then. */
   readonly cause: "missing" | "no_key" | "signed_out" | "refused" | "waiting";
   readonly says: string;
   /** Milliseconds on the database's clock. Null: until something changes. */

@@ -1,15 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { JsonObject } from "../contract/words.ts";
-import {
-  type causes,
-  type Ear,
-  type End,
-  type Heard,
-  type Judgement,
-  type Launch,
-  plainJudgement,
-} from "./brain.ts";
+import type { EndCause } from "../contract/sessions.ts";
+import { type Ear, type End, type Heard, type Judgement, type Launch, plainJudgement } from "./brain.ts";
 
 /**
  * A program that is part of Agency and runs as a session. It prints one line of JSON for each thing it says or does, and its
@@ -26,7 +19,7 @@ export function ownProgram(name: string): Pick<Launch, "command" | "args" | "rea
   };
 }
 
-const exitCodes: Readonly<Record<(typeof causes)[number], number>> = {
+const exitCodes: Readonly<Record<EndCause, number>> = {
   done: 0,
   failed: 1,
   missing: 70,

@@ -38,10 +38,14 @@ const PlacedEntry = TranscriptEntry.extend({
 });
 export type PlacedEntry = z.infer<typeof PlacedEntry>;
 
+/** Why a session ended by itself, as its brain judges (brains/brain.ts). */
+export const endCauses = ["done", "failed", "missing", "signed_out", "overloaded", "out_of_context"] as const;
+export type EndCause = (typeof endCauses)[number];
+
 export const sessionEnds = ["running", "done", "failed", "stopped"] as const;
 export type EndKind = (typeof sessionEnds)[number];
 const endMeanings =
-  "running: not ended. done: it exited normally or submitted a summary. failed: it exited with an error. stopped: it was ended from outside.";
+  "running: not ended. done: it worked or submitted a summary. failed: it ended with an error or did nothing. stopped: it was ended from outside.";
 
 const filter = {
   outcome: idOf("outcome")

@@ -2,7 +2,8 @@ import type { ChildProcess } from "node:child_process";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { causes, type End, type Judgement } from "../brains/brain.ts";
+import type { End, Judgement } from "../brains/brain.ts";
+import { endCauses } from "../contract/sessions.ts";
 import type { Hearing } from "./hearing.ts";
 import { killGroup } from "./process-table.ts";
 import type { Exit } from "./runner.ts";
@@ -38,7 +39,7 @@ export function takeExit(file: string): Exit | undefined {
 const spent = { inputTokens: z.number(), outputTokens: z.number(), costUsd: z.number() };
 const KeptExit = z.object({
   code: z.number().nullable(),
-  cause: z.enum(causes),
+  cause: z.enum(endCauses),
   reason: z.string(),
   output: z.string(),
   lost: z

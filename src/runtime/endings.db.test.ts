@@ -235,6 +235,43 @@ for (const kind of storeKinds)
       );
     });
 
+    staged(
+      "a session that did nothing failed, whatever its exit code says, and the manager reads why",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { companyId } = org;
+        const boss = await org.agent("Chief");
+        const ann = await org.agent("Ann", boss.id);
+        const job = await ann.call(createOutcome, { title: "job", parents: [ann.id] });
+        const reason = "Claude Code ended without a tool call and without a result";
+        const nothing = async () => ({ code: 0, cause: "failed" as const, reason });
+        runner.plan(ann.id, nothing, nothing, nothing);
+        runner.plan(boss.id, async ({ call }) => {
+          const [letter] = (await call(readInbox, {})).messages;
+          assert.ok(letter?.body?.includes(`the last one: ${reason}`));
+          await call(acknowledgeMessage, { id: letter?.id ?? "" });
+        });
+        for (let step = 0; step < 4; step++) {
+          await stage.rest();
+          stage.advance(minute);
+        }
+        const ends = async (end: "failed" | "done" | "stopped") =>
+          (await org.board(listSessions, { companyId, end })).sessions.map((session) => [
+            session.end,
+            session.exitCode,
+            session.endReason,
+          ]);
+        const one = ["failed", 0, reason];
+        assert.deepEqual(await ends("failed"), [one, one, one]);
+        assert.deepEqual([(await ends("done")).length, (await ends("stopped")).length], [1, 0]);
+        const { blocked } = await org.board(viewOutcome, { id: job.id });
+        assert.match(
+          blocked?.reason ?? "",
+          /no progress \(the last one: Claude Code ended without a tool call/,
+        );
+      },
+    );
+
     // covers LOG-01, LOG-02, LOG-03, LOG-04, LOG-05, AGT-06
     staged(
       "each session has its entry in the agent's log, in its own words or in the daemon's",

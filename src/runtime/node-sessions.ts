@@ -330,7 +330,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
         await parts.brains?.failed(tx, await agentById(tx, row.agent_id), { cause, says: exit.reason });
     });
     meter.forget(session.id);
-    await settle(session, { reason, exitCode: exit.code, isBlameless }, cause === "done" ? exit : null);
+    await settle(session, { reason, exitCode: exit.code, cause, isBlameless }, cause === "done" ? exit : null);
     processes.delete(session.id);
     exits.delete(session.id);
     finishing.delete(session.id);

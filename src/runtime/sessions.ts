@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import type { EndKind } from "../contract/sessions.ts";
+import type { EndCause, EndKind } from "../contract/sessions.ts";
 import { redactText } from "../redaction/redact.ts";
 import { companyFrozen } from "../companies/freezing.ts";
 import { companyState } from "../dispatch/company-settings.ts";
@@ -74,6 +74,7 @@ export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch:
     mcp_servers: JSON.stringify(session.mcpServers ?? []),
     repos: JSON.stringify(session.repos ?? []),
     exit_code: null,
+    cause: null,
     settled: 0,
     summarized: 0,
     summary: null,
@@ -152,6 +153,8 @@ const lastEnded = query((db, p: { agentId: string }) =>
 export interface Ending {
   readonly reason: string;
   readonly exitCode: number | null;
+  /** As its brain judged. Without it, the exit code says whether it is done. */
+  readonly cause?: EndCause;
   /** The agent did not cause it: its brain can't work now, or its node stopped. It does not count as a session without progress. */
   readonly isBlameless?: boolean;
 }
@@ -163,11 +166,13 @@ export interface Ending {
 export async function endSession(tx: Tx, id: string, ending: Ending, newId: () => string): Promise<boolean> {
   const session = await tx.first(byId, { id });
   if (session === undefined || session.settled === 1) return false;
+  const cause = causeOf(ending);
   await tx.run(markEnded, {
     id,
     ended_at: session.ended_at ?? tx.now,
     end_reason: session.end_reason ?? ending.reason,
     exit_code: ending.exitCode,
+    cause,
     settled: 1,
   });
   // While the process may still run, its reserved budget stays reserved until it exits (forgetProcess). If the node is
@@ -187,7 +192,7 @@ export async function endSession(tx: Tx, id: string, ending: Ending, newId: () =
   const isArchived = (await companyState(tx, agent.company_id)).state === "archived";
   const isExcused = session.end_reason === companyFrozen || ending.isBlameless === true || isArchived;
   const progress = await countProgress(tx, session, now);
-  const failure = (ending.exitCode ?? 0) === 0 ? undefined : ending.reason;
+  const failure = cause === null || cause === "done" ? undefined : ending.reason;
   const after =
     isExcused && !progress ? now : await guardAgainstStalling(tx, now, session, progress, newId, failure);
   await saveAgent(tx, { ...after, state_stale: activity.updatedState ? 0 : 1, last_session_at: tx.now });
@@ -196,6 +201,11 @@ export async function endSession(tx: Tx, id: string, ending: Ending, newId: () =
   const data = { session: id, reason, exitCode, progress, ...(wasAsked && { wasAsked }) };
   await bySystem(tx, agent.company_id, newId).record(agent.id, data, "session.end");
   return true;
+}
+
+/** A process that was killed did not end by itself, whatever its brain makes of it. */
+function causeOf({ exitCode, cause = exitCode === 0 ? "done" : "failed" }: Ending): EndCause | null {
+  return exitCode === null ? null : cause;
 }
 
 /** Sessions of other nodes that did not renew their leases in time. */
@@ -306,15 +316,15 @@ export interface SessionFilter {
 /** How a session ended, for the row `s`. A session that submitted its summary is stopped if it does not exit by itself. */
 const isEnd: Readonly<Record<EndKind, RawBuilder<boolean>>> = {
   running: sql`s.ended_at is null`,
-  done: sql`s.ended_at is not null and (s.exit_code = 0 or s.summarized = 1)`,
-  failed: sql`s.ended_at is not null and s.exit_code <> 0 and s.summarized = 0`,
-  stopped: sql`s.ended_at is not null and s.exit_code is null and s.summarized = 0`,
+  done: sql`s.ended_at is not null and (s.cause = 'done' or s.summarized = 1)`,
+  failed: sql`s.ended_at is not null and s.cause <> 'done' and s.summarized = 0`,
+  stopped: sql`s.ended_at is not null and s.cause is null and s.summarized = 0`,
 };
 
-export function endOf(row: Pick<SessionRow, "ended_at" | "exit_code" | "summarized">): EndKind {
+export function endOf(row: Pick<SessionRow, "ended_at" | "cause" | "summarized">): EndKind {
   if (row.ended_at === null) return "running";
-  if (row.exit_code === 0 || row.summarized === 1) return "done";
-  return row.exit_code === null ? "stopped" : "failed";
+  if (row.cause === "done" || row.summarized === 1) return "done";
+  return row.cause === null ? "stopped" : "failed";
 }
 
 export type ShownSession = SessionRow & { agent_name: string; outcome_title: string | null };
@@ -372,7 +382,7 @@ export async function countSessions(tx: ReadTx, filter: SessionFilter): Promise<
 const byId = selection("sessions", ["id"]);
 const endLive = updating("sessions", ["ended_at", "end_reason"], ["agent_id"], sql`and ended_at is null`);
 
-const markEnded = updating("sessions", ["ended_at", "end_reason", "exit_code", "settled"], ["id"]);
+const markEnded = updating("sessions", ["ended_at", "end_reason", "exit_code", "cause", "settled"], ["id"]);
 
 const setPid = updating("sessions", ["pid", "pid_started"], ["id"], sql`and ended_at is null`);
 

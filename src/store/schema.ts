@@ -9,6 +9,7 @@ import { fileKinds } from "../contract/knowledge.ts";
 import { actorKinds } from "../contract/actors.ts";
 import { roles } from "../contract/people.ts";
 import { FieldChanges, outcomeKinds, outcomeStatuses, reviewVerdicts } from "../contract/outcomes.ts";
+import { endCauses } from "../contract/sessions.ts";
 import { Move } from "../contract/reorganization.ts";
 import { JsonObject } from "../contract/words.ts";
 import { isResource } from "../contract/resources.ts";
@@ -158,6 +159,8 @@ export const tables = {
     /** The repositories whose mirrors its sandbox shows. If the agent loses one, the session ends. */
     repos: json(z.array(z.string())),
     exit_code: orNull(integer),
+    /** Why it ended, as its brain judged. Null: it was ended from outside. */
+    cause: orNull(oneOf(endCauses)),
     /** 1: what it left behind was dealt with after it ended. */
     settled: flag,
     /** 1: it handed in its own summary. */
