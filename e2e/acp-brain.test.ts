@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { pauseAgent } from "../src/contract/agents.ts";
+import { pauseAgent, wakeAgent } from "../src/contract/agents.ts";
+import { boardInbox } from "../src/contract/mail.ts";
 import { always, answers } from "../src/testing/fake-model/script.ts";
 import { type ModelCompany, withModelCompany } from "./support/model-company.ts";
 import { temporaryFolder } from "./support/daemon.ts";
@@ -93,6 +94,28 @@ describe("the brain acp", () => {
       await gone(() => sessionProcesses(company.home), 12_000, "a paused agent");
     }));
 
+  test("one that is signed out is told to the board, with its own words and when it is tried again", () =>
+    withAgent("signed-out", async ({ daemon, tell, ended, rootId }) => {
+      const { board, companyId } = daemon;
+      await tell("Hello.");
+      await ended(1);
+      const told = async () =>
+        (await board.call(boardInbox, { companyId })).messages.filter(
+          ({ body }) => body?.includes("asks to sign in") === true,
+        );
+      const start = performance.now();
+      while ((await told()).length === 0) {
+        assert.ok(performance.now() - start < allowed(60_000), "the board was not told");
+        await sleep(100);
+      }
+      const [mail] = await told();
+      assert.match(mail?.body ?? "", /It offers: Sign in with the vendor.*Agency tries again at/s);
+      // A person says that it is mended. It is not, and the board knows that already.
+      await board.call(wakeAgent, { id: rootId });
+      await ended(2);
+      assert.equal((await told()).length, 1);
+    }));
+
   test("every way to fail ends the session with its reason", async (t) => {
     const ways: readonly (readonly [string, number, RegExp])[] = [
       ["signed-out", 71, /asks to sign in: .*It offers: Sign in with the vendor/],
@@ -106,7 +129,7 @@ describe("the brain acp", () => {
         await tell("Hello.");
         const [session] = await ended(1);
         assert.match(session?.endReason ?? "", reason);
-        assert.equal(session?.exitCode, code, part);
+        assert.deepEqual([session?.end, session?.exitCode], ["failed", code], part);
       });
     const folder = temporaryFolder("acp");
     t.after(() => folder.remove());

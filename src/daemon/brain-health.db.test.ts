@@ -4,13 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe } from "node:test";
 import { keepCodexLogins } from "../brains/codex/login.ts";
-import { updateAgent } from "../contract/agents.ts";
+import { updateAgent, wakeAgent } from "../contract/agents.ts";
 import { boardInbox } from "../contract/mail.ts";
 import { createOutcome, viewOutcome } from "../contract/outcomes.ts";
+import { submitSummary } from "../contract/sessions.ts";
 import { keepProviderStates } from "../gateway/states.ts";
 import { storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
-import { stagedOn } from "../testing/stage.ts";
+import { type Stage, stagedOn } from "../testing/stage.ts";
 import { keepBrainHealth } from "./brain-health.ts";
 
 for (const kind of storeKinds)
@@ -90,4 +91,135 @@ for (const kind of storeKinds)
         assert.equal((await board(viewOutcome, { id: work.id })).blocked, null);
       },
     );
+
+    /** Two agents with work and the same brain, on a node that knows which brains can work. */
+    async function twoOn(stage: Stage, adapterType: string, adapterConfig: Record<string, unknown>) {
+      const { org } = stage;
+      const states = keepProviderStates();
+      const brains = keepBrainHealth({
+        secrets: { valueFor: async () => "a key" },
+        states,
+        logins: keepCodexLogins(),
+      });
+      stage.crash(stage);
+      const { runner } = stage.node("node-2", { brains });
+      const agents = [await org.agent("Ann"), await org.agent("Ben")] as const;
+      for (const { id } of agents) await org.board(updateAgent, { id, adapterType, adapterConfig });
+      for (const agent of agents) await agent.call(createOutcome, { title: "think", parents: [agent.id] });
+      const { companyId } = org;
+      return {
+        runner,
+        states,
+        agents,
+        /** How many sessions start in this time. */
+        starts: async (milliseconds: number): Promise<number> => {
+          const before = runner.started.length;
+          stage.advance(milliseconds);
+          await stage.rest();
+          return runner.started.length - before;
+        },
+        mails: async () =>
+          (await org.board(boardInbox, { companyId })).messages.map(({ body }) => body ?? ""),
+      };
+    }
+
+    staged(
+      "one that is signed out is told to the board once, and one session tries again after waits that grow",
+      async (stage) => {
+        const { org } = stage;
+        const brain = { command: process.execPath };
+        const { runner, starts, mails, agents } = await twoOn(stage, "acp", brain);
+        let request = 0;
+        runner.otherwise(async () => ({ code: 71, cause: "signed_out", reason: `Sign in (${++request}).` }));
+        // Both may start before one has found out.
+        const first = await starts(0);
+        assert.ok(first === 1 || first === 2, `${first}`);
+        assert.equal(await starts(29_000), 0);
+        assert.equal(await starts(2000), 1);
+        assert.equal(await starts(31_000), 0);
+        assert.equal(await starts(31_000), 1);
+        for (let hour = 0; hour < 8; hour++) assert.equal(await starts(3_601_000), 1, `hour ${hour}`);
+        assert.equal(await starts(1_800_000), 0, "not more often than once an hour");
+        const [told = "", ...more] = await mails();
+        assert.deepEqual(more, []);
+        assert.match(told, /^Sign in \(\d\)\. .*continue by themselves.*Agency tries again at 2030-/);
+
+        // A person says that it is mended, and is wrong.
+        await org.board(wakeAgent, { id: agents[0].id });
+        assert.equal(await starts(0), 1);
+        assert.equal(await starts(60_000), 0);
+        // This time it is, and the other agent does not wait for the end of the session that shows it.
+        const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+        runner.otherwise(async ({ hold, call }) => {
+          await hold(gate);
+          // A program that does not exit after its summary is stopped.
+          await call(submitSummary, { summary: "I thought." });
+          return { code: 143, cause: "failed" };
+        });
+        await org.board(wakeAgent, { id: agents[1].id });
+        assert.equal(await starts(0), 1);
+        assert.equal(await starts(30_000), 0);
+        assert.equal(await starts(31_000), 1);
+        open();
+        await stage.rest();
+        // The next trouble begins from the first wait.
+        runner.otherwise(ends("signed_out"));
+        for (const { id } of agents) await org.board(wakeAgent, { id });
+        await starts(3_600_000);
+        assert.equal(await starts(31_000), 1);
+      },
+    );
+
+    staged(
+      "one whose program is there but can't start is tried again after waits that grow",
+      async (stage) => {
+        const folder = mkdtempSync(join(tmpdir(), "agency-brain-"));
+        const command = join(folder, "agent");
+        const install = (): void => writeFileSync(command, "#!/no/such/interpreter", { mode: 0o700 });
+        try {
+          install();
+          const { runner, starts, mails } = await twoOn(stage, "claude_local", { command });
+          runner.otherwise(ends("missing"));
+          assert.ok((await starts(0)) > 0);
+          const counts = [];
+          for (let sweep = 0; sweep < 20; sweep++) counts.push(await starts(31_000));
+          assert.ok(counts.every((count) => count <= 1));
+          // After 31, 93, 217 and 465 seconds.
+          assert.deepEqual(
+            counts.flatMap((count, at) => (count > 0 ? [at] : [])),
+            [0, 2, 6, 14],
+          );
+          assert.equal(
+            (await mails()).filter((body) => /it was missing.*tries again at/.test(body)).length,
+            1,
+          );
+          rmSync(command);
+          await starts(31_000);
+          assert.equal(await starts(7_200_000), 0, "nothing starts while it is gone");
+          install();
+          assert.equal(await starts(31_000), 1, "one that is installed is tried at the next sweep");
+        } finally {
+          rmSync(folder, { recursive: true, force: true });
+        }
+      },
+    );
+
+    staged("one whose key was refused is tried by one session, for all agents", async (stage) => {
+      const { runner, starts, states } = await twoOn(stage, "claude_local", { command: "sh" });
+      const { companyId } = stage.org;
+      const refused = { says: "bad key", key: "a key" };
+      states.refuse(companyId, "anthropic", stage.now(), refused);
+      assert.equal(await starts(0), 0);
+      runner.otherwise(async () => {
+        states.refuse(companyId, "anthropic", stage.now(), refused);
+        return { code: 1, cause: "signed_out", reason: "401 bad key" };
+      });
+      assert.equal(await starts(31_000), 1);
+      assert.equal(await starts(31_000), 0);
+      runner.otherwise(async () => {
+        states.clear(companyId, "anthropic");
+        return { code: 1, cause: "overloaded", reason: "try later" };
+      });
+      assert.ok((await starts(31_000)) > 0);
+    });
   });

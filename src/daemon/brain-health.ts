@@ -1,9 +1,13 @@
 import type { Trouble } from "../brains/brain.ts";
+import { growingWaits } from "../gateway/growing-waits.ts";
 import { absentProgram, isInstalled, probeBrain, programUsed, providerUsed } from "../brains/registry.ts";
 import { type ProviderParts, providerOf, providerTrouble } from "../gateway/providers.ts";
 import type { BrainHealth } from "../runtime/node-sessions.ts";
 import type { TroubleOf } from "../runtime/work.ts";
 import type { AgentRow } from "../agents/table.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { oneTries } from "./texts.ts";
 
 /**
  * Whether the brains of agents can work on this node: the program, if it is there and as the last session found it, and the
@@ -11,8 +15,11 @@ import type { AgentRow } from "../agents/table.ts";
  */
 type Configured = Pick<AgentRow, "company_id" | "brain_type" | "brain_config">;
 
-/** A brain that said it was overloaded, and whose provider says nothing, waits this long. */
-const pause = 30_000;
+/**
+ * After the wait, one session finds out whether a brain works again, for all agents that use it. One that has run for this long
+ * shows that it does.
+ */
+const trial = 60_000;
 
 export interface NodeBrains extends BrainHealth {
   /** The programs that agents need and that this machine does not have. */
@@ -25,9 +32,24 @@ export function keepBrainHealth(parts: ProviderParts): NodeBrains {
   const absent = new Map<string, Configured>();
   const keyOf = ({ company_id, brain_type, brain_config }: Configured): string =>
     `${company_id} ${brain_type} ${brain_config}`;
+  const waits = growingWaits();
+  const tryNow = (agent: Configured, trouble: Trouble): void =>
+    void troubles.set(keyOf(agent), { agent, trouble: { ...trouble, until: 0 } });
   const ofProvider: TroubleOf = async (tx, { company_id, brain_type, brain_config }) => {
     const provider = providerUsed(brain_type, brain_config);
     return provider === undefined ? undefined : providerTrouble(tx, parts, company_id, provider);
+  };
+  /** When the session began that tries this brain, or its provider, for the others. */
+  const triedSince = async (tx: ReadTx, agent: Configured): Promise<number | undefined> => {
+    const provider = providerUsed(agent.brain_type, agent.brain_config);
+    const isTried = provider !== undefined && parts.states.isRefused(agent.company_id, provider);
+    if (!isTried && !troubles.has(keyOf(agent))) return undefined;
+    const running = await tx.all(startedSince, { companyId: agent.company_id, since: tx.now - trial });
+    return running.find(
+      (one) =>
+        keyOf(one) === keyOf(agent) ||
+        (isTried && providerUsed(one.brain_type, one.brain_config) === provider),
+    )?.started_at;
   };
   return {
     troubleOf: async (tx, agent) => {
@@ -36,33 +58,57 @@ export function keepBrainHealth(parts: ProviderParts): NodeBrains {
       const trouble = await ofProvider(tx, agent);
       if (trouble !== undefined) return trouble;
       const program = absentProgram(agent.brain_type, agent.brain_config);
-      if (program === undefined) return undefined;
-      absent.set(keyOf(agent), agent);
-      return { cause: "missing", says: program.missing, until: null };
+      if (program !== undefined) {
+        absent.set(keyOf(agent), agent);
+        return { cause: "missing", says: program.missing, until: null };
+      }
+      const since = await triedSince(tx, agent);
+      return since === undefined ? undefined : { cause: "waiting", says: oneTries, until: since + trial };
     },
     modelOf: async (tx, agent) => {
       const provider = providerUsed(agent.brain_type, agent.brain_config);
       if (agent.model !== null || provider === undefined) return agent.model;
       return (await providerOf(tx, agent.company_id, provider))?.defaultModel ?? null;
     },
-    failed: async (tx, agent, { cause, says }) => {
+    ended: async (tx, agent, { cause: why, says }) => {
+      const key = keyOf(agent);
+      if (why === "failed") return;
+      if (why === "done" || why === "out_of_context") {
+        troubles.delete(key);
+        return waits.clear(key);
+      }
       // The provider knows better until when.
-      if (cause !== "missing" && (await ofProvider(tx, agent)) !== undefined) return;
-      const trouble: Trouble =
-        cause === "missing"
-          ? { cause, says, until: null }
-          : { cause: "waiting", says, until: tx.now + pause };
-      troubles.set(keyOf(agent), { agent, trouble });
+      const provider = providerUsed(agent.brain_type, agent.brain_config);
+      const isRefused = provider !== undefined && parts.states.isRefused(agent.company_id, provider);
+      if (why !== "missing" && (isRefused || (await ofProvider(tx, agent)) !== undefined)) return;
+      const cause = why === "overloaded" ? "waiting" : why;
+      const known = troubles.get(key)?.trouble;
+      const until = waits.failed(key, tx.now);
+      const isAbsent = absentProgram(agent.brain_type, agent.brain_config) !== undefined;
+      // The first words stay: the board is not told again only because a number in them has changed.
+      const trouble: Trouble = {
+        cause,
+        says: known?.cause === cause ? known.says : says,
+        until: cause === "missing" && isAbsent ? null : until,
+      };
+      troubles.set(key, { agent, trouble });
+    },
+    mended: (companyId) => {
+      for (const { agent, trouble } of troubles.values())
+        if (agent.company_id === companyId && trouble.until !== null) tryNow(agent, trouble);
     },
     lookAgain: async () => {
       const free = new Set<string>();
-      for (const [key, { agent, trouble }] of troubles) {
+      for (const { agent, trouble } of troubles.values()) {
         if (trouble.cause !== "missing") continue;
         const { available } = isInstalled(agent.brain_type)
           ? await probeBrain(agent.brain_type, agent.brain_config)
           : { available: true };
-        if (!available) continue;
-        troubles.delete(key);
+        if (troubles.get(keyOf(agent))?.trouble !== trouble) continue;
+        // One that was there all the time is tried again after its wait.
+        if (!available) troubles.set(keyOf(agent), { agent, trouble: { ...trouble, until: null } });
+        if (!available || trouble.until !== null) continue;
+        tryNow(agent, trouble);
         free.add(agent.company_id);
       }
       for (const [key, agent] of absent)
@@ -83,3 +129,14 @@ export function keepBrainHealth(parts: ProviderParts): NodeBrains {
     },
   };
 }
+
+const startedSince = query((db, p: { companyId: string; since: number }) =>
+  db
+    .selectFrom("sessions as s")
+    .innerJoin("agents as a", "a.id", "s.agent_id")
+    .select(["a.company_id", "a.brain_type", "a.brain_config", "s.started_at"])
+    .where("s.company_id", "=", p.companyId)
+    .where("s.ended_at", "is", null)
+    .where("s.started_at", ">", p.since)
+    .orderBy("s.started_at", "desc"),
+);

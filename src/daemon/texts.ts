@@ -13,6 +13,9 @@ export const spaceIsBack = "There is space on the disk again. All calls are acce
 
 export const waitingForSpace = "The disk is full. The daemon waits for space to open its data.";
 
+/** Why the other agents of a brain that could not work still wait. */
+export const oneTries = "One session tries whether the brain works again.";
+
 /** What a test of a brain says. */
 export const brainNeedsSandbox = (type: string, says: string): string =>
   `The brain ${type} runs programs, and there is no sandbox for them. ${says}`;

@@ -139,6 +139,73 @@ for (const kind of storeKinds)
       assert.equal(wrong.fake.calls.length, 3);
     });
 
+    test("tries a refused key again after waits that grow, and one call decides", async () => {
+      let refuses = true;
+      const { ask, fake, org, advance } = await scene(
+        always((asked) => (refuses ? { fault: 401 } : answers("Hi.")(asked))),
+      );
+      const { companyId } = org;
+      const asks = async (): Promise<number> => {
+        for (let tries = 0; tries < 3; tries++) await (await ask()).text();
+        return fake.calls.length;
+      };
+      assert.equal(await asks(), 1);
+      const { messages } = await org.board(boardInbox, { companyId });
+      const again = /Agency tries again at (\S+), then after longer/.exec(messages[0]?.body ?? "")?.[1];
+      const { providers } = await org.board(listProviders, { companyId });
+      assert.equal(again, providers.find(({ name }) => name === "fake")?.until);
+      for (const [wait, calls] of [
+        [31_000, 2],
+        [31_000, 2],
+        [31_000, 3],
+      ] as const) {
+        advance(wait);
+        assert.equal(await asks(), calls);
+      }
+      for (let tries = 0; tries < 8; tries++) {
+        advance(3_601_000);
+        await asks();
+      }
+      assert.equal(fake.calls.length, 11, "at least once an hour");
+      refuses = false;
+      advance(3_601_000);
+      assert.equal((await ask()).status, 200);
+      assert.equal((await org.board(boardInbox, { companyId })).messages.length, 1);
+      // The next refusal is the first one again.
+      refuses = true;
+      await asks();
+      advance(31_000);
+      const before = fake.calls.length;
+      assert.equal(await asks(), before + 1);
+    });
+
+    test("an account that can't be used counts as a refused key, a refused model does not", async () => {
+      for (const [fault, says] of [
+        [402, "Insufficient Balance"],
+        [403, "Your API key has no permission for this organization."],
+        [403, "Country, region, or territory not supported"],
+      ] as const) {
+        const { ask, fake, org } = await scene(always(() => ({ fault, says })));
+        for (let tries = 0; tries < 2; tries++) {
+          const answer = await ask();
+          assert.equal(answer.status, 401, says);
+          assert.ok((await answer.text()).includes(says));
+        }
+        assert.equal(fake.calls.length, 1);
+        const { messages } = await org.board(boardInbox, { companyId: org.companyId });
+        assert.deepEqual([messages.length, messages[0]?.body?.includes(says)], [1, true]);
+      }
+      for (const says of [
+        "Project p1 does not have access to model gpt-9, ask your organization.",
+        "Your input was flagged.",
+      ]) {
+        const { ask, fake, org } = await scene(always(() => ({ fault: 403, says })));
+        for (let tries = 0; tries < 2; tries++) assert.equal((await ask()).status, 403, says);
+        assert.equal(fake.calls.length, 2);
+        assert.deepEqual((await org.board(boardInbox, { companyId: org.companyId })).messages, []);
+      }
+    });
+
     test("asks a session to stop when its context is nearly full", async () => {
       const { ask, org, session, opened, booked } = await scene(
         always(({ entries }) => ({

@@ -30,7 +30,7 @@ import { providerOf } from "./providers.ts";
 import { eventsIn } from "./server-events.ts";
 import type { ProviderStates } from "./states.ts";
 import * as texts from "./texts.ts";
-import { learnFrom, messageIn, waitsFor } from "./provider-waits.ts";
+import { learnFrom, messageIn, refusesAccount, waitsFor } from "./provider-waits.ts";
 
 /**
  * The way from a session to a model: `/model/<provider>/…`, with the session's own token. The gateway puts the provider's key in
@@ -185,7 +185,7 @@ async function mayAsk(
   const now = await parts.store.read(async (tx) => tx.now);
   const state = parts.states.of(companyId, provider, now, key);
   if (state?.cause === "refused") throw new Refused(401, texts.providerRefuses(provider, state.says));
-  if (state !== undefined && state.until !== null)
+  if (state !== undefined)
     throw new Refused(429, state.says, { "retry-after": String(Math.ceil((state.until - now) / 1000)) });
 }
 
@@ -312,7 +312,7 @@ export async function ask(
       await heard.body?.cancel();
       continue;
     }
-    const answer = heard.ok || key === undefined ? heard : await withoutKey(heard, key);
+    const answer = heard.ok ? heard : await withoutKey(heard, config.dialect, key);
     const wait = await learnFrom(parts, { companyId, provider, config, key }, answer, tries);
     if (wait === undefined) return answer;
     if (tries >= mostTries || performance.now() - begun + wait > mostWait) {
@@ -324,10 +324,19 @@ export async function ask(
   }
 }
 
-/** A refusal may quote the key. */
-async function withoutKey(refusal: Response, key: string): Promise<Response> {
+/** A refusal may quote the key. One of the account reaches the program as one of the key, which every program understands. */
+async function withoutKey(
+  refusal: Response,
+  dialect: ProviderDialect,
+  key: string | undefined,
+): Promise<Response> {
   const { status, headers } = refusal;
-  return new Response((await refusal.text()).replaceAll(key, marker), { status, headers });
+  const body = await refusal.text();
+  const shown = key === undefined ? body : body.replaceAll(key, marker);
+  const says = messageIn(shown);
+  if (!refusesAccount(status, says)) return new Response(shown, { status, headers });
+  const json = { "content-type": "application/json" };
+  return new Response(refusalIn(dialect, 401, says), { status: 401, headers: json });
 }
 
 /** Sends the provider's answer on, and lets the listener hear it. A program that is gone does not end the reading. */

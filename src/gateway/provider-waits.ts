@@ -54,7 +54,7 @@ export async function waitsFor(
 ): Promise<void> {
   await writeIn(parts.store, companyId, parts.newId, async (writing) => {
     const until = writing.tx.now + wait;
-    parts.states.set(companyId, provider, { cause: "waiting", says, until });
+    parts.states.wait(companyId, provider, says, until);
     if (wait > 5 * 60_000)
       await tellOnce(writing, {
         about: provider,
@@ -71,16 +71,29 @@ async function refusedKey(
   says: string,
   key: string | undefined,
 ): Promise<void> {
-  parts.states.set(companyId, provider, { cause: "refused", says, until: null, key });
-  await writeIn(parts.store, companyId, parts.newId, (writing) =>
-    tellOnce(writing, {
+  await writeIn(parts.store, companyId, parts.newId, (writing) => {
+    const until = parts.states.refuse(companyId, provider, writing.tx.now, { says, key });
+    return tellOnce(writing, {
       about: provider,
       kind: "key refused",
       to: null,
-      text: texts.keyRefused(provider, config, says),
-    }),
-  );
+      text: texts.keyRefused(provider, config, says, new Date(until).toISOString()),
+    });
+  });
 }
+
+/**
+ * Does this answer mean that the account behind the key can't be used, for example because it is not paid? Such an answer is
+ * treated as a refused key. One about the model or the content of a request is about that request only.
+ */
+export function refusesAccount(status: number, says: string): boolean {
+  if (status === 402) return true;
+  return status === 403 && ofAccount.test(says) && !ofRequest.test(says);
+}
+
+const ofAccount =
+  /api[ _-]?key|accounts?\b|organi[sz]ation|billing|payment|credits?\b|balance|quota|subscription|oauth|suspended|country|region\b|territory/i;
+const ofRequest = /\bmodels?\b|moderation|flagged|policy|safety|content|max_tokens/i;
 
 /** What an answer says about the windows of a subscription. */
 export function windowsIn(headers: Headers, now: number): UsageWindow[] {

@@ -89,7 +89,9 @@ export async function providerTrouble(
   return state === undefined ? undefined : { ...state, secret };
 }
 
-interface ProviderTrouble extends Omit<ProviderState, "cause" | "key"> {
+interface ProviderTrouble extends Omit<ProviderState, "cause" | "key" | "until"> {
+  /** Null: until something changes. */
+  readonly until: number | null;
   readonly cause: ProviderState["cause"] | "no_key" | "signed_out";
   readonly secret?: string | undefined;
 }

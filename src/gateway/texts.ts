@@ -27,7 +27,7 @@ interface Keyed {
   readonly login?: string | undefined;
 }
 
-export const keyRefused = (provider: string, { secret, login }: Keyed, says: string): string =>
+export const keyRefused = (provider: string, { secret, login }: Keyed, says: string, again: string): string =>
   [
     `The provider ${provider} does not accept the key of this company, and all agents that use it wait.`,
     "",
@@ -37,7 +37,9 @@ export const keyRefused = (provider: string, { secret, login }: Keyed, says: str
       ? `Check the provider: agency providers list`
       : login === "codex"
         ? `Sign in again on the daemon's machine: codex login. The agents then continue by themselves.`
-        : `Set another key: agency secrets set ${secret}. The agents then continue by themselves.`,
+        : `Check the account of this key, or set another key: agency secrets set ${secret}. The agents then continue by themselves.`,
+    "",
+    `Agency tries again at ${again}, then after longer and longer waits of up to an hour. To try at once: agency brains test <type>.`,
   ].join("\n");
 
 export const subscription = "subscription";

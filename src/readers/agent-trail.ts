@@ -80,9 +80,13 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
   if (trouble !== undefined && !(trouble.cause === "missing" && isElsewhere)) {
     const { until, secret } = trouble;
     const isOnNone = trouble.cause === "missing" && nodes.count > 1;
-    const hint = isOnNone ? `${trouble.says} ${text.onNoNode}` : trouble.says;
-    if (until !== null)
-      return answer("scheduled", text.thinksLater(agent.brain_type, until), { hint, until });
+    const isWaiting = until !== null && trouble.cause === "waiting";
+    const hint = [
+      trouble.says,
+      ...(isOnNone ? [text.onNoNode] : []),
+      ...(until === null || isWaiting ? [] : [text.triedAgain(until)]),
+    ].join(" ");
+    if (isWaiting) return answer("scheduled", text.thinksLater(agent.brain_type, until), { hint, until });
     const lacksKey = trouble.cause === "no_key" && secret !== undefined;
     const cause = lacksKey ? brain("secret", secret) : brain("brain", agent.brain_type);
     return answer("stuck", text.cannotThink(agent.brain_type), { hint, cause });

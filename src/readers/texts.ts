@@ -139,6 +139,7 @@ export const setSecrets = (names: readonly string[]): string =>
   names.map((name) => `Set it: agency secrets set ${name}`).join(". ") + ".";
 
 export const cannotThink = (brain: string): string => `can't start: its brain ${brain} can't be used`;
+export const triedAgain = (at: number): string => `Agency tries again at ${iso(at)}.`;
 export const thinksLater = (brain: string, until: number): string =>
   `starts after ${iso(until)}, because its brain ${brain} has to wait`;
 

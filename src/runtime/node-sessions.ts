@@ -55,8 +55,10 @@ export interface BrainHealth {
   readonly troubleOf: TroubleOf;
   /** The agent's own model, or the default of its provider. */
   modelOf(tx: ReadTx, agent: AgentRow): Promise<string | null>;
-  /** A session ended because its brain could not work. */
-  failed(tx: ReadTx, agent: AgentRow, end: Judgement): Promise<void>;
+  /** A session ended by itself: its brain worked, or could not. */
+  ended(tx: ReadTx, agent: AgentRow, end: Judgement): Promise<void>;
+  /** A person may have mended the brains of this company. The next sessions find out. */
+  mended(companyId: string): void;
   /** Looks again at the brains that could not work. Returns the companies in which one can work again. */
   lookAgain(): Promise<readonly string[]>;
 }
@@ -325,12 +327,20 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       if (usage !== undefined) await noteUsage(tx, session.id, usage, newId);
       await noteLastWords(tx, session.id, exit.output, exit.toolCalls ?? 0);
       await forgetProcess(tx, session.id);
-      const row = isBrains ? await sessionById(tx, session.id) : undefined;
-      if (row !== undefined)
-        await parts.brains?.failed(tx, await agentById(tx, row.agent_id), { cause, says: exit.reason });
+      const row = await sessionById(tx, session.id);
+      // What was ended from outside says nothing about its brain: its token is refused from then on.
+      if (row?.ended_at === null)
+        await parts.brains?.ended(tx, await agentById(tx, row.agent_id), {
+          cause: row.summarized === 1 ? "done" : cause,
+          says: exit.reason,
+        });
     });
     meter.forget(session.id);
-    await settle(session, { reason, exitCode: exit.code, cause, isBlameless }, cause === "done" ? exit : null);
+    await settle(
+      session,
+      { reason, exitCode: exit.code, cause, isBlameless },
+      cause === "done" ? exit : null,
+    );
     processes.delete(session.id);
     exits.delete(session.id);
     finishing.delete(session.id);

@@ -71,6 +71,9 @@ const freesAPlace = new Set([
 const changesGrants =
   /^(?:permission|mcp_server|company|approval|reorganization)\.|^outcome\.(?:delegate|complete|close|reopen|reclaim)$|^agent\.(?:create|terminate|retire|reclaim)$/;
 
+/** What a person does after mending a brain, or to see whether it works. */
+const mendsBrains = new Set(["agent.resume", "agent.wakeup", "brain.test", "secret.set"]);
+
 type Due = { readonly id: string; readonly company_id: string };
 
 export function createScheduler(parts: NodeParts): Scheduler {
@@ -159,7 +162,11 @@ export function createScheduler(parts: NodeParts): Scheduler {
   /** Reads the events since the last look and notes the agents they concern. False: there was no event. */
   async function noteEvents(tx: ReadTx): Promise<boolean> {
     const events = await newEvents(tx, seen);
-    for (const { operation, session_id, company_id } of events) {
+    for (const { operation, session_id, company_id, actor_kind } of events) {
+      if (mendsBrains.has(operation) && actor_kind === "board") {
+        parts.brains?.mended(company_id);
+        lookAgain(company_id);
+      }
       if (operation === "session.submit_summary" && session_id !== null)
         sessions.summarySubmitted(session_id, tx.now);
       if (freesAPlace.has(operation)) lookAgain(company_id);
@@ -294,7 +301,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
             about: trouble.says.slice(0, 200),
             kind: `brain ${trouble.cause}`,
             to: null,
-            text: brainWaits(trouble.says),
+            text: brainWaits(trouble),
           });
         }),
       );

@@ -1,3 +1,4 @@
+import type { Trouble } from "../brains/brain.ts";
 import { plural } from "../contract/phrases.ts";
 import { onOneLine } from "../contract/visible-text.ts";
 import { refused, type Refusal } from "../contract/refusal.ts";
@@ -44,8 +45,15 @@ export function withoutSummary(
 }
 
 /** To the board. */
-export const brainWaits = (says: string): string =>
-  `${says} The agents that use it wait, and continue by themselves when it works.`;
+export const brainWaits = ({ says, until, cause }: Pick<Trouble, "says" | "until" | "cause">): string => {
+  const waits = `${says} The agents that use it wait, and continue by themselves when it works.`;
+  if (until === null) return waits;
+  const mend =
+    cause === "signed_out"
+      ? "Sign in with the program on the daemon's machine, or give the agents the key that it asks for (agency secrets set, agency agents update)."
+      : "Check that the program starts on the daemon's machine.";
+  return `${waits} ${mend} Agency tries again at ${new Date(until).toISOString()}, then after longer and longer waits of up to an hour. To try at once: agency agents wakeup <agent>.`;
+};
 
 /** A blocked reason: a clause without a full stop, because other texts continue it. */
 export const noProgress = (sessions: number, name: string, failure?: string): string =>

@@ -14,6 +14,7 @@ import { keepProviderStates } from "../gateway/states.ts";
 import { keepSecrets } from "../secrets/secrets.ts";
 import { startFakeModel } from "./fake-model/server.ts";
 import type { ModelScript } from "./fake-model/script.ts";
+import { withClock } from "./stage.ts";
 import { createOrganization, openTestStore, type StoreKind } from "./organization.ts";
 
 export const providerKey = "the-key-of-the-provider-1234";
@@ -28,7 +29,9 @@ export async function gatewayScene(
   logins = keepCodexLogins(),
   otherKeys: Readonly<Record<string, ModelScript>> = {},
 ) {
-  const opened = await openTestStore(kind);
+  const made = await openTestStore(kind);
+  let shift = 0;
+  const opened = { ...made, store: withClock(made.store, () => Date.now() + shift) };
   const [secrets, states] = [keepSecrets(), keepProviderStates()];
   const org = await createOrganization(opened.store, { secrets, providers: states, logins });
   const { companyId, board } = org;
@@ -108,5 +111,7 @@ export async function gatewayScene(
       await sleep(5);
     }
   };
-  return { org, opened, fake, agent, session, ask, booked, bugs, states };
+  /** Sets the database's clock forward. */
+  const advance = (milliseconds: number): void => void (shift += milliseconds);
+  return { org, opened, fake, agent, session, ask, booked, bugs, states, advance };
 }

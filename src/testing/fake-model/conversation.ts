@@ -35,6 +35,8 @@ export interface Fault {
   /** `hang`: never answers. `cut`: the stream ends in the middle. A number: that status, in the dialect's own form. */
   readonly fault: "hang" | "cut" | number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The message that goes with a status. */
+  readonly says?: string;
 }
 
 export interface Tokens {
