@@ -35,14 +35,23 @@ export function tokenIn(transcript: string): string | undefined {
   return /^said ((?:\S )+)\n/m.exec(transcript)?.[1]?.replaceAll(" ", "");
 }
 
+const waiting = (onTerm: string) =>
+  ({
+    adapterType: "process",
+    adapterConfig: {
+      command: "/bin/sh",
+      args: ["-c", `trap '${onTerm}' TERM; sleep 3600 & sleep 3600 & ${sayToken}; wait`],
+    },
+  }) as const;
+
+/** What a sleeper prints when it is asked to end. */
+export const farewell = "asked to end";
+
 /** A brain that waits, with two children that wait as well. It says its token when it has both. */
-export const sleeper = {
-  adapterType: "process",
-  adapterConfig: {
-    command: "/bin/sh",
-    args: ["-c", `sleep 3600 & sleep 3600 & ${sayToken}; wait`],
-  },
-} as const;
+export const sleeper = waiting(`echo ${farewell}; exit 0`);
+
+/** The same, but neither it nor its children end when they are asked to. */
+export const deaf = waiting("");
 
 /** The same with a child that left its parent's process group. Only a sandbox can end such a child. */
 export const runaway = {

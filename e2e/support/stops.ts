@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { updateCompany, viewCompany } from "../../src/contract/companies.ts";
 import { createAgent } from "../../src/contract/hiring.ts";
@@ -7,7 +9,7 @@ import { sendMessage } from "../../src/contract/mail.ts";
 import { reclaimOutcome } from "../../src/contract/delegation.ts";
 import { listSessions } from "../../src/contract/sessions.ts";
 import { byLength } from "../../src/testing/run-length.ts";
-import { runaway, sleeper, tokensOf } from "./agents.ts";
+import { deaf, farewell, runaway, sleeper, tokensOf } from "./agents.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./daemon.ts";
 import { checkRefused } from "./living-checker.ts";
 import { allPages } from "./pages.ts";
@@ -37,6 +39,8 @@ export function testStops(sandbox: "on" | "off"): void {
           assert.deepEqual(await checkRefused(daemon.url, [victim.token]), []);
           const took = await gone(mine, promised, reason);
           t.diagnostic(`${reason}: no process ${Math.round(took)} ms after the answer`);
+          const said = readFileSync(join(home, "transcripts", `${victim.id}.jsonl`), "utf8");
+          assert.ok(said.includes(farewell), "its program was asked to end first");
           assert.equal(others().length, before);
           stopped.add(victim.agentId);
         }
@@ -48,7 +52,7 @@ export function testStops(sandbox: "on" | "off"): void {
     test("reclaiming the boss of a few dozen agents leaves no process", (t) =>
       withCrowd(
         t,
-        { sandbox, leads: 2, workers, runaway: sandbox === "on" },
+        { sandbox, leads: 2, workers, runaway: sandbox === "on", deaf: true },
         async ({ daemon, boss, sessions }) => {
           const start = performance.now();
           await daemon.board.call(reclaimOutcome, { id: boss.mandateId, reason: "force-stop" });
@@ -95,7 +99,7 @@ export interface Crowd {
 /** Hires a boss, leads below it and workers below them, all at work. The root agent is a person, who does nothing. */
 export async function withCrowd(
   t: TestContext,
-  size: { sandbox: string; leads: number; workers: number; runaway?: boolean },
+  size: { sandbox: string; leads: number; workers: number; runaway?: boolean; deaf?: boolean },
   play: (crowd: Crowd) => Promise<void>,
 ): Promise<void> {
   const home = temporaryFolder("stop");
@@ -119,7 +123,8 @@ export async function withCrowd(
       leads.push(await hire(`Lead ${number}`, boss.id, sleeper));
     const all = [boss, ...leads];
     for (let number = 0; number < size.workers; number++) {
-      const brain = number === 0 && size.runaway === true ? runaway : sleeper;
+      const brain =
+        number === 0 && size.runaway === true ? runaway : number === 1 && size.deaf === true ? deaf : sleeper;
       all.push(await hire(`Worker ${number}`, leads[number % leads.length]?.id, brain));
     }
     const start = performance.now();

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 /** The processes of this machine, as /proc shows them. On other systems only groups and start times are known. */
 export interface ProcessRow {
@@ -60,6 +60,30 @@ export function descendants(table: ReadonlyMap<number, ProcessRow>, root: number
   const found = first === undefined ? [] : [first];
   for (const { pid } of found) found.push(...(children.get(pid) ?? []));
   return found;
+}
+
+/**
+ * The ids of a process and of everything that descends from it. The kernel lists the children of each process, so other
+ * processes of the machine cost nothing. A kernel without these lists (CONFIG_PROC_CHILDREN) is asked for all processes.
+ */
+export function family(root: number): number[] {
+  if (!existsSync("/proc/self/task")) return [root];
+  if (!existsSync(`/proc/${process.pid}/task/${process.pid}/children`))
+    return descendants(processTable(), root).map(({ pid }) => pid);
+  const found = [root];
+  for (const pid of found) found.push(...childrenOf(pid));
+  return found;
+}
+
+/** Empty if the process is gone. */
+function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      Array.from(readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").matchAll(/\d+/g), Number),
+    );
+  } catch {
+    return [];
+  }
 }
 
 /** The processes, grouped by the workspace of their session. They inherited AGENCY_WORKSPACE, which identifies them. */

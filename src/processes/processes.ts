@@ -7,7 +7,7 @@ import { exitFile, exitOf, takeExit } from "./exits.ts";
 import { behindSandboxGate, behindShellGate, filesUpTo } from "./starting.ts";
 import { hearing } from "./hearing.ts";
 import { leftoverKiller, type Sweep, sweeper } from "./leftovers.ts";
-import { descendants, killGroup, programOf, processTable, sendSignal, startTimeOf } from "./process-table.ts";
+import { family, killGroup, programOf, sendSignal, startTimeOf } from "./process-table.ts";
 import { remover } from "./removal.ts";
 import { readsOf } from "./reads.ts";
 import type { Runner, Running, StartSpec } from "./runner.ts";
@@ -232,14 +232,14 @@ async function startProcess(
       const signal = still ? "SIGSTOP" : "SIGCONT";
       sendSignal(-pid, signal);
       // Processes in a sandbox (--new-session) are not in this group.
-      for (const inner of descendants(processTable(), pid)) sendSignal(inner.pid, signal);
+      for (const inner of family(pid)) sendSignal(inner, signal);
     },
-    stop: () => {
+    stop: (milliseconds = patience) => {
       // The sandbox itself must stay until what is in it has ended.
+      const asked = family(pid).filter((inner) => programOf(inner) !== "bwrap");
       if (!isBoxed) sendSignal(-pid, "SIGTERM");
-      for (const inner of descendants(processTable(), pid))
-        if (programOf(inner.pid) !== "bwrap") sendSignal(inner.pid, "SIGTERM");
-      setTimeout(kill, patience).unref();
+      for (const inner of asked) sendSignal(inner, "SIGTERM");
+      setTimeout(kill, milliseconds).unref();
     },
     kill,
   };

@@ -78,8 +78,8 @@ export interface Running {
   release(): void;
   /** Stops the process (SIGSTOP), or lets it continue. */
   hold(still: boolean): void;
-  /** Asks the process to end, and kills it after 10 seconds. */
-  stop(): void;
+  /** Asks the process to end (SIGTERM), and kills it after this time. Default: 10 seconds. */
+  stop(milliseconds?: number): void;
   /** Kills the process at once, with everything it started. */
   kill(): void;
 }

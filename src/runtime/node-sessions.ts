@@ -136,11 +136,18 @@ interface NodeSessions {
  */
 const good = { sqlite: 60_000, postgres: 15_000 };
 const grace = 10_000;
+/**
+ * A session that another decision ended has no rights any more. Its program is asked to end, so it can close its own files, and is
+ * killed after this time: force-stop promises that no process is left.
+ */
+const farewell = 2000;
 
 export function createNodeSessions(parts: NodeParts, places: Places): NodeSessions {
   const { store, nodeId, runner, newId } = parts;
   const at = async (step: string): Promise<void> => parts.at?.(step);
-  const processes = new Map<string, Running>();
+  const processes = new Map<string, Running & { readonly agentId: string }>();
+  /** The processes that were asked to end, although their sessions are over. */
+  const stopping = new Set<string>();
   /** The processes that ended, until their end is recorded. A failed attempt is repeated at the next tick. */
   const exits = new Map<string, { session: SessionKey; exit: Exit }>();
   /** The sessions that this run of the node started. */
@@ -151,9 +158,15 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     store,
     newId,
     reportBug: parts.reportBug,
-    stop: (id) => processes.get(id)?.kill(),
+    stop: sayFarewell,
     hold: (id, still) => processes.get(id)?.hold(still),
   });
+
+  function sayFarewell(id: string): void {
+    if (stopping.has(id)) return;
+    stopping.add(id);
+    processes.get(id)?.stop(farewell);
+  }
 
   /** This node stops, and ends its sessions itself. */
   let ending = false;
@@ -277,15 +290,17 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     if (intent === null) return;
     opened.add(id);
     const session = { id, company_id: companyId };
-    let process: Running;
+    let process: Running & { readonly agentId: string };
     try {
+      // Two brains never share the agent's home. The last one had its time to end.
+      for (const each of processes.values()) if (each.agentId === agentId) each.kill();
       const onUsage = (usage: Usage): void => meter.heard(session, usage);
       const { brain_type: type } = intent.spec.agent;
       const onThread = (thread: string): void =>
         void writeIn(store, companyId, newId, ({ tx }) =>
           tx.run(noteThread, { id, thread: `${type}:${thread}` }),
         ).catch((error: unknown) => parts.reportBug(error, `thread of session ${id}`));
-      process = await runner.start({ id, token, ...intent.spec, onUsage, onThread });
+      process = { ...(await runner.start({ id, token, ...intent.spec, onUsage, onThread })), agentId };
     } catch (error) {
       parts.reportBug(error, `start of session ${id}`);
       await settle(session, { reason: endReasons.notStarted(messageOf(error)), exitCode: null });
@@ -342,6 +357,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       cause === "done" ? exit : null,
     );
     processes.delete(session.id);
+    stopping.delete(session.id);
     exits.delete(session.id);
     finishing.delete(session.id);
     opened.delete(session.id);
@@ -371,7 +387,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     // Their processes end in this tick too.
     if (late.length > 0) ({ live, unsettled } = await store.read(look));
     const wanted = new Set(live.map(({ id }) => id));
-    for (const [id, process] of processes) if (!wanted.has(id)) process.kill();
+    await endProcesses([...processes.keys()].filter((id) => !wanted.has(id) && !stopping.has(id)));
     for (const session of unsettled)
       await run(session.company_id, () =>
         settle(session, { reason: session.end_reason ?? "ended", exitCode: null }),
@@ -379,6 +395,17 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     for (const session of live)
       if (!processes.has(session.id))
         await run(session.company_id, () => settle(session, byNode(endReasons.processGone)));
+  }
+
+  /** Processes whose sessions are over. If another node took over or a newer session came, two brains would run: that ends at once. */
+  async function endProcesses(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const rows = await store.read((tx) => Promise.all(ids.map((id) => sessionById(tx, id))));
+    for (const [index, id] of ids.entries()) {
+      const reason = rows[index]?.end_reason ?? endReasons.replaced;
+      if (reason === endReasons.replaced || reason === endReasons.nodeSilent) processes.get(id)?.kill();
+      else sayFarewell(id);
+    }
   }
 
   async function settle(
@@ -516,7 +543,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     reconcile,
     endAll: async () => {
       ending = true;
-      for (const process of processes.values()) process.kill();
+      for (const id of processes.keys()) sayFarewell(id);
       await Promise.all([...processes.values()].map(({ exited }) => exited));
       for (const session of await store.read((tx) => tx.all(liveOn, { node_id: nodeId })))
         await settle(session, byNode(endReasons.daemonStopped));
