@@ -54,7 +54,7 @@ export const sessionBugs: readonly Bug[] = [
     edits: [
       {
         in: "createNodeSessions",
-        find: "for (const [id, process] of processes) if (!wanted.has(id)) process.kill();",
+        find: "await endProcesses([...processes.keys()].filter((id) => !wanted.has(id) && !stopping.has(id)));",
         replace: "",
       },
     ],
