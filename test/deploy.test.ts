@@ -120,6 +120,14 @@ test("the page names every file, and the package has what the Dockerfile copies"
     for (const path of from.trim().split(" ").slice(0, -1)) assert.ok(existsSync(path), path);
 });
 
+test("the unit tries again until the database is there", () => {
+  const unit = files.get("agency.service") ?? "";
+  const [before = "", service = ""] = unit.split("[Service]");
+  assert.match(before, /^StartLimitIntervalSec=0$/m);
+  assert.match(service, /^Restart=on-failure$/m);
+  assert.match(service, /^RestartSec=[1-9]\d*$/m);
+});
+
 test("systemd accepts the unit", (t) => {
   if (!existsSync("/usr/bin/systemd-analyze")) return t.diagnostic("there is no systemd-analyze here");
   // It also names faults of other units of the machine, so only lines about this one count.

@@ -70,17 +70,19 @@ export function addCopies(program: Command, context: Context): void {
   program
     .command("migrate")
     .description("Move all data to PostgreSQL, or back to SQLite. The daemon must not run.")
-    .requiredOption("--to <store>", "Address of an empty database (postgres://…), or sqlite.")
+    .requiredOption("--to <store>", "sqlite, postgres://…, or a file with that address.")
     .option(...homeFlag)
     .option(...jsonFlag)
     .addHelpText(
       "after",
-      example("agency migrate --to postgres://agency@db.example/agency", "agency migrate --to sqlite"),
+      example("agency migrate --to /run/secrets/database-url", "agency migrate --to sqlite"),
     )
     .action(async (flags: { to: string; home?: string; json?: true }) => {
-      if (flags.to !== "sqlite" && !/^postgres(ql)?:\/\//.test(flags.to)) throw notAStore(flags.to);
-      const { migrate } = await import("../daemon/migrating.ts");
-      const done = await migrate(placeOf(context, flags), flags.to);
+      const isFile = /^\.{0,2}\//.test(flags.to);
+      if (flags.to !== "sqlite" && !isFile && !/^postgres(ql)?:\/\//.test(flags.to))
+        throw notAStore(flags.to);
+      const { migrate, urlInFile } = await import("../daemon/migrating.ts");
+      const done = await migrate(placeOf(context, flags), isFile ? urlInFile(flags.to) : flags.to);
       print(
         context,
         flags,
@@ -101,7 +103,7 @@ const problemLines = (problems: readonly string[]): string[] =>
   section("Damage that was there before:", problems);
 
 function placeOf(context: Context, flags: { readonly home?: string }) {
-  const { home, auditKey, secrets } = daemonOptions(context);
+  const { home, auditKey, secrets } = daemonOptions(context, JSON.stringify);
   return {
     home: resolve(flags.home ?? home),
     ...databaseIn(context.env),

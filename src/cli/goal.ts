@@ -174,8 +174,12 @@ async function daemonFor(
   } catch (error) {
     if (!(error instanceof NoDaemon)) throw error;
   }
-  const { startDaemon } = await import("../daemon/daemon.ts");
-  const daemon = await startDaemon({ ...daemonOptions(context), ...isolationOf(context, flags), port: 0 });
+  const { logLine, startDaemon } = await import("../daemon/daemon.ts");
+  const daemon = await startDaemon({
+    ...daemonOptions(context, logLine),
+    ...isolationOf(context, flags),
+    port: 0,
+  });
   return {
     client: createClient(daemon),
     isOurs: true,

@@ -104,7 +104,11 @@ export function portOf(env: NodeJS.ProcessEnv): number {
 }
 
 /** What a daemon takes from the environment. */
-export const daemonOptions = ({ env, terminal }: Context, brain = env["AGENCY_BRAIN"]) => ({
+export const daemonOptions = (
+  { env, terminal }: Context,
+  logLine: (line: Record<string, unknown>) => string,
+  brain = env["AGENCY_BRAIN"],
+) => ({
   home: homeOf(env),
   ...databaseIn(env),
   limits: limitsIn(env),
@@ -116,8 +120,7 @@ export const daemonOptions = ({ env, terminal }: Context, brain = env["AGENCY_BR
     type: brain === "" ? undefined : brain,
     ports: modelPorts(env["AGENCY_MODEL_PORTS"]),
   },
-  log: (line: Record<string, unknown>): void =>
-    terminal.err(JSON.stringify({ at: new Date().toISOString(), ...line })),
+  log: (line: Record<string, unknown>): void => terminal.err(logLine(line)),
 });
 
 export const databaseIn = (env: NodeJS.ProcessEnv) => ({
@@ -126,6 +129,12 @@ export const databaseIn = (env: NodeJS.ProcessEnv) => ({
   databaseDirectUrl: env["DATABASE_DIRECT_URL"],
   databaseDirectUrlFile: fileOf(env, "DATABASE_DIRECT_URL"),
 });
+
+/** The descriptors that the environment names for settings, for a daemon that another process starts. */
+export const descriptorsIn = (env: NodeJS.ProcessEnv): number[] =>
+  ["DATABASE_URL_FD", "DATABASE_DIRECT_URL_FD", "AGENCY_SECRETS_FD"].flatMap((name) =>
+    /^\d{1,4}$/.test(env[name] ?? "") && Number(env[name]) > 2 ? [Number(env[name])] : [],
+  );
 
 /** A descriptor is a file too. */
 const fileOf = (env: NodeJS.ProcessEnv, name: string): string | undefined =>

@@ -24,6 +24,9 @@ export const asFlag = [
 export const ownerHasLeft =
   'The owner of the board token in this home is not on the board any more. Ask a board person to add you, then: agency sign-in "<link>".';
 
+export const howToSignIn =
+  "To sign in to the dashboard, run `agency open`. Without a browser on this machine: agency open --print";
+
 export const orSignIn =
   'If it runs elsewhere, sign in with a link that a board person gave you: agency sign-in "<link>"';
 
@@ -103,6 +106,12 @@ export const notNodeSessions = (value: string) =>
   invalid(
     `A node can't run at most "${value}" sessions.`,
     "Give --node-sessions a whole number from 1, or leave it out for no limit. With --no-agents, the node starts none.",
+  );
+
+export const notDrainSeconds = (value: string) =>
+  invalid(
+    `AGENCY_DRAIN_SECONDS is "${value}", which is not a number of seconds.`,
+    "Give the seconds that running sessions have to save their state when Agency stops, or leave it out for 30.",
   );
 
 export const badLimits = (why: string) =>
@@ -322,13 +331,16 @@ export const noServiceManager = (program: string, why: string) =>
     "The service file is written, but not started. Without systemd or launchd, use: agency up --detach",
   );
 
-export const notStopped = (why: string) =>
-  refused(why, "See the daemon's terminal, or: agency logs --daemon");
-
 export const noSuchTopic = (given: string, meant: string, topics: readonly string[]) =>
   invalid(
     `There is no command or topic \`${given}\`. ${meant}`.trim(),
     `Topics: ${topics.join(", ")}. All commands: agency --help`,
+  );
+
+export const noDatabaseYet = () =>
+  refused(
+    "The database does not answer, so Agency did not start.",
+    "Start PostgreSQL, or check its address: agency doctor. Then start Agency again.",
   );
 
 export const didNotStart = (why: string) => refused("Agency did not start.", why);

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, type StdioOptions } from "node:child_process";
 import { closeSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
@@ -13,20 +13,22 @@ import { listSessions } from "../contract/sessions.ts";
 import { firstCompany } from "./first-company.ts";
 import { returnMemoryWhenIdle } from "./idle-memory.ts";
 import { isolationOf, sandboxNotice } from "./isolation.ts";
-import { type Context, daemonOptions, portOf, print } from "./terminal.ts";
+import { type Context, daemonOptions, descriptorsIn, portOf, print } from "./terminal.ts";
 import { daemonLog, keepLogShort, openLog } from "./daemon-log.ts";
 import { clockTime, eventLine } from "./logs.ts";
 import { notifier } from "./notify.ts";
 import {
   didNotStart,
   example,
+  howToSignIn,
   jsonFlag,
+  noDatabaseYet,
+  notDrainSeconds,
   notNodeSessions,
-  notStopped,
   ownerHasLeft,
   startsSlowly,
 } from "./texts.ts";
-import { announcedIn, askDaemon, entryPoint, homeOf } from "./where.ts";
+import { announcedIn, askDaemon, entryPoint, homeOf, tokenOf } from "./where.ts";
 
 /** `agency up` runs the daemon in the foreground until a signal stops it, and creates the first company. */
 export function addUp(program: Command, context: Context): void {
@@ -100,13 +102,23 @@ export function addUp(program: Command, context: Context): void {
         // Loading the program creates so many objects that V8 would grow the space for new ones to 16 MB and keep it. Holding
         // it small until the daemon is ready saves 13 MB at rest. Under load it may still grow.
         setFlagsFromString("--semi-space-growth-factor=1");
-        const { startDaemon, telemetryIn } = await import("../daemon/daemon.ts");
+        const { logLine, startDaemon, telemetryIn } = await import("../daemon/daemon.ts");
         const home = flags.home ?? homeOf(env);
+        const options = daemonOptions(context, logLine, flags.brain);
+        const drainSeconds = drainSecondsIn(env);
+        // A log may be read by others than the person who starts the daemon, so it has JSON lines and no sign-in link.
+        const isTerminal = terminal.columns !== undefined;
+        const say = (about: string, text: string): void => {
+          if (flags.json !== true)
+            terminal.out(isTerminal ? text : logLine({ level: "info", about, says: text.trim() }));
+        };
+        const warn = (text: string): void =>
+          isTerminal ? terminal.err(text) : options.log({ level: "info", about: "start", says: text });
         const command = flags.notifyCommand ?? env["AGENCY_NOTIFY_COMMAND"] ?? "";
         let url = "";
         let isReady = false;
         const daemon = await startDaemon({
-          ...daemonOptions(context, flags.brain),
+          ...options,
           home,
           port: flags.port ?? portOf(env),
           address: flags.address ?? (env["AGENCY_ADDRESS"] || undefined),
@@ -118,22 +130,23 @@ export function addUp(program: Command, context: Context): void {
           telemetry: telemetryIn(env),
           reports: {
             tell: ({ at, says }) => {
-              if (flags.json !== true && isReady)
-                terminal.out(eventLine(clockTime(at), says, terminal.columns));
+              if (isReady) say("event", isTerminal ? eventLine(clockTime(at), says, terminal.columns) : says);
             },
-            notify:
-              command === "" ? undefined : notifier(command, { env, url: () => url, say: terminal.err }),
+            notify: command === "" ? undefined : notifier(command, { env, url: () => url, say: warn }),
           },
+        }).catch((error: unknown) => {
+          // For space on the disk it would wait.
+          throw error instanceof Refusal && error.code === "unavailable" ? noDatabaseYet() : error;
         });
         url = daemon.origin;
         keepLogShort(home);
         const client = createClient({ url: daemon.url, token: daemon.token });
-        const stopped = untilStopped(context, daemon, client, flags.json === true);
+        const stopped = untilStopped(drainSeconds, daemon, client, (text) => say("stop", text));
         const found = await firstCompany(client, {
           home,
           name: flags.company,
           allowCommands: flags.allowCommands === true,
-          say: (notice) => terminal.err(notice),
+          say: warn,
         }).catch(async (error: unknown) => {
           // The person who owns the board token was removed, or does not govern any more. Others can still sign in.
           if (error instanceof Refusal && ["unauthenticated", "forbidden"].includes(error.code)) return null;
@@ -141,25 +154,22 @@ export function addUp(program: Command, context: Context): void {
           await daemon.stop();
           throw error;
         });
-        // A full disk takes no link. The daemon runs all the same.
-        const link = await client.call(linkPerson, { id: "me" }).then(
-          (made) => made.link,
-          () => null,
-        );
+        const link = isTerminal ? await signInLink(client) : null;
         setFlagsFromString("--semi-space-growth-factor=2");
         returnMemoryWhenIdle();
-        print(
-          context,
-          flags,
-          {
-            url: daemon.url,
-            origin: daemon.origin,
-            home,
-            companyId: found?.company.id ?? null,
-            brain: found?.brain ?? null,
-            sandbox: daemon.sandbox(),
-            signInLink: link,
-          },
+        if (flags.json === true)
+          terminal.out(
+            JSON.stringify({
+              url: daemon.url,
+              origin: daemon.origin,
+              home,
+              companyId: found?.company.id ?? null,
+              brain: found?.brain ?? null,
+              sandbox: daemon.sandbox(),
+              signInLink: link,
+            }),
+          );
+        const lines = [
           `Agency is running at ${daemon.url} (data in ${home}).`,
           ...(daemon.origin === daemon.url ? [] : [`People reach it at ${daemon.origin}.`]),
           ...(found === null
@@ -167,18 +177,31 @@ export function addUp(program: Command, context: Context): void {
             : [`Company: ${found.company.name}. You are its board. Its root agent reports to you.`]),
           ...(found?.brain ? [found.brain.says] : []),
           ...sandboxNotice(daemon.sandbox()),
-          ...(link === null ? [] : [`Dashboard (the link works once, for 10 minutes):`, `  ${link}`]),
+          ...signInLines(link),
+        ];
+        const next = [
           ``,
           `Next, in another terminal: agency run "Write a guide to bread"`,
           `If the command \`agency\` is not installed, use \`npx agency\`.`,
           `Press Ctrl-C to stop. What happens here is shown below.`,
           ``,
-        );
+        ];
+        say("start", isTerminal ? [...lines, ...next].join("\n") : lines.join(" "));
         isReady = true;
         await stopped;
       },
     );
 }
+
+/** A full disk takes no link. The daemon runs all the same. */
+const signInLink = (client: Client): Promise<string | null> =>
+  client.call(linkPerson, { id: "me" }).then(
+    (made) => made.link,
+    () => null,
+  );
+
+const signInLines = (link: string | null): string[] =>
+  link === null ? [howToSignIn] : [`Dashboard (the link works once, for 10 minutes):`, `  ${link}`];
 
 const wordsIn = (text = ""): string[] => text.split(/[\s,]+/).filter((word) => word !== "");
 
@@ -189,20 +212,25 @@ function nodeSessionsIn(given: string | undefined): number | undefined {
   return most;
 }
 
+/** How long running sessions may save their state when the daemon stops. */
+function drainSecondsIn(env: NodeJS.ProcessEnv): number {
+  const given = env["AGENCY_DRAIN_SECONDS"] ?? "";
+  if (given === "") return 30;
+  const seconds = Number(given);
+  if (!Number.isFinite(seconds) || seconds < 0) throw notDrainSeconds(given);
+  return seconds;
+}
+
 /**
  * Resolves when a signal has stopped the daemon. Running sessions may end by themselves first, and the person hears which are
  * waited for. The second signal ends them at once.
  */
 function untilStopped(
-  { env, terminal }: Context,
+  seconds: number,
   daemon: { stop(drainMilliseconds?: number): Promise<void> },
   client: Client,
-  isJson: boolean,
+  say: (text: string) => void,
 ): Promise<void> {
-  const say = (text: string): void => {
-    if (!isJson) terminal.out(text);
-  };
-  const seconds = Number(env["AGENCY_DRAIN_SECONDS"] ?? 30);
   let isStopping = false;
   let isStopped = false;
   const tellWhoWorks = async (): Promise<void> => {
@@ -250,10 +278,10 @@ async function detach(context: Context, flags: { home?: string; json?: true }): 
   makeHomeFolder(home);
   const log = join(home, daemonLog);
   const output = openLog(home);
-  const args = process.argv.slice(2).filter((arg) => arg !== "--detach");
+  const args = process.argv.slice(2).filter((arg) => arg !== "--detach" && arg !== "--json");
   const child = spawn(process.execPath, [entryPoint(), ...args], {
     detached: true,
-    stdio: ["ignore", output, output],
+    stdio: streamsFor(output, descriptorsIn(context.env)),
     env: { ...context.env },
   });
   closeSync(output);
@@ -264,11 +292,14 @@ async function detach(context: Context, flags: { home?: string; json?: true }): 
     const { url, pid } = announcedIn(home);
     if (url !== undefined && pid === child.pid) {
       child.unref();
+      const isShown = context.terminal.columns !== undefined && flags.json !== true;
+      const client = createClient({ url, token: tokenOf({ AGENCY_HOME: home }) });
       return print(
         context,
         flags,
         { url, pid, home, log },
         `Agency is running at ${url} in the background (data in ${home}).`,
+        ...signInLines(isShown ? await signInLink(client) : null),
         `See how it is: agency status. Stop it: agency stop`,
       );
     }
@@ -277,6 +308,16 @@ async function detach(context: Context, flags: { home?: string; json?: true }): 
   }
   child.unref();
   throw startsSlowly(child.pid ?? 0, log);
+}
+
+/** The streams of a process that prints to `output` and gets these descriptors under the same numbers. */
+function streamsFor(output: number, descriptors: readonly number[]): StdioOptions {
+  const streams: (number | "ignore")[] = ["ignore", output, output];
+  for (const descriptor of descriptors) {
+    while (streams.length <= descriptor) streams.push("ignore");
+    streams[descriptor] = descriptor;
+  }
+  return streams;
 }
 
 export function addStop(program: Command, context: Context): void {
@@ -290,17 +331,19 @@ export function addStop(program: Command, context: Context): void {
       if (pid === undefined || (await askDaemon(context.env, "/api/health")) === undefined)
         throw new NoDaemon(`No daemon is running on ${homeOf(context.env)}.`);
       process.kill(pid, "SIGTERM");
-      for (let wait = 0; wait < 600; wait++) {
+      // The daemon knows how long its sessions may take, and the person can stop waiting.
+      for (let wait = 0; announcedIn(homeOf(context.env)).pid === pid && isAlive(pid); wait++) {
         await new Promise((resolve) => setTimeout(resolve, 100));
-        if (announcedIn(homeOf(context.env)).pid !== pid)
-          return print(
-            context,
-            flags,
-            { url, stopped: true },
-            "Agency is stopped. Start it again: agency up",
-          );
         if (wait === 20 && flags.json !== true) context.terminal.out("Waiting for running sessions to end…");
       }
-      throw notStopped(`The daemon (process ${pid}) did not stop within a minute.`);
+      print(context, flags, { url, stopped: true }, "Agency is stopped. Start it again: agency up");
     });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return Object(error).code === "EPERM";
+  }
 }

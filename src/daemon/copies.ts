@@ -1,5 +1,5 @@
 import { hash as digest } from "node:crypto";
-import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { createReadStream, existsSync, readdirSync, statSync } from "node:fs";
 import { appendFile, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, normalize, sep } from "node:path";
 import { RowCheck } from "../events/rows.ts";
@@ -19,6 +19,7 @@ import {
 import type { Value } from "../store/columns.ts";
 import type { ReadTx } from "../store/store.ts";
 import { type BackupHead, headOfBackup, keyOfBackup, linesIn, writeBackup } from "./backup-file.ts";
+import { givenText } from "./given-text.ts";
 import { auditKeyFile, type DatabaseSources, type Home, lastingUrlIn, lockHome, openHome } from "./home.ts";
 import * as texts from "./texts.ts";
 import { version } from "./version.ts";
@@ -337,9 +338,7 @@ const hasSecretsKey = (home: Home, place: CopyPlace): boolean =>
   place.hasSecretsKey === true || existsSync(join(home.path, "secrets-key"));
 
 export function auditKeyIn(file: string): string | undefined {
-  if (!existsSync(file)) return undefined;
-  if ((statSync(file).mode & 0o077) !== 0) throw texts.othersCanRead(file);
-  return readFileSync(file, "utf8").trim();
+  return existsSync(file) ? givenText(file, { ownerOnly: true }) : undefined;
 }
 
 /** Files may come and go meanwhile: those that are gone when they are read are left out. */

@@ -79,6 +79,7 @@ import { openSealed, whenThereIsSpace } from "./opening.ts";
 import { closeDoor, lazily, listeningOn, somethingChanged } from "./serving.ts";
 
 export { telemetryIn } from "./telemetry-settings.ts";
+export { logLine } from "./log-lines.ts";
 
 /** Starts, drains and stops a daemon. All state is in the object: one process can run several daemons on several homes. */
 export interface DaemonOptions extends DatabaseSources {

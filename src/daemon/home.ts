@@ -1,22 +1,15 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { problemOfName } from "../agents/agent.ts";
 import { makeHomeFolder } from "../client/home-folder.ts";
+import { inMap } from "../contract/in-map.ts";
 import { Name } from "../contract/words.ts";
 import { privateFile } from "../store/blob-files.ts";
 import { diskFull, isDiskFull } from "../store/disk.ts";
-import { notAUrl, othersCanRead } from "./texts.ts";
+import { givenText, isDescriptor } from "./given-text.ts";
+import { notAUrl } from "./texts.ts";
 
 /**
  * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `repos/`, `sandbox/`, `agents/`, `homes/`, `model-calls/`,
@@ -84,19 +77,20 @@ export function auditKey(home: Home, given: string | undefined, newSecret: () =>
  * descriptor (`/dev/fd/3`) is the better place for a password.
  */
 export function databaseUrlIn(home: Pick<Home, "path">, given: DatabaseSources): string | undefined {
-  return urlFrom(given.databaseUrl, given.databaseUrlFile, join(home.path, "database-url"));
+  return urlFrom(given, given.databaseUrl, given.databaseUrlFile, join(home.path, "database-url"));
 }
 
 /** The server itself, if the address above leads to a pool of connections such as PgBouncer. It comes from the same places. */
 export function directUrlIn(home: Pick<Home, "path">, given: DatabaseSources): string | undefined {
   return urlFrom(
+    given,
     given.databaseDirectUrl,
     given.databaseDirectUrlFile,
     join(home.path, "database-direct-url"),
   );
 }
 
-/** The address for what needs one connection for longer than a transaction. A descriptor can be read only once. */
+/** The address for what needs one connection for longer than a transaction. */
 export function lastingUrlIn(home: Pick<Home, "path">, given: DatabaseSources): string | undefined {
   const url = databaseUrlIn(home, given);
   return url === undefined ? undefined : (directUrlIn(home, given) ?? url);
@@ -110,14 +104,23 @@ export interface DatabaseSources {
   readonly databaseDirectUrlFile?: string | undefined;
 }
 
-function urlFrom(given: string | undefined, givenFile: string | undefined, own: string): string | undefined {
-  const file = givenFile ?? (existsSync(own) ? own : undefined);
-  return given ?? (file === undefined ? undefined : urlInFile(file));
+function urlFrom(
+  sources: DatabaseSources,
+  given: string | undefined,
+  givenFile: string | undefined,
+  own: string,
+): string | undefined {
+  if (given !== undefined) return given;
+  if (givenFile === undefined) return existsSync(own) ? urlInFile(own) : undefined;
+  if (!isDescriptor(givenFile)) return urlInFile(givenFile);
+  // It can be read only once, and a daemon that waits for space on the disk opens its data again.
+  const known = inMap(readBefore, sources, () => new Map<string, string>());
+  return inMap(known, givenFile, () => urlInFile(givenFile));
 }
+const readBefore = new WeakMap<DatabaseSources, Map<string, string>>();
 
-function urlInFile(file: string): string {
-  if ((statSync(file).mode & 0o077) !== 0) throw othersCanRead(file);
-  const url = readFileSync(file, "utf8").trim();
+export function urlInFile(file: string): string {
+  const url = givenText(file, { ownerOnly: true });
   if (!/^postgres(ql)?:\/\//.test(url)) throw notAUrl(file);
   return url;
 }

@@ -13,6 +13,8 @@ import * as copies from "./copies.ts";
 import { auditKeyFile, type Home, lastingUrlIn, lockHome, ownNodeId, openHome } from "./home.ts";
 import * as texts from "./texts.ts";
 
+export { urlInFile } from "./home.ts";
+
 /** Hears of each table that is copied, and of the end of the copy. */
 type Say = (line: string) => void | Promise<void>;
 

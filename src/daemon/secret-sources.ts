@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { GivenSecrets } from "../secrets/secrets.ts";
+import { givenText } from "./given-text.ts";
 import type { Home } from "./home.ts";
 
 /** How secrets reach the daemon at its start. Never by an argument: every user of the machine can read those. */
@@ -22,7 +23,7 @@ export function secretsFrom(
   home: Home,
 ): { key: string | undefined; given: GivenSecrets; fallback: Readonly<Record<string, string>> } {
   const { descriptor, variables, keys = {} } = sources;
-  const read = descriptor === undefined ? {} : fromDescriptor(Number(descriptor));
+  const read = descriptor === undefined ? {} : fromDescriptor(descriptor);
   return {
     key: keyFrom(sources, join(home.path, "secrets-key")),
     given: { ...variables, ...read },
@@ -32,17 +33,15 @@ export function secretsFrom(
 
 function keyFrom({ key, keyFile }: SecretSources, usual: string): string | undefined {
   const file = keyFile ?? (key === undefined && existsSync(usual) ? usual : undefined);
-  if (file !== undefined && (statSync(file).mode & 0o077) !== 0)
-    throw new Error(`Other users can read the secrets key. Run: chmod 600 ${file}`);
-  const found = key ?? (file === undefined ? undefined : readFileSync(file, "utf8").trim());
+  const found = key ?? (file === undefined ? undefined : givenText(file, { ownerOnly: true }));
   if (found !== undefined && found.length < 32)
     throw new Error("The secrets key has fewer than 32 characters. Make one: openssl rand -hex 32");
   return found;
 }
 
-function fromDescriptor(descriptor: number): GivenSecrets {
+function fromDescriptor(descriptor: string): GivenSecrets {
   try {
-    return GivenSecrets.parse(JSON.parse(readFileSync(descriptor, "utf8")));
+    return GivenSecrets.parse(JSON.parse(givenText(`/dev/fd/${descriptor}`, { ownerOnly: false })));
   } catch {
     // The cause could quote a value.
     throw new Error(

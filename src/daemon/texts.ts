@@ -132,6 +132,12 @@ export const nodesRunning = (nodes: readonly string[]) =>
 export const notAUrl = (file: string) =>
   refused(`${file} has no address like postgres://…`, "Write one line to it.");
 
+export const noDescriptor = (number: number) =>
+  refused(
+    `Descriptor ${number} is not open for reading.`,
+    `Open it where Agency is started: agency up ${number}< file. Or name a file instead.`,
+  );
+
 export const othersCanRead = (file: string) =>
   refused(`Other users can read ${file}.`, `It holds a password. Run: chmod 600 ${file}`);
 

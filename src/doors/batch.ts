@@ -13,6 +13,7 @@ import type { Account } from "./callers.ts";
 import { credentialOf, followedBy, positionIn } from "./credential.ts";
 import { type DoorParts, goneWith, headerOf, holding, type OtherDoor } from "./http.ts";
 import { batchOfReadsOnly, bodyNotDeclared, howToBatch, internalError, noSuchBatch } from "./texts.ts";
+import { takesGzip } from "./encodings.ts";
 
 /**
  * Several reads in one request: `POST /api/batch` with `{"calls": [{"operation": "attention.view", "input": {…}}]}`. Each call
@@ -108,7 +109,7 @@ async function answerTo(
 
 /** Writes the lines, compressed for a client that asks for it. Each line leaves at once. */
 function lines(request: IncomingMessage, response: ServerResponse) {
-  const isPacked = /\bgzip\b/.test(headerOf(request, "accept-encoding") ?? "");
+  const isPacked = takesGzip(headerOf(request, "accept-encoding"));
   response.writeHead(200, {
     "content-type": "application/x-ndjson; charset=utf-8",
     "cache-control": "no-store",

@@ -16,6 +16,7 @@ import { readJson, roomFor } from "./body.ts";
 import type { Account } from "./callers.ts";
 import { credentialOf, followedBy, positionIn, setCookie } from "./credential.ts";
 import { checkHostAndOrigin, isAskedByName, isAskedUnderAnyName } from "./host.ts";
+import { takesGzip } from "./encodings.ts";
 import { openApi } from "./openapi.ts";
 import {
   bodyNotDeclared,
@@ -256,8 +257,7 @@ async function sendPacked(
   answer: Pick<KeptAnswer, "bytes" | "packed">,
 ): Promise<void> {
   response.setHeader("vary", "accept-encoding");
-  const isPacked =
-    answer.bytes.byteLength >= leastPacked && /\bgzip\b/.test(headerOf(request, "accept-encoding") ?? "");
+  const isPacked = answer.bytes.byteLength >= leastPacked && takesGzip(headerOf(request, "accept-encoding"));
   if (isPacked) answer.packed ??= await pack(answer.bytes, { level: constants.Z_BEST_SPEED });
   const bytes = (isPacked ? answer.packed : undefined) ?? answer.bytes;
   response.writeHead(200, {

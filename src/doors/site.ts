@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join } from "node:path";
 import { z } from "zod";
 import { pageRoots } from "../contract/site.ts";
+import { takesGzip } from "./encodings.ts";
 
 /**
  * The dashboard's page and its assets. They are the same for everyone and contain no data, so they need no credential: links
@@ -33,7 +34,7 @@ export function openSite(folder: string): Site {
     isFor: (request) => fileFor(request) !== undefined,
     answer: async (request, response) => {
       const path = fileFor(request) ?? page;
-      const packed = files.get(path) === true && /\bgzip\b/.test(String(request.headers["accept-encoding"]));
+      const packed = files.get(path) === true && takesGzip(String(request.headers["accept-encoding"]));
       const bytes = await readFile(join(folder, packed ? `${path}.gz` : path));
       response.writeHead(200, {
         ...siteHeaders,
