@@ -1,16 +1,35 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import type { Listener } from "./dialects.ts";
 
 /** The files of the courier (courier-process.ts), one for each call that is not booked yet. */
 const CallEnd = z.object({
   status: z.enum(["done", "cut", "failed"]),
   /** Absent if the answer did not say it. */
   tokens: z
-    .object({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() })
+    .object({
+      input: z.number(),
+      output: z.number(),
+      cacheRead: z.number(),
+      cacheWrite: z.number(),
+      hourWrite: z.number().exactOptional(),
+    })
     .exactOptional(),
+  /** What was written and is not in `tokens`, as a count. */
+  unsaid: z.number().exactOptional(),
 });
 export type CallEnd = z.infer<typeof CallEnd>;
+
+/** What a listener heard, at the end of a call. */
+export function callEnd(
+  status: CallEnd["status"],
+  listener: Pick<Listener, "used" | "unsaid"> | undefined,
+): CallEnd {
+  const [tokens, unsaid = 0] = [listener?.used(), listener?.unsaid()];
+  if (status === "failed") return { status };
+  return { status, ...(tokens === undefined ? {} : { tokens }), ...(unsaid === 0 ? {} : { unsaid }) };
+}
 const CallFile = z.object({ pid: z.number(), end: CallEnd.exactOptional() });
 
 /**

@@ -13,12 +13,12 @@ import { contextNearlyFull } from "./texts.ts";
  * The calls of models, each on record.
  *
  *   open ──answered────▶ done     what was used is booked
- *        ──cut off─────▶ cut      what the answer said until then is booked, at least the estimated input
+ *        ──cut off─────▶ cut      what the answer said and wrote until then is booked, at least the estimated input
  *        ──not taken───▶ failed   nothing is booked
  *
  * A daemon that is killed leaves calls open. The courier (courier-process.ts) hears their answers to the end, and the next start
  * books what they used. If the courier was killed as well, what was noted before is booked, and the call is cut. An answer is noted
- * before the program hears it. Until it says what it uses, that is the estimated input.
+ * before the program hears it. Until it says what it uses, that is the estimated input and the most that it could write.
  *
  * Before a call is forwarded, the session's reservation must cover the most that all open calls of the session can cost. So a
  * session ends before it overspends, however many calls it makes at once.
@@ -121,10 +121,19 @@ export async function noteUse({ tx }: Writing, id: string, used: TokensUsed): Pr
   });
 }
 
-/** An answer that ended without a word about what it used counts as cut. */
-export function bookedEnd({ status, tokens }: CallEnd): CallEnd {
+/**
+ * What is booked for an answer. One that ended before it said what it used is cut, and what was read and written is counted; if
+ * nothing of it was heard, it counts as the most that it could write.
+ */
+export function bookedEnd(
+  { status, tokens, unsaid = 0 }: CallEnd,
+  most: { readonly input: number; readonly output: number },
+): { readonly status: CallEnd["status"]; readonly tokens: TokensUsed } {
   if (status === "failed") return { status, tokens: noTokens };
-  return tokens === undefined ? { status: "cut" } : { status, tokens };
+  if (tokens === undefined)
+    return { status: "cut", tokens: { ...noTokens, input: most.input, output: unsaid || most.output } };
+  if (unsaid === 0) return { status, tokens };
+  return { status: "cut", tokens: { ...tokens, output: Math.max(tokens.output, unsaid) } };
 }
 
 /** From here on a session saves what it knows and ends, and another one continues. A brain that compacts does so before. */

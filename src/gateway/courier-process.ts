@@ -13,7 +13,7 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import type { CallEnd } from "./call-files.ts";
+import { type CallEnd, callEnd } from "./call-files.ts";
 import { Order, type Answered, windowSize } from "./courier.ts";
 import { endpointOf } from "./dialects.ts";
 import { eventsIn } from "./server-events.ts";
@@ -101,8 +101,7 @@ async function carry(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): P
   }
 
   function record(): void {
-    const used = status === "failed" ? undefined : listener?.used();
-    write(id, { end: { status, ...(used === undefined ? {} : { tokens: used }) } });
+    write(id, { end: callEnd(status, listener) });
   }
 }
 

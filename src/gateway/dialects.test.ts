@@ -1,9 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endpointOf } from "./dialects.ts";
+import type { ProviderConfig } from "../contract/providers.ts";
+import { callEnd } from "./call-files.ts";
+import { bookedEnd } from "./calls.ts";
+import { type Asked, endpointOf } from "./dialects.ts";
+import { priceOf } from "./prices.ts";
+import { countTokens } from "./token-count.ts";
 
-const outsideOf = (body: Readonly<Record<string, unknown>>): readonly string[] =>
-  endpointOf({ dialect: "openai" }, "POST", "/v1/responses")?.asks?.(body).outside ?? assert.fail();
+type Fields = Readonly<Record<string, unknown>>;
+const [messages, responses, chat] = ["/v1/messages", "/v1/responses", "/v1/chat/completions"];
+const endpointAt = (path: string, config: Partial<ProviderConfig> = {}) =>
+  endpointOf({ dialect: path === messages ? "anthropic" : "openai", ...config }, "POST", path) ??
+  assert.fail();
+const ask = (path: string, body: Fields, known: { contextTokens?: number; baseUrl?: string } = {}): Asked =>
+  endpointAt(path).asks?.(body, {
+    contextTokens: known.contextTokens ?? 400_000,
+    baseUrl: known.baseUrl ?? "http://127.0.0.1:1",
+  }) ?? assert.fail();
+const outsideOf = (body: Fields): readonly string[] => ask(responses, body).outside;
+const far = "https://evil.example/x.png";
 
 test("a tool that runs at the provider is seen wherever a request of the Responses API carries it", () => {
   const search = { type: "web_search" };
@@ -29,4 +44,254 @@ test("a tool that runs at the provider is seen wherever a request of the Respons
       { input: [{ type: "tool_search_output", tools }] },
     ])
       assert.deepEqual(outsideOf(body), ["tools that run at the provider"], JSON.stringify(body));
+});
+
+test("an address that a provider would fetch is seen at any depth and under any name", () => {
+  const said = (...content: readonly object[]) => ({ messages: [{ role: "user", content }] });
+  const cases: readonly [path: string, body: Fields][] = [
+    [
+      responses,
+      { input: [{ type: "function_call_output", output: [{ type: "input_image", image_url: far }] }] },
+    ],
+    [responses, { input: [{ role: "user", content: [{ type: "input_file", file_url: far }] }] }],
+    [responses, { input: [{ role: "user", content: [{ type: "input_file", file_data: far }] }] }],
+    [messages, said({ type: "image", source: { type: "url", url: far } })],
+    [
+      messages,
+      said({ type: "tool_result", content: [{ type: "document", source: { type: "url", url: far } }] }),
+    ],
+    [messages, { ...said(), system: [{ type: "image", source: { type: "url", url: "gs://bucket/x" } }] }],
+    [chat, said({ type: "image_url", image_url: { url: far } })],
+    [chat, said({ type: "image_url", image_url: "//evil.example/x.png" })],
+    [chat, said({ type: "video_url", video_url: { url: far } })],
+    [chat, said({ type: "audio_url", audio_url: { url: ` ${far}` } })],
+    [chat, said({ type: "file", file: { filename: "x.pdf", file_data: far } })],
+    [chat, said({ type: "new_kind", new_kind: { from: "file:///etc/passwd" } })],
+    [chat, { messages: [{ role: "user", content: "Look.", images: [far] }] }],
+  ];
+  for (const [path, body] of cases)
+    assert.deepEqual(ask(path, body).outside, ["content from an address"], JSON.stringify(body));
+});
+
+test("addresses in prose, in schemas, in arguments and in what a model said earlier pass", () => {
+  const schema = {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    properties: { url: { default: far } },
+  };
+  const image = "data:image/png;base64,AAAA";
+  const cases: readonly [path: string, body: Fields][] = [
+    [
+      messages,
+      {
+        system: [{ type: "text", text: far, cache_control: { type: "ephemeral", ttl: "1h" } }],
+        messages: [
+          { role: "user", content: far },
+          { role: "assistant", content: [{ type: "tool_use", id: "1", name: "fetch", input: { url: far } }] },
+          { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: far }] },
+          { role: "user", content: [{ type: "image", source: { type: "base64", data: "AAAA" } }] },
+        ],
+        tools: [{ name: "fetch", description: far, input_schema: schema }],
+        metadata: { user_id: far },
+        stop_sequences: [far],
+      },
+    ],
+    [
+      responses,
+      {
+        instructions: far,
+        input: [
+          { type: "message", role: "user", content: [{ type: "input_text", text: far }] },
+          {
+            type: "message",
+            role: "assistant",
+            content: [{ type: "output_text", text: far, annotations: [{ url: far }] }],
+          },
+          { type: "function_call", name: "fetch", arguments: far },
+          { type: "custom_tool_call", name: "apply_patch", input: far },
+          { type: "function_call_output", output: far },
+          { type: "function_call_output", output: [{ type: "input_image", image_url: image }] },
+          { type: "local_shell_call", action: { command: [far], working_directory: far } },
+        ],
+        tools: [{ type: "function", name: "fetch", parameters: schema }],
+        client_metadata: { origin: far },
+        text: { format: { type: "json_schema", name: "x", schema } },
+        previous_response_id: null,
+      },
+    ],
+    [
+      chat,
+      {
+        messages: [
+          {
+            role: "user",
+            content: [
+              { type: "text", text: far },
+              { type: "image_url", image_url: { url: image } },
+            ],
+          },
+          {
+            role: "assistant",
+            reasoning_content: far,
+            tool_calls: [{ id: "1", function: { name: "x", arguments: far } }],
+          },
+          { role: "tool", tool_call_id: "1", content: far },
+        ],
+        tools: [{ type: "function", function: { name: "fetch", description: far, parameters: schema } }],
+        response_format: { type: "json_schema", json_schema: { schema } },
+      },
+    ],
+  ];
+  for (const [path, body] of cases) {
+    const { outside, refused } = ask(path, body);
+    assert.deepEqual({ outside, refused }, { outside: [], refused: [] }, path);
+  }
+});
+
+test("what stays or runs at a provider is seen, and a field that is not known is refused by its name", () => {
+  const outside: readonly [path: string, body: Fields, says: RegExp][] = [
+    [responses, { conversation: "conv_1" }, /a conversation that is stored/],
+    [responses, { prompt: { id: "pmpt_1" } }, /a prompt that is stored/],
+    [responses, { previous_response_id: "resp_1" }, /an answer that is stored/],
+    [responses, { input: [{ type: "item_reference", id: "msg_1" }] }, /an item that is stored/],
+    [
+      responses,
+      { input: [{ content: [{ type: "input_file", file_id: "file_1" }] }] },
+      /a file that is stored/,
+    ],
+    [responses, { store: true }, /storing the request/],
+    [responses, { background: "true" }, /work in the background/],
+    [chat, { tools: [{ type: "web_search" }] }, /tools that run at the provider/],
+    [chat, { plugins: [{ id: "web" }] }, /plugins of the provider/],
+    [chat, { web_search_options: {} }, /a search of the web/],
+    [chat, { store: true }, /storing the request/],
+    [messages, { container: "c1" }, /a container/],
+    [messages, { mcp_servers: [{ type: "url" }] }, /MCP servers/],
+    [messages, { tools: [{ type: "code_execution_20250825" }] }, /tools that run at the provider/],
+    [
+      messages,
+      { messages: [{ content: [{ source: { type: "file", file_id: "f" } }] }] },
+      /a file that is stored/,
+    ],
+  ];
+  for (const [path, body, says] of outside)
+    assert.match(ask(path, body).outside.join(), says, JSON.stringify(body));
+  const refused: readonly [path: string, body: Fields, says: RegExp][] = [
+    [chat, { models: ["dearer"] }, /the field "models"/],
+    [chat, { best_of: 9 }, /the field "best_of"/],
+    [messages, { fetch_this: far }, /the field "fetch_this"/],
+    [messages, { inference_geo: "us" }, /the field "inference_geo"/],
+    [messages, { speed: "fast" }, /the speed "fast"/],
+    [messages, { context_management: { edits: [{ type: "compact_20260112" }] } }, /a summary/],
+    [responses, { service_tier: "priority" }, /the service tier "priority"/],
+    [chat, { service_tier: "priority" }, /the service tier "priority"/],
+  ];
+  for (const [path, body, says] of refused)
+    assert.match(ask(path, body).refused.join(), says, JSON.stringify(body));
+  for (const tier of ["auto", "default", "flex", null])
+    assert.deepEqual(ask(responses, { service_tier: tier }).refused, []);
+});
+
+test("the limit that is reserved is the one that is sent, times the answers that are asked for", () => {
+  const sent = (asked: Asked): [number, Fields] => [asked.mostOutput, JSON.parse(asked.body)];
+  const expect = (path: string, body: Fields, most: number, fields: Fields, known = {}): void => {
+    const [mostOutput, forwarded] = sent(ask(path, body, known));
+    assert.equal(mostOutput, most, JSON.stringify(body));
+    for (const name of ["max_tokens", "max_output_tokens", "max_completion_tokens", "n"])
+      assert.deepEqual(forwarded[name], fields[name], `${JSON.stringify(body)}: ${name}`);
+  };
+  const openai = { baseUrl: "https://api.openai.com" };
+  expect(messages, { max_tokens: 10 }, 10, { max_tokens: 10 });
+  expect(messages, {}, 32_000, { max_tokens: 32_000 });
+  expect(responses, { max_output_tokens: 10 }, 10, { max_output_tokens: 10 });
+  expect(responses, {}, 32_000, { max_output_tokens: 32_000 });
+  expect(chat, { max_tokens: 10, n: 50 }, 500, { max_tokens: 10, n: 50 });
+  expect(chat, { max_tokens: 10, n: "50" }, 10, { max_tokens: 10, n: 1 });
+  expect(chat, { max_tokens: 100, max_completion_tokens: 10 }, 100, { max_tokens: 100 });
+  expect(chat, { max_tokens: -1 }, 16_000, { max_tokens: 16_000 }, { contextTokens: 128_000 });
+  expect(chat, {}, 4000, { max_tokens: 4000 }, { contextTokens: 8000 });
+  expect(chat, { max_tokens: 10 }, 10, { max_completion_tokens: 10 }, openai);
+  // This address takes no limit.
+  const login = endpointAt(responses, { login: "codex" }).asks?.(
+    { max_output_tokens: 10 },
+    { contextTokens: 400_000, ...openai },
+  );
+  assert.deepEqual([login?.mostOutput, JSON.parse(login?.body ?? "")], [128_000, { store: false }]);
+});
+
+test("tokens are counted rather too high in every script, and not wildly", () => {
+  const [chinese, japanese] = [
+    "请在今天下午之前把这份报告发给所有的同事。",
+    "今日の午後までにこの報告書を全員に送ってください。",
+  ];
+  // At least a token for a word of English, for half a word of Russian, and for a character of Chinese or Japanese.
+  const cases: readonly [text: string, least: number][] = [
+    ["The quick brown fox jumps over the lazy dog. ", 10],
+    [chinese, chinese.length],
+    [japanese, japanese.length],
+    ["Пожалуйста, отправьте отчёт сегодня. ", 8],
+  ];
+  for (const [text, least] of cases) {
+    const counted = countTokens(text.repeat(100)) / 100;
+    assert.ok(counted >= least && counted <= 4 * least, `${counted} instead of ${least}: ${text}`);
+  }
+});
+
+test("what an answer used is what it says last, and before that what it has written", () => {
+  const most = { input: 300, output: 5000 };
+  const heard = (path: string, ...events: readonly Fields[]) => {
+    const listener = endpointAt(path).listens?.() ?? assert.fail();
+    for (const event of events) listener.heard(event);
+    return bookedEnd(callEnd("done", listener), most);
+  };
+  const piece = "word ".repeat(300);
+  const tokens = countTokens(piece);
+  const start = { type: "message_start", message: { usage: { input_tokens: 9, output_tokens: 1 } } };
+  const delta = { type: "content_block_delta", delta: { type: "text_delta", text: piece } };
+  const end = { type: "message_delta", delta: {}, usage: { output_tokens: 77 } };
+  assert.deepEqual(heard(messages, start, delta, end).tokens.output, 77);
+  assert.equal(heard(messages, start, delta, end).status, "done");
+  const cut = heard(messages, start, delta);
+  assert.deepEqual([cut.status, cut.tokens.input, cut.tokens.output >= tokens], ["cut", 9, true]);
+  for (const [path, event] of [
+    [chat, { choices: [{ delta: { content: piece } }] }],
+    [chat, { choices: [{ message: { content: piece } }] }],
+    [responses, { type: "response.output_text.delta", delta: piece }],
+    [responses, { type: "response.output_item.done", item: { arguments: piece } }],
+  ] as const) {
+    const { status, tokens: booked } = heard(path, event);
+    assert.deepEqual([status, booked.input], ["cut", 300]);
+    assert.ok(booked.output >= tokens && booked.output < 2 * tokens, `${path} ${booked.output}`);
+  }
+  for (const path of [messages, chat, responses])
+    assert.deepEqual(heard(path).tokens, { input: 300, output: 5000, cacheRead: 0, cacheWrite: 0 });
+});
+
+test("what a cache keeps for an hour is priced and reserved as such", async () => {
+  const listener = endpointAt(messages).listens?.() ?? assert.fail();
+  const kept = { ephemeral_5m_input_tokens: 1000, ephemeral_1h_input_tokens: 9000 };
+  const usage = {
+    input_tokens: 10,
+    output_tokens: 1,
+    cache_creation_input_tokens: 10_000,
+    cache_creation: kept,
+  };
+  listener.heard({ type: "message_start", message: { usage } });
+  listener.heard({ type: "message_delta", usage: { output_tokens: 100 } });
+  const used = listener.used() ?? assert.fail();
+  assert.deepEqual(used, { input: 10, output: 100, cacheRead: 0, cacheWrite: 10_000, hourWrite: 9000 });
+  const config = { dialect: "anthropic", baseUrl: "https://api.anthropic.com" } as const;
+  const model = "claude-opus-4-5";
+  const own = { models: { [model]: { price: { input: 5, output: 25, cacheWrite: 6.25 } } } };
+  for (const provider of [config, { ...config, ...own }]) {
+    const price = (await priceOf("anthropic", provider, model)) ?? assert.fail();
+    assert.equal(price(used), 10 * 5 + 100 * 25 + 1000 * 6.25 + 9000 * 10);
+  }
+  const text = (more: object) => ({
+    messages: [{ content: [{ type: "text", text: '"ttl":"1h"', ...more }] }],
+  });
+  assert.equal(ask(messages, text({})).writesForAnHour, false);
+  assert.equal(
+    ask(messages, text({ cache_control: { type: "ephemeral", ttl: "1h" } })).writesForAnHour,
+    true,
+  );
 });

@@ -1,5 +1,8 @@
 import { z } from "zod";
+import type { ModelApi } from "../brains/brain.ts";
 import type { ProviderConfig, ProviderDialect } from "../contract/providers.ts";
+import { judge, type Judged } from "./request-rules.ts";
+import { countTokens } from "./token-count.ts";
 
 /**
  * What the gateway must understand of each dialect: which paths exist, what a request asks for, what an answer used, and how a
@@ -11,16 +14,17 @@ export interface TokensUsed {
   readonly output: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
+  /** The part of `cacheWrite` that is kept for an hour, which costs more. */
+  readonly hourWrite?: number;
 }
 export const noTokens: TokensUsed = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
-export interface Asked {
+export interface Asked extends Judged {
   readonly model: string;
-  readonly streams: boolean;
-  /** The most that may be written. */
+  /** The most that may be written. The request as it is forwarded has this limit, where the provider takes one. */
   readonly mostOutput: number;
-  /** What the request wants that needs the internet or stays at the provider, as phrases. */
-  readonly outside: readonly string[];
+  /** Whether some of it is to be kept in the provider's cache for an hour. */
+  readonly writesForAnHour: boolean;
   /** The request as it is forwarded. */
   readonly body: string;
 }
@@ -30,15 +34,28 @@ export interface Listener {
   heard(data: unknown): void;
   /** Undefined while the answer has said nothing. */
   readonly used: () => TokensUsed | undefined;
+  /** About how many tokens were written that `used` does not have yet, or 0 if it has all of them. */
+  readonly unsaid: () => number;
 }
 
-/** For a request that sets no limit. */
-const usualOutput = 32_000;
+/** What the gateway knows of the model that is asked. */
+export interface AskedModel {
+  readonly contextTokens: number;
+  readonly baseUrl: string;
+}
+
+/**
+ * For a request that sets no limit, so that what is reserved is the most it can cost. An eighth of the context is what every known
+ * model can write at once.
+ */
+const usualOutput = ({ contextTokens }: AskedModel): number =>
+  Math.min(32_000, Math.max(4000, Math.floor(contextTokens / 8)));
+/** No model writes more at once. For an address that takes no limit. */
+const mostOfAll = 128_000;
 
 type Json = Readonly<Record<string, unknown>>;
 const Json = z.record(z.string(), z.unknown());
 const jsonOf = (value: unknown): Json => Json.safeParse(value).data ?? {};
-const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.map(jsonOf) : []);
 const numberOf = (value: unknown): number =>
   typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.round(value) : 0;
 
@@ -46,77 +63,85 @@ interface Endpoint {
   readonly method: "POST" | "GET";
   readonly path: string;
   /** Absent: it costs nothing and has no body. */
-  readonly asks?: (body: Json) => Asked;
+  readonly asks?: (body: Json, model: AskedModel) => Asked;
   readonly listens?: () => Listener;
 }
 
-const request = (body: Json, more: Pick<Asked, "outside"> & { most: unknown; change?: Json }): Asked => ({
-  model: typeof body["model"] === "string" ? body["model"] : "",
-  streams: body["stream"] === true,
-  mostOutput: numberOf(more.most) || usualOutput,
-  outside: more.outside,
-  body: JSON.stringify({ ...body, ...more.change }),
-});
+const request = (
+  api: ModelApi,
+  body: Json,
+  more: { readonly mostOutput: number; readonly change?: Json },
+): Asked => {
+  const forwarded = JSON.stringify({ ...body, ...more.change });
+  return {
+    ...judge(api, body),
+    model: typeof body["model"] === "string" ? body["model"] : "",
+    mostOutput: more.mostOutput,
+    // Within a text the quotes would be escaped.
+    writesForAnHour: api === "messages" && forwarded.includes('"ttl":"1h"'),
+    body: forwarded,
+  };
+};
 
-/** Addresses that the provider would fetch. */
-function addressesIn(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(addressesIn);
-  const fields = Json.safeParse(value).data;
-  if (fields === undefined) return false;
-  if (fields["type"] === "url" || typeof fields["file_url"] === "string") return true;
-  const image = fields["image_url"];
-  const address = typeof image === "string" ? image : jsonOf(image)["url"];
-  if (typeof address === "string" && !address.startsWith("data:")) return true;
-  return addressesIn(fields["content"]) || addressesIn(fields["source"]);
+interface Said {
+  readonly used: TokensUsed;
+  /** False if the answer is still being written. */
+  readonly isLast: boolean;
 }
 
-const wants = (asked: readonly (readonly [boolean, string])[]): string[] =>
-  asked.flatMap(([is, words]) => (is ? [words] : []));
+/** Keeps what an answer says it used, and counts what it writes until it has said so. */
+const listening = (read: (event: Json, before: TokensUsed) => Said | undefined) => (): Listener => {
+  let used: TokensUsed | undefined;
+  let isLast = false;
+  let [inPieces, inItems] = [0, 0];
+  return {
+    heard: (data) => {
+      const event = jsonOf(data);
+      const said = read(event, used ?? noTokens);
+      if (said !== undefined) ({ used, isLast } = said);
+      if (isLast) return;
+      const { delta, choices, content, output, item, type } = event;
+      inPieces += countTokens(written(delta ?? choices ?? content ?? output));
+      if (String(type).endsWith(".done")) inItems += countTokens(written(item));
+    },
+    used: () => used,
+    unsaid: () => (isLast ? 0 : Math.max(inPieces, inItems)),
+  };
+};
+const written = (value: unknown): string =>
+  typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
 
 const messages: Endpoint = {
   method: "POST",
   path: "/v1/messages",
-  asks: (body) =>
-    request(body, {
-      most: body["max_tokens"],
-      outside: wants([
-        [listOf(body["tools"]).some(isServerTool), "tools that run at the provider"],
-        [listOf(body["mcp_servers"]).length > 0, "MCP servers of the provider"],
-        [addressesIn(body["messages"]) || addressesIn(body["system"]), "content from an address"],
-        [body["container"] !== undefined, "a container at the provider"],
-      ]),
-    }),
-  listens: () => {
-    let used: TokensUsed | undefined;
-    return {
-      heard: (data) => {
-        const event = jsonOf(data);
-        const usage = jsonOf(event["usage"] ?? jsonOf(event["message"])["usage"]);
-        if (!("output_tokens" in usage) && !("input_tokens" in usage)) return;
-        const of = (name: string, before: number): number => (name in usage ? numberOf(usage[name]) : before);
-        const before = used ?? noTokens;
-        used = {
-          input: of("input_tokens", before.input),
-          output: of("output_tokens", before.output),
-          cacheRead: of("cache_read_input_tokens", before.cacheRead),
-          cacheWrite: of("cache_creation_input_tokens", before.cacheWrite),
-        };
-      },
-      used: () => used,
-    };
+  asks: (body, model) => {
+    const mostOutput = numberOf(body["max_tokens"]) || usualOutput(model);
+    return request("messages", body, { mostOutput, change: { max_tokens: mostOutput } });
   },
+  listens: listening((event, before) => {
+    const usage = jsonOf(event["usage"] ?? jsonOf(event["message"])["usage"]);
+    if (!("output_tokens" in usage) && !("input_tokens" in usage)) return undefined;
+    const of = (name: string, earlier: number): number => (name in usage ? numberOf(usage[name]) : earlier);
+    const writes = jsonOf(usage["cache_creation"])["ephemeral_1h_input_tokens"];
+    const hourWrite = writes === undefined ? (before.hourWrite ?? 0) : numberOf(writes);
+    const used = {
+      input: of("input_tokens", before.input),
+      output: of("output_tokens", before.output),
+      cacheRead: of("cache_read_input_tokens", before.cacheRead),
+      cacheWrite: Math.max(hourWrite, of("cache_creation_input_tokens", before.cacheWrite)),
+      ...(hourWrite === 0 ? {} : { hourWrite }),
+    };
+    return { used, isLast: event["type"] !== "message_start" };
+  }),
 };
 
-/** A tool of the caller has no type or the type `custom`, or is one of those that the caller runs itself. */
-function isServerTool({ type }: Json): boolean {
-  return typeof type === "string" && !/^(custom|function|bash_|text_editor_|memory_)/.test(type);
-}
-
-/** For the Responses API. A namespace contains further tools. */
-function runsAtProvider({ type, tools }: Json): boolean {
-  if (type === "namespace") return listOf(tools).some(runsAtProvider);
-  return !["function", "custom", "local_shell", "tool_search"].includes(String(type));
-}
+/** Only the question is sent, not the limit of an answer. */
+const counting: Endpoint = {
+  ...messages,
+  path: "/v1/messages/count_tokens",
+  asks: (body) => request("messages", body, { mostOutput: 0 }),
+  listens: freeOf,
+};
 
 const openAiTokens = (usage: Json, input: string, output: string, details: string): TokensUsed => {
   const cacheRead = numberOf(jsonOf(usage[details])["cached_tokens"]);
@@ -128,86 +153,70 @@ const openAiTokens = (usage: Json, input: string, output: string, details: strin
   };
 };
 
-const responsesAsked = (body: Json): Asked =>
-  request(body, {
-    most: body["max_output_tokens"],
-    outside: wants([
-      // Tools also come with an item of the conversation (additional_tools, tool_search_output).
-      [
-        [body, ...listOf(body["input"])].some(({ tools }) => listOf(tools).some(runsAtProvider)),
-        "tools that run at the provider",
-      ],
-      [body["store"] === true, "storing the request"],
-      [body["background"] === true, "work in the background"],
-      [addressesIn(body["input"]), "content from an address"],
-    ]),
-    // It is stored unless the request says otherwise.
-    change: { store: body["store"] ?? false },
-  });
+const saidIn = (usage: Json, input: string, output: string): Said | undefined =>
+  input in usage ? { used: openAiTokens(usage, input, output, `${input}_details`), isLast: true } : undefined;
 
 const responses: Endpoint = {
   method: "POST",
   path: "/v1/responses",
-  asks: responsesAsked,
-  listens: () => {
-    let used: TokensUsed | undefined;
-    return {
-      heard: (data) => {
-        const event = jsonOf(data);
-        const usage = jsonOf(event["usage"] ?? jsonOf(event["response"])["usage"]);
-        if ("input_tokens" in usage)
-          used = openAiTokens(usage, "input_tokens", "output_tokens", "input_tokens_details");
-      },
-      used: () => used,
-    };
+  asks: (body, model) => {
+    const mostOutput = numberOf(body["max_output_tokens"]) || usualOutput(model);
+    // It is stored unless the request says otherwise.
+    const change = { store: body["store"] ?? false, max_output_tokens: mostOutput };
+    return request("responses", body, { mostOutput, change });
   },
+  listens: listening((event) =>
+    saidIn(jsonOf(event["usage"] ?? jsonOf(event["response"])["usage"]), "input_tokens", "output_tokens"),
+  ),
 };
+
+/** OpenAI itself takes the limit of its newer models only under a name that other servers do not all know. */
+const limitFor = ({ baseUrl }: AskedModel): string =>
+  /(^|\.)openai\.(azure\.)?com$/.test(new URL(baseUrl).hostname) ? "max_completion_tokens" : "max_tokens";
 
 const chat: Endpoint = {
   method: "POST",
   path: "/v1/chat/completions",
-  asks: (body) =>
-    request(body, {
-      most: body["max_completion_tokens"] ?? body["max_tokens"],
-      outside: wants([
-        [body["web_search_options"] !== undefined, "a search of the web"],
-        [body["store"] === true, "storing the request"],
-        [addressesIn(body["messages"]), "content from an address"],
-      ]),
-      // Without this a streamed answer does not say what it used.
-      change: body["stream"] === true ? { stream_options: { include_usage: true } } : {},
-    }),
-  listens: () => {
-    let used: TokensUsed | undefined;
-    return {
-      heard: (data) => {
-        const usage = jsonOf(jsonOf(data)["usage"]);
-        if ("prompt_tokens" in usage)
-          used = openAiTokens(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details");
+  asks: (body, model) => {
+    const { max_tokens: limit, max_completion_tokens: otherLimit, ...rest } = body;
+    const each = Math.max(numberOf(limit), numberOf(otherLimit)) || usualOutput(model);
+    const answers = Math.max(1, numberOf(body["n"]));
+    return request("chat", rest, {
+      mostOutput: each * answers,
+      change: {
+        [limitFor(model)]: each,
+        ...(body["n"] === undefined ? {} : { n: answers }),
+        // Without this a streamed answer does not say what it used.
+        ...(body["stream"] !== undefined && body["stream"] !== false
+          ? { stream_options: { include_usage: true } }
+          : {}),
       },
-      used: () => used,
-    };
+    });
   },
+  listens: listening((event) => saidIn(jsonOf(event["usage"]), "prompt_tokens", "completion_tokens")),
 };
 
 const models: Endpoint = { method: "GET", path: "/v1/models" };
 
 const endpoints: Readonly<Record<ProviderDialect, readonly Endpoint[]>> = {
-  anthropic: [messages, { ...messages, path: "/v1/messages/count_tokens", listens: freeOf }, models],
+  anthropic: [messages, counting, models],
   openai: [responses, chat, models],
 };
 
 function freeOf(): Listener {
-  return { heard: () => undefined, used: () => noTokens };
+  return { heard: () => undefined, used: () => noTokens, unsaid: () => 0 };
 }
 
 /**
- * The address that a login with ChatGPT is for has only Responses, stores nothing, and takes no limit of the output. So the
- * usual limit is reserved for each call.
+ * The address that a login with ChatGPT is for has only Responses, stores nothing, and takes no limit of the output. So the most
+ * that a model can write is reserved for each call.
  */
 const withLogin: Endpoint = {
   ...responses,
-  asks: ({ max_output_tokens: _, ...body }) => responsesAsked({ ...body, store: false }),
+  asks: ({ max_output_tokens: _, ...body }, { contextTokens }) => {
+    const mostOutput = Math.min(mostOfAll, contextTokens);
+    return request("responses", body, { mostOutput, change: { store: false } });
+  },
 };
 
 type Spoken = Pick<ProviderConfig, "dialect" | "login" | "baseUrl">;

@@ -6,7 +6,7 @@ import { marker } from "../redaction/redact.ts";
 import type { Caller } from "../dispatch/identity.ts";
 import type { Row } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
-import type { CallFiles } from "./call-files.ts";
+import { callEnd, type CallFiles } from "./call-files.ts";
 import { closeCall, bookedEnd, noteUse, openCall, sessionRow } from "./calls.ts";
 import type { Courier } from "./courier.ts";
 import {
@@ -30,6 +30,7 @@ import { providerOf } from "./providers.ts";
 import { eventsIn } from "./server-events.ts";
 import type { ProviderStates } from "./states.ts";
 import * as texts from "./texts.ts";
+import { countTokens } from "./token-count.ts";
 import { learnFrom, messageIn, refusesAccount, waitsFor } from "./provider-waits.ts";
 
 /**
@@ -70,8 +71,6 @@ const usualTries = 5;
 /** An answer that says very often what it used so far is noted less often from here on. */
 const mostNotes = 10;
 const noteEvery = 2000;
-/** Most texts have four characters for a token. With three, the estimate is rather too high. */
-const charactersPerToken = 3;
 
 /** `readBody` reads the JSON of a request within the limits of its caller. */
 export function modelGateway(parts: GatewayParts) {
@@ -158,7 +157,10 @@ async function forward(
   const body: unknown = await exchange.readBody();
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw new Refused(400, texts.bodyNotAnObject);
-  const asked = endpoint.asks({ ...body });
+  const asked = endpoint.asks(
+    { ...body },
+    { contextTokens: await contextOf(place), baseUrl: config.baseUrl },
+  );
   const price = await allowed(parts, place, asked);
   if (costsNothing(endpoint))
     return pass(await ask(parts, place, exchange, credential, asked.body), response, () => undefined);
@@ -172,8 +174,11 @@ async function offerTo(
   const { config, provider, session } = place;
   const model = session.model ?? config.defaultModel;
   if (model === undefined) throw new Refused(403, texts.noModel(provider));
-  return { dialect: config.dialect, model, contextTokens: await contextTokensOf(provider, config, model) };
+  return { dialect: config.dialect, model, contextTokens: await contextOf(place) };
 }
+
+const contextOf = ({ config, provider, session }: Place & { readonly provider: string }): Promise<number> =>
+  contextTokensOf(provider, config, session.model ?? config.defaultModel ?? "");
 
 /** A provider that refused its key or asked to wait is not asked again before it makes sense. */
 async function mayAsk(
@@ -200,6 +205,7 @@ async function allowed(
   if (asked.model !== own) throw new Refused(403, texts.modelNotAllowed(asked.model, [own]));
   if (config.models !== undefined && !(own in config.models))
     throw new Refused(403, texts.modelNotAllowed(own, Object.keys(config.models)));
+  if (asked.refused.length > 0) throw new Refused(400, texts.notForwarded(asked.refused));
   if (asked.outside.length > 0 && !(await parts.isOutside(session.agent_id)))
     throw new Refused(403, texts.outsideNotAllowed(asked.outside));
   const price = await priceOf(provider, config, own);
@@ -218,8 +224,14 @@ async function metered(
   const { companyId, session, provider, config } = place;
   const { asked, price, listener } = call;
   const id = newId();
-  const input = Math.ceil(asked.body.length / charactersPerToken);
-  const atMost: TokensUsed = { ...noTokens, cacheWrite: input, output: asked.mostOutput };
+  const most = { input: countTokens(asked.body), output: asked.mostOutput };
+  const { input } = most;
+  const atMost: TokensUsed = {
+    ...noTokens,
+    cacheWrite: input,
+    output: most.output,
+    ...(asked.writesForAnHour ? { hourWrite: input } : {}),
+  };
   const lacks = await writeIn(store, companyId, newId, (writing) =>
     openCall(writing, {
       id,
@@ -227,8 +239,8 @@ async function metered(
       provider,
       model: asked.model,
       input,
-      mostTokens: input + asked.mostOutput,
-      mostUsd: Math.max(price(atMost), price({ ...atMost, cacheWrite: 0, input })),
+      mostTokens: input + most.output,
+      mostUsd: Math.max(price(atMost), price({ ...noTokens, ...most })),
     }),
   );
   if (lacks !== undefined) throw new Refused(403, texts.budgetTooSmall(lacks));
@@ -257,11 +269,7 @@ async function metered(
   } finally {
     // The next daemon hears from the courier what it used.
     if (parts.closing?.aborted !== true || courier?.files.fateOf(id) !== "asking") {
-      const used = listener?.used();
-      const { status: how, tokens = { ...noTokens, input } } = bookedEnd({
-        status,
-        ...(used === undefined ? {} : { tokens: used }),
-      });
+      const { status: how, tokens } = bookedEnd(callEnd(status, listener), most);
       const context = await contextTokensOf(provider, config, asked.model);
       const end = { status: how, tokens, cost: price(tokens), context };
       await writeIn(store, companyId, newId, (writing) => closeCall(writing, id, end)).then(

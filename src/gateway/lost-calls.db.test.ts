@@ -58,11 +58,13 @@ for (const kind of storeKinds)
         [undefined, [0, 0]],
         [{ pid: goneProcess, end: { status: "done", tokens: used } }, [12, 5]],
         [{ pid: goneProcess, end: { status: "cut", tokens: used } }, [12, 5]],
-        [{ pid: goneProcess, end: { status: "done" } }, [1000, 0]],
+        [{ pid: goneProcess, end: { status: "done" } }, [1000, 2000]],
+        [{ pid: goneProcess, end: { status: "done", unsaid: 40 } }, [1000, 40]],
+        [{ pid: goneProcess, end: { status: "cut", tokens: used, unsaid: 40 } }, [12, 40]],
         [{ pid: goneProcess, end: { status: "failed" } }, [0, 0]],
-        [{ pid: goneProcess }, [1000, 0]],
+        [{ pid: goneProcess }, [1000, 2000]],
         // Not written by a courier.
-        [{}, [1000, 0]],
+        [{}, [1000, 2000]],
       ];
       for (const [file, expected] of cases) {
         const { folder, leave, booked, endSession, lostOf } = await scene();
@@ -101,11 +103,11 @@ for (const kind of storeKinds)
       lost.stop();
     });
 
-    test("one of any node that is an hour old is booked as it was noted", async () => {
+    test("one of any node that is an hour old is booked as the most that it could cost", async () => {
       const { store, leave, booked, lostOf } = await scene();
       const id = await leave();
       await store.write((tx) => tx.run(begin, { id, started_at: tx.now - 61 * 60_000 }));
       await lostOf("another").tooOld();
-      assert.deepEqual(await booked(), [1000, 0]);
+      assert.deepEqual(await booked(), [1000, 2000]);
     });
   });

@@ -72,22 +72,23 @@ async function book(
 ): Promise<void> {
   const config = await store.read((tx) => providerOf(tx, call.company_id, call.provider));
   const price = config === undefined ? undefined : await priceOf(call.provider, config, call.model);
-  const noted = {
-    input: call.input_tokens,
-    output: call.output_tokens,
-    cacheRead: call.cache_read_tokens,
-    cacheWrite: call.cache_write_tokens,
-  };
-  const { status, tokens = noted } = ends(fate);
+  const { status, tokens } = endOf(call, fate);
   const cost = status === "failed" ? 0 : (price?.(tokens) ?? call.most_usd);
   await writeIn(store, call.company_id, newId, (writing) =>
     closeCall(writing, call.id, { status, tokens, cost, context: Number.POSITIVE_INFINITY }),
   );
 }
 
-function ends(fate: Exclude<CallFate, "asking">): ReturnType<typeof bookedEnd> {
+function endOf(call: LostCall, fate: Exclude<CallFate, "asking">): ReturnType<typeof bookedEnd> {
   if (fate === "unasked") return { status: "failed", tokens: noTokens };
-  return fate === "lost" ? { status: "cut" } : bookedEnd(fate);
+  const [input, output] = [call.input_tokens, call.output_tokens];
+  const most = { input, output: call.most_tokens - input };
+  if (fate !== "lost") return bookedEnd(fate, most);
+  // A call that noted nothing has written nothing on record.
+  if (output === 0) return bookedEnd({ status: "cut" }, most);
+  const [cacheRead, cacheWrite] = [call.cache_read_tokens, call.cache_write_tokens];
+  // How long the cache keeps it is not on record, so the dearer way counts.
+  return { status: "cut", tokens: { input, output, cacheRead, cacheWrite, hourWrite: cacheWrite } };
 }
 
 /** The gateway waits 15 minutes for an answer, and an answer that streams may take as long again. */

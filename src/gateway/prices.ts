@@ -41,10 +41,20 @@ export async function priceOf(
   model: string,
 ): Promise<Priced | undefined> {
   const own = config.models?.[model]?.price;
-  if (own !== undefined) return (tokens) => withPrice(own, tokens);
+  if (own !== undefined) return (tokens) => Math.ceil(withHours((one) => withPrice(own, one), tokens));
   const listed = await listOf(provider, config, model);
   if (listed(oneToken) === null) return undefined;
-  return (tokens) => Math.ceil((listed(tokens)?.total_price ?? 0) * 1e6);
+  const total = (tokens: TokensUsed): number => (listed(tokens)?.total_price ?? 0) * 1e6;
+  return (tokens) => Math.ceil(withHours(total, tokens));
+}
+
+/** What a cache keeps for an hour costs twice as much as input, and never less than what it keeps for five minutes. */
+function withHours(total: (tokens: TokensUsed) => number, tokens: TokensUsed): number {
+  const { hourWrite = 0 } = tokens;
+  if (hourWrite === 0) return total(tokens);
+  const others = { ...tokens, cacheWrite: tokens.cacheWrite - hourWrite };
+  const asInput = total({ ...others, input: others.input + hourWrite });
+  return Math.max(2 * asInput - total(others), total(tokens));
 }
 
 /** For a model whose context is not known. */
@@ -63,10 +73,10 @@ export async function contextTokensOf(
 
 function withPrice(price: Price, { input, output, cacheRead, cacheWrite }: TokensUsed): number {
   // Dollars for a million tokens are millionths of a dollar for one.
-  return Math.ceil(
+  return (
     input * price.input +
-      output * price.output +
-      cacheRead * (price.cacheRead ?? price.input) +
-      cacheWrite * (price.cacheWrite ?? price.input),
+    output * price.output +
+    cacheRead * (price.cacheRead ?? price.input) +
+    cacheWrite * (price.cacheWrite ?? price.input)
   );
 }

@@ -11,7 +11,9 @@ export const noModel = (provider: string): string =>
 export const noPrice = (model: string): string =>
   `The model "${model}" has no known price. The board can set one for the provider.`;
 export const outsideNotAllowed = (wanted: readonly string[]): string =>
-  `This session has no access to the internet, and the request asks for ${wanted.join(" and ")}.`;
+  `This session has no access to the internet, and the request asks for ${wanted.join(" and ")}. Leave it out, or ask your manager for the right: request_permission with resource net:*.`;
+export const notForwarded = (wanted: readonly string[]): string =>
+  `The gateway does not forward ${wanted.join(" and ")}. Leave it out.`;
 export const keyMissing = (secret: string): string =>
   `The secret ${secret} is not set. The board sets it with: agency secrets set ${secret}`;
 export const budgetTooSmall = (words: string): string =>

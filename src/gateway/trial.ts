@@ -2,14 +2,17 @@ import type { ModelApi } from "../brains/brain.ts";
 import { bookAlone, lacksFor } from "../budgets/reservations.ts";
 import type { ProviderConfig } from "../contract/providers.ts";
 import { writeIn } from "../dispatch/context.ts";
-import { endpointOf, noTokens, type TokensUsed } from "./dialects.ts";
+import { callEnd } from "./call-files.ts";
+import { bookedEnd } from "./calls.ts";
+import { endpointOf, type Listener, noTokens, type TokensUsed } from "./dialects.ts";
 import { ask, type GatewayParts, Refused } from "./gateway.ts";
 import { credentialFor } from "./model-credentials.ts";
-import { priceOf } from "./prices.ts";
+import { contextTokensOf, priceOf } from "./prices.ts";
 import { messageIn } from "./provider-waits.ts";
 import { providerOf } from "./providers.ts";
 import { eventsIn } from "./server-events.ts";
 import * as texts from "./texts.ts";
+import { countTokens } from "./token-count.ts";
 
 /**
  * One small question to a model, to find out whether a brain can work. It takes the way of a session's calls: the company's
@@ -43,8 +46,8 @@ export type Tried =
 
 /** A model that takes longer for one word is of no use to an agent. */
 const patience = 60_000;
-/** More than the question takes, and less than anyone notices. */
-const mostTokens = 2000;
+/** More than the answer takes, also of a model that thinks first, and less than anyone notices. */
+const mostOutput = 2000;
 
 export async function tryModel(parts: GatewayParts, trial: Trial): Promise<Tried> {
   const { store, newId } = parts;
@@ -63,7 +66,13 @@ export async function tryModel(parts: GatewayParts, trial: Trial): Promise<Tried
   if (price === undefined) return fails(texts.noPrice(model), texts.remedies.provider);
   const credential = await credentialFor(parts, companyId, config);
   if ("says" in credential) return fails(credential.says, "");
-  const most = { usd: price({ ...noTokens, input: mostTokens, output: mostTokens }), tokens: mostTokens };
+  const contextTokens = await contextTokensOf(provider, config, model);
+  const endpoint = endpointOf(config, "POST", path);
+  const asked = endpoint?.asks?.({ ...body, model }, { contextTokens, baseUrl: config.baseUrl });
+  if (endpoint === undefined || asked === undefined)
+    return fails(texts.dialectNotSpoken(provider, config.dialect), texts.remedies.provider);
+  const reads = { input: countTokens(asked.body), output: asked.mostOutput };
+  const most = { usd: price({ ...noTokens, ...reads }), tokens: reads.input + reads.output };
   const lacks = await store.read((tx) => lacksFor(tx, companyId, trial.agentId, most));
   if (lacks !== undefined) return fails(texts.budgetTooSmall(lacks), texts.remedies.budget);
 
@@ -78,7 +87,7 @@ export async function tryModel(parts: GatewayParts, trial: Trial): Promise<Tried
       { config, companyId, provider },
       { request, path },
       credential,
-      JSON.stringify({ ...body, model }),
+      asked.body,
       1,
     );
   } catch (error) {
@@ -88,7 +97,7 @@ export async function tryModel(parts: GatewayParts, trial: Trial): Promise<Tried
     return fails(error.message, texts.remedies.server(config.baseUrl));
   }
   if (!answer.ok) return { ...refusedBy(answer.status, messageIn(await answer.text())), works: false, model };
-  const used = await usedIn(answer, config, path);
+  const used = await usedIn(answer, endpoint.listens?.(), reads);
   const cost = price(used);
   await writeIn(store, companyId, newId, (writing) =>
     bookAlone(writing, trial.agentId, {
@@ -116,12 +125,15 @@ export async function tryModel(parts: GatewayParts, trial: Trial): Promise<Tried
   }
 }
 
-async function usedIn(answer: Response, config: ProviderConfig, path: string): Promise<TokensUsed> {
-  const listener = endpointOf(config, "POST", path)?.listens?.();
+async function usedIn(
+  answer: Response,
+  listener: Listener | undefined,
+  most: Parameters<typeof bookedEnd>[1],
+): Promise<TokensUsed> {
   const events = eventsIn(answer.headers.get("content-type") ?? "", (data) => listener?.heard(data));
   for await (const chunk of answer.body ?? []) events.write(chunk);
   events.end();
-  return listener?.used() ?? noTokens;
+  return bookedEnd(callEnd("done", listener), most).tokens;
 }
 
 const question = "Reply with the word OK.";
@@ -147,6 +159,7 @@ const questions: Readonly<
     body: {
       stream: true,
       store: false,
+      max_output_tokens: mostOutput,
       instructions: "Answer in one word.",
       input: [{ type: "message", role: "user", content: [{ type: "input_text", text: question }] }],
     },
@@ -156,7 +169,7 @@ const questions: Readonly<
     path: "/v1/chat/completions",
     body: {
       stream: true,
-      stream_options: { include_usage: true },
+      max_tokens: mostOutput,
       messages: [{ role: "user", content: question }],
     },
   },

@@ -95,9 +95,13 @@ export async function gatewayScene(
       },
       body: JSON.stringify({
         model: sceneModel,
-        max_tokens: 100,
-        messages: [{ role: "user", content: "Hello." }],
-        tools: [{ name: "look" }],
+        ...(how.path?.endsWith("/responses") === true
+          ? {}
+          : {
+              max_tokens: 100,
+              messages: [{ role: "user", content: "Hello." }],
+              tools: [{ name: "look" }],
+            }),
         ...body,
       }),
       ...(how.signal === undefined ? {} : { signal: how.signal }),

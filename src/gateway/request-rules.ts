@@ -1,0 +1,147 @@
+import type { ModelApi } from "../brains/brain.ts";
+
+/**
+ * What a request may contain. Each API has a list of the fields and tools that are known to stay between the session and the model,
+ * and to cost no more than tokens. Everything else is refused by its name, so a field that a provider adds tomorrow opens nothing.
+ */
+export interface Judged {
+  /** What needs the internet or stays at the provider, as phrases. An agent with `net:*` may ask for it. */
+  readonly outside: readonly string[];
+  /** What no agent may ask for, as phrases: its cost or its effect is not known. */
+  readonly refused: readonly string[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const listed = (...lines: readonly string[]): ReadonlySet<string> => new Set(lines.join(" ").split(" "));
+
+interface ApiRules {
+  readonly fields: ReadonlySet<string>;
+  /** A tool that the caller runs itself. */
+  readonly isOwnTool: (tool: Fields) => boolean;
+}
+
+const rules: Readonly<Record<ModelApi, ApiRules>> = {
+  messages: {
+    fields: listed(
+      "model messages system tools tool_choice max_tokens stream stop_sequences temperature top_k top_p",
+      "thinking output_config output_format context_management cache_control metadata service_tier speed",
+    ),
+    isOwnTool: ({ type }) =>
+      type === undefined ||
+      type === null ||
+      (typeof type === "string" && /^(custom|function|(bash|text_editor|memory|computer)_\w+)$/.test(type)),
+  },
+  responses: {
+    fields: listed(
+      "model input instructions tools tool_choice parallel_tool_calls max_output_tokens max_tool_calls stream stream_options",
+      "reasoning text include store background temperature top_p top_logprobs truncation",
+      "prompt_cache_key safety_identifier user metadata client_metadata service_tier",
+    ),
+    // A namespace contains further tools, which are judged where they are.
+    isOwnTool: ({ type }) =>
+      ["function", "custom", "local_shell", "tool_search", "namespace"].includes(String(type)),
+  },
+  chat: {
+    fields: listed(
+      "model messages tools tool_choice parallel_tool_calls functions function_call n max_tokens max_completion_tokens",
+      "stream stream_options stop temperature top_p presence_penalty frequency_penalty logit_bias logprobs top_logprobs",
+      "response_format seed reasoning_effort verbosity store prompt_cache_key safety_identifier user metadata service_tier",
+      // Of local servers.
+      "top_k min_p top_a typical_p repeat_penalty repetition_penalty repeat_last_n length_penalty min_tokens stop_token_ids",
+      "chat_template_kwargs enable_thinking thinking think reasoning include_reasoning reasoning_format cache_prompt keep_alive",
+      "grammar json_schema guided_json guided_regex guided_choice guided_grammar structured_outputs",
+      "add_generation_prompt continue_final_message skip_special_tokens ignore_eos timings_per_token ttl",
+    ),
+    isOwnTool: ({ type, function: declared }) =>
+      type === "function" || type === "custom" || (type === undefined && isFields(declared)),
+  },
+};
+
+/** Fields that are known to reach out of the session, for which there is a phrase. */
+const reaching: Readonly<Record<string, string>> = {
+  mcp_servers: "MCP servers of the provider",
+  container: "a container at the provider",
+  conversation: "a conversation that is stored at the provider",
+  previous_response_id: "an answer that is stored at the provider",
+  prompt: "a prompt that is stored at the provider",
+  web_search_options: "a search of the web",
+  plugins: "plugins of the provider",
+};
+
+const serverTools = "tools that run at the provider";
+const fetched = "content from an address";
+const keptFile = "a file that is stored at the provider";
+
+/** Fields whose values are words, as a person, a model or a tool wrote them. A provider reads them and follows no address in them. */
+const words = listed(
+  "text content thinking reasoning reasoning_content reasoning_details reasoning_text refusal instructions system input output",
+  "name title description definition context arguments signature encrypted_content data role type id call_id tool_call_id",
+  "tool_use_id model user stop stop_sequences prompt_cache_key safety_identifier phase status",
+);
+/** Fields with a form of their own that a provider hands to the model or gives back, and never follows. */
+const sealed = listed(
+  "input_schema parameters schema json_schema metadata client_metadata arguments annotations citations logit_bias action",
+  "chat_template_kwargs guided_json guided_regex guided_choice guided_grammar structured_outputs grammar",
+);
+
+const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
+
+export function judge(api: ModelApi, body: Fields): Judged {
+  const { fields, isOwnTool } = rules[api];
+  const [outside, refused] = [new Set<string>(), new Set<string>()];
+  for (const [field, value] of Object.entries(body)) {
+    const phrase = reaching[field];
+    if (!isSet(value)) continue;
+    if (phrase !== undefined) {
+      if (!isEmpty(value)) outside.add(phrase);
+    } else if (!fields.has(field)) refused.add(`the field "${field}"`);
+    else if (!sealed.has(field)) walk(field, value);
+  }
+  if (isSet(body["store"])) outside.add("storing the request");
+  if (isSet(body["background"])) outside.add("work in the background");
+  if (isDearer(body["service_tier"], ["auto", "default", "standard_only", "flex"]))
+    refused.add(`the service tier ${JSON.stringify(body["service_tier"])}, which has no known price`);
+  if (isDearer(body["speed"], ["standard"]))
+    refused.add(`the speed ${JSON.stringify(body["speed"])}, which has no known price`);
+  if (api === "messages" && compacts(body["context_management"]))
+    refused.add("a summary that the provider writes, which is not in its figures");
+  return { outside: [...outside], refused: [...refused] };
+
+  /** `field` is the name under which the value is found, also within a list. */
+  function walk(field: string, value: unknown): void {
+    if (typeof value === "string") {
+      if (leadsOut(field, value)) outside.add(fetched);
+      if (/^file_ids?$/.test(field)) outside.add(keptFile);
+    } else if (Array.isArray(value)) {
+      if (field === "tools" && !value.every((tool) => isFields(tool) && isOwnTool(tool)))
+        outside.add(serverTools);
+      for (const one of value) walk(field, one);
+    } else if (isFields(value)) {
+      const { type } = value;
+      if (type === "item_reference") outside.add("an item that is stored at the provider");
+      for (const [name, part] of Object.entries(value))
+        if (!sealed.has(name) && !(name === "input" && String(type).endsWith("tool_use"))) walk(name, part);
+    }
+  }
+}
+
+/** A field for an address holds the content itself (`data:`) or leads out. Elsewhere only what is an address as a whole does. */
+function leadsOut(field: string, value: string): boolean {
+  if (/ur[il]s?$/i.test(field)) return !/^\s*(data:|$)/i.test(value);
+  return !words.has(field) && /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(value);
+}
+
+const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+const isDearer = (value: unknown, usual: readonly string[]): boolean =>
+  isSet(value) && !usual.includes(String(value));
+
+/** Edits that only leave something out begin with `clear_`. */
+function compacts(management: unknown): boolean {
+  const edits = isFields(management) ? management["edits"] : undefined;
+  return (
+    Array.isArray(edits) &&
+    !edits.every((edit) => isFields(edit) && String(edit["type"]).startsWith("clear_"))
+  );
+}
