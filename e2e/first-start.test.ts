@@ -139,7 +139,11 @@ test("a server of this machine that never answers does not delay the start", asy
 });
 
 test("a model server of this machine becomes a provider of the company", async () => {
-  const local = createServer((_, response) => void response.end('{"data":[{"id":"qwen3:8b"}]}'));
+  const own = { models: [{ name: "qwen3:8b", digest: "1" }] };
+  const local = createServer(
+    ({ url }, response) =>
+      void response.end(JSON.stringify(url === "/api/tags" ? own : { data: [{ id: "qwen3:8b" }] })),
+  );
   await once(local.listen(0, "127.0.0.1"), "listening");
   const address = local.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;

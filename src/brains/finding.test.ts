@@ -33,10 +33,19 @@ async function serverWith(answer: RequestListener): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-const listing =
-  (...models: readonly Readonly<Record<string, unknown>>[]): RequestListener =>
-  ({ url }, response) =>
-    void response.writeHead(url === "/v1/models" ? 200 : 404).end(JSON.stringify({ data: models }));
+/** A server that answers these paths, and nothing else. */
+const serving =
+  (answers: Readonly<Record<string, unknown>>): RequestListener =>
+  ({ url = "" }, response) =>
+    void response.writeHead(url in answers ? 200 : 404).end(JSON.stringify(answers[url] ?? {}));
+type Listed = Readonly<Record<string, unknown>>;
+const listing = (...models: readonly Listed[]) => serving({ "/v1/models": { data: models } });
+/** As vLLM lists them. */
+const vllm = (...models: readonly Listed[]) =>
+  serving({
+    "/v1/models": { data: models.map((model) => ({ owned_by: "vllm", ...model })) },
+    "/version": { version: "0.11.0" },
+  });
 
 const find = (how: { path?: string; secrets?: readonly string[]; ports?: readonly number[] }) =>
   findStartingBrain({
@@ -88,7 +97,7 @@ test("the first brain that can work is chosen, in a fixed order, and the sentenc
 
 test("a model server of this machine is used after keys, with its first model that answers questions, for nothing", async () => {
   const port = await serverWith(
-    listing({ id: "nomic-embed-text" }, { id: "qwen3:8b", max_model_len: 32_000 }, { id: "llama-4" }),
+    vllm({ id: "nomic-embed-text" }, { id: "qwen3:8b", max_model_len: 32_000 }, { id: "llama-4" }),
   );
   const found = await find({ ports: [port] });
   assert.deepEqual([found.type, found.config], ["openai_compatible", { provider: "local" }]);
@@ -123,6 +132,69 @@ test("what listens at such a port and is no model server is passed over, and a s
   const begun = performance.now();
   assert.equal((await find({ ports: strange })).type, "rehearsal");
   assert.ok(performance.now() - begun < allowed(3000), "it waited");
-  const good = await serverWith(listing({ id: "gemma" }));
+  const good = await serverWith(vllm({ id: "gemma" }));
   assert.equal((await find({ ports: [...strange, good] })).provider?.config.defaultModel, "gemma");
+});
+
+test("only models that a server of this machine says it runs itself cost nothing", async () => {
+  const models = (...listed: readonly Listed[]) => ({ "/v1/models": { data: listed } });
+  const price = { input: 0, output: 0 };
+  const known: readonly [name: string, answers: Listed, free: readonly string[]][] = [
+    [
+      "Ollama",
+      {
+        ...models({ id: "gpt-oss:120b-cloud" }, { id: "qwen3:8b", owned_by: "library" }),
+        "/api/tags": {
+          models: [
+            { name: "gpt-oss:120b-cloud", digest: "a", remote_host: "https://ollama.com" },
+            { name: "qwen3:8b", digest: "b" },
+          ],
+        },
+      },
+      ["qwen3:8b"],
+    ],
+    [
+      "llama.cpp",
+      {
+        ...models({ id: "gemma", owned_by: "llamacpp" }),
+        "/props": { total_slots: 1, default_generation_settings: {} },
+      },
+      ["gemma"],
+    ],
+    [
+      "vLLM",
+      {
+        ...models({ id: "gpt-5.5", owned_by: "openai" }, { id: "llama-4", owned_by: "vllm" }),
+        "/version": { version: "1" },
+      },
+      ["llama-4"],
+    ],
+    [
+      "LM Studio",
+      { ...models({ id: "phi" }), "/api/v0/models": { data: [{ id: "phi", compatibility_type: "gguf" }] } },
+      ["phi"],
+    ],
+  ];
+  for (const [name, answers, free] of known) {
+    const { provider, says } = await find({ ports: [await serverWith(serving(answers))] });
+    assert.deepEqual(
+      provider?.config.models,
+      Object.fromEntries(free.map((id) => [id, { price }])),
+      `${name}: ${says}`,
+    );
+    assert.equal(provider?.config.defaultModel, free[0]);
+    assert.ok(says.includes(`because ${name} answers`), says);
+  }
+  const proxies: readonly Listed[] = [
+    models({ id: "gpt-5.5", owned_by: "openai" }),
+    models({ id: "gpt-5.5", owned_by: "vllm" }),
+    { ...models({ id: "gpt-5.5", owned_by: "openai" }), "/version": { version: "1" } },
+    { ...models({ id: "gpt-5.5" }), "/api/tags": { models: [{ name: "other", digest: "a" }] } },
+  ];
+  for (const answers of proxies) {
+    const port = await serverWith(serving(answers));
+    const { type, provider, says } = await find({ ports: [port] });
+    assert.deepEqual([type, provider], ["rehearsal", undefined], JSON.stringify(answers));
+    assert.match(says, new RegExp(`http://127.0.0.1:${port} does not say.*price is not known`));
+  }
 });

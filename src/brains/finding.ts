@@ -29,12 +29,6 @@ export interface StartingBrain {
 }
 
 /** The usual ports of Ollama, llama.cpp, vLLM and LM Studio. */
-const serverNames: Readonly<Record<number, string>> = {
-  11_434: "Ollama",
-  8080: "llama.cpp",
-  8000: "vLLM",
-  1234: "LM Studio",
-};
 export const usualPorts: readonly number[] = [11_434, 8080, 8000, 1234];
 
 export const rehearsing: StartingBrain = { type: "rehearsal", config: {}, says: texts.rehearses([]) };
@@ -59,50 +53,123 @@ export async function findStartingBrain(around: Surroundings): Promise<StartingB
     return withKey("codex_local", texts.thinksWithCli(codexProgram, "codex_local", otherKey));
   if (has(key)) return withKey("anthropic_api", texts.thinksWithKey("anthropic_api", key));
   if (has(otherKey)) return withKey("openai_compatible", texts.thinksWithKey("openai_compatible", otherKey));
-  for (const server of await Promise.all(around.ports.map(serverAt)))
-    if (server !== undefined)
+  const servers = (await Promise.all(around.ports.map(serverAt))).flatMap((server) => server ?? []);
+  for (const { name, config } of servers)
+    if (name !== undefined)
       return {
         type: "openai_compatible",
         config: { provider: "local" },
-        provider: { name: "local", config: server.config },
-        says: texts.thinksLocally(server.name, server.config),
+        provider: { name: "local", config },
+        says: texts.thinksLocally(name, config),
       };
   const installed: CliProgram[] = [
     ...(claude === true ? [claudeProgram] : []),
     ...(codex === true ? [codexProgram] : []),
   ];
+  const [unknown] = servers;
+  if (unknown !== undefined && installed.length === 0)
+    return { ...rehearsing, says: texts.rehearsesUnpriced(unknown.config.baseUrl) };
   return { ...rehearsing, says: texts.rehearses(installed.map(({ name }) => name)) };
 }
 
 const ModelList = z.object({
   data: z
-    .array(z.looseObject({ id: ModelName, max_model_len: z.number().int().min(1000).max(1e9).optional() }))
+    .array(
+      z.looseObject({
+        id: ModelName,
+        owned_by: z.string().optional(),
+        max_model_len: z.number().int().min(1000).max(1e9).optional(),
+      }),
+    )
     .max(1000),
 });
 
 /** A model that answers no questions. */
 const isOther = /embed|rerank|whisper|\btts\b|\bbge\b/i;
 
+/**
+ * How the servers that run models on this machine say what they are, each in an answer of its own, and which of their models run
+ * here. Only those cost nothing: anything else at such a port may be a proxy to models that are paid for, and needs a price from
+ * the board.
+ */
+const ownAnswers: readonly {
+  readonly name: string;
+  readonly path: string;
+  /** The models that run here: those that the answer names, or those of this owner. */
+  readonly runs: z.ZodType<readonly string[] | { readonly owner: string }>;
+}[] = [
+  {
+    name: "Ollama",
+    path: "/api/tags",
+    // A model with a remote host runs at Ollama's own service.
+    runs: z
+      .object({
+        models: z.array(
+          z.looseObject({ name: z.string(), digest: z.string(), remote_host: z.string().optional() }),
+        ),
+      })
+      .transform(({ models }) =>
+        models.flatMap(({ name, remote_host: host }) => (host === undefined ? [name] : [])),
+      ),
+  },
+  {
+    name: "llama.cpp",
+    path: "/props",
+    runs: z
+      .looseObject({ default_generation_settings: z.looseObject({}), total_slots: z.number() })
+      .transform(() => ({ owner: "llamacpp" })),
+  },
+  {
+    name: "vLLM",
+    path: "/version",
+    runs: z.looseObject({ version: z.string() }).transform(() => ({ owner: "vllm" })),
+  },
+  {
+    name: "LM Studio",
+    path: "/api/v0/models",
+    runs: z
+      .object({ data: z.array(z.looseObject({ id: z.string(), compatibility_type: z.string() })) })
+      .transform(({ data }) => data.map(({ id }) => id)),
+  },
+];
+
+interface FoundServer {
+  /** Undefined if it did not say what it is. */
+  readonly name: string | undefined;
+  readonly config: ProviderConfig;
+}
+
 /** The model server at a port of this machine. A connection that does not answer quickly is not waited for. */
-async function serverAt(port: number): Promise<{ name: string; config: ProviderConfig } | undefined> {
+async function serverAt(port: number): Promise<FoundServer | undefined> {
   const baseUrl = `http://127.0.0.1:${port}`;
   const listed = ModelList.safeParse(await jsonAt(`${baseUrl}/v1/models`));
   const models = (listed.data?.data ?? []).filter(({ id }) => !isOther.test(id)).slice(0, 50);
-  const [first] = models;
-  if (first === undefined) return undefined;
+  if (models.length === 0) return undefined;
+  const answers = await Promise.all(
+    ownAnswers.map(async ({ name, path, runs }) => {
+      const { data } = runs.safeParse(await jsonAt(`${baseUrl}${path}`));
+      if (data === undefined) return [];
+      const free = models.filter((model) =>
+        "owner" in data ? model.owned_by === data.owner : data.includes(model.id),
+      );
+      return free.length > 0 ? [{ name, free }] : [];
+    }),
+  );
+  const [known] = answers.flat();
+  const [first] = known?.free ?? models;
   const price = { input: 0, output: 0 };
   return {
-    name: serverNames[port] ?? "A model server",
+    name: known?.name,
     config: {
       dialect: "openai",
       baseUrl,
       models: Object.fromEntries(
-        models.map(({ id, max_model_len: contextTokens }) => [
+        (known?.free ?? []).map(({ id, max_model_len: contextTokens }) => [
           id,
           { price, ...(contextTokens === undefined ? {} : { contextTokens }) },
         ]),
       ),
-      defaultModel: first.id,
+      ...(first === undefined ? {} : { defaultModel: first.id }),
     },
   };
 }
