@@ -88,7 +88,7 @@ const ModelList = z.object({
 const isOther = /embed|rerank|whisper|\btts\b|\bbge\b/i;
 
 /**
- * How the servers that run models on this machine say what they are, each in an answer of its own, and which of their models run
+ * How the servers that run models on this machine say what they are, each in another way, and which of their models run
  * here. Only those cost nothing: anything else at such a port may be a proxy to models that are paid for, and needs a price from
  * the board.
  */

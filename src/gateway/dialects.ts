@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ModelApi } from "../brains/brain.ts";
 import type { ProviderConfig, ProviderDialect } from "../contract/providers.ts";
-import { judge, type Judged } from "./request-rules.ts";
+import { judgeRequest, type Judged } from "./request-rules.ts";
 import { countTokens } from "./token-count.ts";
 
 /**
@@ -23,7 +23,7 @@ export interface Asked extends Judged {
   readonly model: string;
   /** The most that may be written. The request as it is forwarded has this limit, where the provider takes one. */
   readonly mostOutput: number;
-  /** Whether some of it is to be kept in the provider's cache for an hour. */
+  /** Whether it asks the provider's cache to keep some of it for an hour. */
   readonly writesForAnHour: boolean;
   /** The request as it is forwarded. */
   readonly body: string;
@@ -45,7 +45,7 @@ export interface AskedModel {
 }
 
 /**
- * For a request that sets no limit, so that what is reserved is the most it can cost. An eighth of the context is what every known
+ * For a request that sets no limit: what is reserved must be the most it can cost. An eighth of the context is what every known
  * model can write at once.
  */
 const usualOutput = ({ contextTokens }: AskedModel): number =>
@@ -74,7 +74,7 @@ const request = (
 ): Asked => {
   const forwarded = JSON.stringify({ ...body, ...more.change });
   return {
-    ...judge(api, body),
+    ...judgeRequest(api, body),
     model: typeof body["model"] === "string" ? body["model"] : "",
     mostOutput: more.mostOutput,
     // Within a text the quotes would be escaped.

@@ -88,7 +88,7 @@ const sealed = listed(
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
 
-export function judge(api: ModelApi, body: Fields): Judged {
+export function judgeRequest(api: ModelApi, body: Fields): Judged {
   const { fields, isOwnTool } = rules[api];
   const [outside, refused] = [new Set<string>(), new Set<string>()];
   for (const [field, value] of Object.entries(body)) {
