@@ -97,9 +97,10 @@ if (testStores.has("postgres"))
       const silent = await startTcpProxy(database.url);
       const closing = await openPostgres({ url: silent.url, key: "key" });
       const usual = await openPostgres({ url: silent.url, key: "key" });
-      await locked(closing, "a");
+      for (const each of [usual, closing])
+        await Promise.all([locked(each, "a"), each.read((tx) => tx.all(companies, {}))]);
       silent.swallow(true);
-      const givenUp = usual.read((tx) => tx.all(companies, {})).catch(() => "given up");
+      const givenUp = locked(usual, "a").catch(() => "given up");
       const asked = [locked(closing, "a"), locked(closing, "b"), closing.read((tx) => tx.all(companies, {}))];
       const refusals = Promise.all(asked.map((each) => assert.rejects(each, unavailable)));
       await closing.close();
