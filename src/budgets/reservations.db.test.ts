@@ -140,7 +140,11 @@ for (const kind of bothStores)
         });
         const runsOn: Runner = {
           ...slow,
-          start: async (spec) => ({ ...(await slow.start(spec)), kill: () => undefined }),
+          start: async (spec) => ({
+            ...(await slow.start(spec)),
+            stop: () => undefined,
+            kill: () => undefined,
+          }),
         };
         const { scheduler } = stage.node("node-2", { runner: runsOn });
         await scheduler.start();

@@ -148,6 +148,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   const processes = new Map<string, Running & { readonly agentId: string }>();
   /** The processes that were asked to end, although their sessions are over. */
   const stopping = new Set<string>();
+  /** The processes that stand still, because their sessions have used what was set aside for them. */
+  const held = new Set<string>();
   /** The processes that ended, until their end is recorded. A failed attempt is repeated at the next tick. */
   const exits = new Map<string, { session: SessionKey; exit: Exit }>();
   /** The sessions that this run of the node started. */
@@ -158,14 +160,19 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     store,
     newId,
     reportBug: parts.reportBug,
-    stop: sayFarewell,
-    hold: (id, still) => processes.get(id)?.hold(still),
+    stop: (id) => processes.get(id)?.kill(),
+    hold: (id, still) => {
+      if (still) held.add(id);
+      else held.delete(id);
+      processes.get(id)?.hold(still);
+    },
   });
 
   function sayFarewell(id: string): void {
     if (stopping.has(id)) return;
     stopping.add(id);
-    processes.get(id)?.stop(farewell);
+    if (held.has(id)) processes.get(id)?.kill();
+    else processes.get(id)?.stop(farewell);
   }
 
   /** This node stops, and ends its sessions itself. */
@@ -358,6 +365,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     );
     processes.delete(session.id);
     stopping.delete(session.id);
+    held.delete(session.id);
     exits.delete(session.id);
     finishing.delete(session.id);
     opened.delete(session.id);
