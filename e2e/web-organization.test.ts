@@ -176,8 +176,8 @@ describe("the dashboard: the organization, an agent, a session", () => {
     // What was opened from the palette is the first entry of an empty one.
     await palette("wren", /^Wren/);
     await page.waitForURL(/\/agents\//);
-    // Until it is closed, letters are words to find.
-    await page.locator(".palette").waitFor({ state: "hidden" });
+    // Until its page is there, letters are typed into the form of the last one.
+    await page.getByRole("heading", { name: "Wren" }).waitFor();
     await page.keyboard.press("g");
     await page.keyboard.press("k");
     await page.getByRole("heading", { name: "Knowledge" }).waitFor();
