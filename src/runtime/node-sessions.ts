@@ -551,7 +551,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     reconcile,
     endAll: async () => {
       ending = true;
-      for (const id of processes.keys()) sayFarewell(id);
+      // Their time to end was before: they were asked to stop.
+      for (const process of processes.values()) process.kill();
       await Promise.all([...processes.values()].map(({ exited }) => exited));
       for (const session of await store.read((tx) => tx.all(liveOn, { node_id: nodeId })))
         await settle(session, byNode(endReasons.daemonStopped));
