@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { updateCompany, viewCompany } from "../../src/contract/companies.ts";
 import { createAgent } from "../../src/contract/hiring.ts";
 import { pauseAgent, resumeAgent, terminateAgent, updateAgent } from "../../src/contract/agents.ts";
 import { sendMessage } from "../../src/contract/mail.ts";
 import { reclaimOutcome } from "../../src/contract/delegation.ts";
 import { listSessions } from "../../src/contract/sessions.ts";
+import { allowed } from "../../src/testing/allowed.ts";
 import { byLength } from "../../src/testing/run-length.ts";
 import { deaf, farewell, runaway, sleeper, tokensOf } from "./agents.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./daemon.ts";
@@ -39,8 +41,7 @@ export function testStops(sandbox: "on" | "off"): void {
           assert.deepEqual(await checkRefused(daemon.url, [victim.token]), []);
           const took = await gone(mine, promised, reason);
           t.diagnostic(`${reason}: no process ${Math.round(took)} ms after the answer`);
-          const said = readFileSync(join(home, "transcripts", `${victim.id}.jsonl`), "utf8");
-          assert.ok(said.includes(farewell), "its program was asked to end first");
+          await saidFarewell(home, victim.id);
           assert.equal(others().length, before);
           stopped.add(victim.agentId);
         }
@@ -150,6 +151,13 @@ export async function withCrowd(
     await daemon.stop();
     home.remove();
   }
+}
+
+/** Waits until the transcript has what a sleeper prints when it is asked to end. The last lines arrive after the process is gone. */
+async function saidFarewell(home: string, sessionId: string): Promise<void> {
+  const path = join(home, "transcripts", `${sessionId}.jsonl`);
+  for (const start = performance.now(); !readFileSync(path, "utf8").includes(farewell); await sleep(20))
+    assert.ok(performance.now() - start < allowed(promised), "its program was asked to end first");
 }
 
 export async function nobodyWorks({ board, companyId }: BuiltDaemon): Promise<void> {
