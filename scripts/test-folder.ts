@@ -1,12 +1,21 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs";
+import { chmodSync, lstatSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
+interface RunFolder {
+  readonly path: string;
+  /** What is in it. After a run that cleaned up, nothing. */
+  readonly left: () => string[];
+  /** The files and folders below it that were written last. They tell which program left them. */
+  readonly newestFiles: (count: number) => string[];
+  readonly remove: () => void;
+}
 
 /**
  * The run's folder for temporary files, in memory if the system supports it. Tests kill processes, but they don't cut the
  * power, so files need not survive that. On a disk, the store tests took twice as long.
  */
-export function runFolder(): { path: string; left: () => string[]; remove: () => void } {
+export function runFolder(): RunFolder {
   const inMemory = "/dev/shm";
   const parent = process.env["TMPDIR"] === undefined && hasRoom(inMemory) ? inMemory : tmpdir();
   removeAbandoned(parent);
@@ -16,6 +25,12 @@ export function runFolder(): { path: string; left: () => string[]; remove: () =>
   return {
     path,
     left: () => readdirSync(path),
+    newestFiles: (count) =>
+      readdirSync(path, { recursive: true, encoding: "utf8" })
+        .map((name) => ({ name, changed: lstatSync(join(path, name)).mtime }))
+        .toSorted((a, b) => b.changed.getTime() - a.changed.getTime())
+        .slice(0, count)
+        .map(({ name, changed }) => `${name}, written ${changed.toISOString()}`),
     remove: () => rmSync(path, { recursive: true, force: true }),
   };
 }

@@ -133,7 +133,10 @@ async function runWanted(): Promise<Total> {
       await postgres?.stop();
     }
     const left = interrupted.signal.aborted ? [] : folder.left();
-    if (left.length > 0) console.log(`FAILED the tests left behind: ${left.join(", ")}`);
+    if (left.length > 0) {
+      console.log(`FAILED the tests left behind: ${left.join(", ")}`);
+      for (const file of folder.newestFiles(10)) console.log(`  | ${file}`);
+    }
     for (const notRun of [leftOut, ...others]) if (notRun !== "") console.log(notRun);
     const isRequired = process.env["AGENCY_TEST_SANDBOX"] === "required";
     const isIncomplete = leftOut !== "" && isRequired;
