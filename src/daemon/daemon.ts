@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import type { Server, Socket } from "node:net";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sandbox } from "../contract/installation.ts";
@@ -20,15 +19,13 @@ import { noticesFor } from "../runtime/tool-notices.ts";
 import { redactText } from "../redaction/redact.ts";
 import { diskFull } from "../store/disk.ts";
 import { keepMirrors } from "../repos/mirrors.ts";
-import { mirrorOf, repoNamed } from "../repos/table.ts";
-import { salvageSession, sweepMirrors } from "../repos/salvage.ts";
+import { sweepMirrors } from "../repos/salvage.ts";
 import { keepSecrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/store.ts";
 import { keepBrainHealth } from "./brain-health.ts";
 import { failPoint } from "../runtime/fail-points.ts";
 import { modelDoor } from "../doors/model.ts";
 import { openSite } from "../doors/site.ts";
-import { providerUsed } from "../brains/registry.ts";
 import { callFiles } from "../gateway/call-files.ts";
 import { keepCourier } from "../gateway/courier.ts";
 import { keepLostCalls } from "../gateway/lost-calls.ts";
@@ -36,23 +33,13 @@ import { internetRelay } from "../gateway/relay.ts";
 import { keepCodexLogins } from "../brains/codex/login.ts";
 import { keepProviderStates } from "../gateway/states.ts";
 import { holds } from "../capabilities/rights.ts";
-import { processRunner } from "../processes/processes.ts";
-import type { Runner } from "../processes/runner.ts";
-import { serverStarter } from "../processes/server-process.ts";
-import type { ServerRow } from "../companies/mcp-servers.ts";
-import { createBroker } from "../servers/broker.ts";
-import { callbackPath, keepSignIns } from "../servers/signing-in.ts";
-import { useServer } from "../servers/use.ts";
-import { shareTranscripts, storedTranscript } from "../processes/shared-transcripts.ts";
+import { callbackPath } from "../servers/signing-in.ts";
+import { storedTranscript } from "../processes/shared-transcripts.ts";
 import { localTranscript, readTranscript } from "../processes/transcript.ts";
 import { keepSandbox, type SandboxKeeper } from "../processes/sandbox.ts";
-import { keepWatchdog } from "../processes/watchdog.ts";
-import { keepHeart } from "../runtime/heart.ts";
-import { createScheduler } from "../runtime/scheduler.ts";
 import { type Addresses, addressesOf } from "./addresses.ts";
 import { keepAnchor } from "./anchor.ts";
 import { admitBoard, createCore, tidy } from "./core.ts";
-import { keepBeating, runScheduler } from "./drive.ts";
 import {
   announceDaemon,
   boardToken,
@@ -76,6 +63,8 @@ import { secretsFrom, type SecretSources } from "./secret-sources.ts";
 import type { TelemetrySettings } from "./telemetry.ts";
 import { version } from "./version.ts";
 import { openSealed, whenThereIsSpace } from "./opening.ts";
+import { keepServers } from "./server-keeper.ts";
+import { startWork } from "./session-work.ts";
 import { closeDoor, lazily, listeningOn, somethingChanged } from "./serving.ts";
 
 export { telemetryIn } from "./telemetry-settings.ts";
@@ -214,25 +203,7 @@ async function startLocked(opened: {
   const onDoor = (door: Server): void =>
     void door.on("connection", (socket) => server.emit("connection", socket));
   const running = { home: home.path, url: () => url, sandbox, onDoor, path };
-  const serverWatchdog = keepWatchdog();
-  const signIns = keepSignIns({ store, newId, newSecret, secrets, origin });
-  const broker = createBroker({
-    store,
-    newId,
-    secrets,
-    signIns,
-    version,
-    reportBug,
-    renewal: () => serverWatchdog.renewal(),
-    start: serverStarter({ ...running, servers: home.servers, watchdog: serverWatchdog }),
-  });
-  /** Servers that waited for the sign-in start again at once. */
-  const signedIn = async (answer: URLSearchParams, of?: ServerRow): Promise<string> => {
-    const { row, caller } = await signIns.finish(answer, of);
-    broker.restart(row);
-    void broker.probe(row, caller, false).catch((error: unknown) => reportBug(error, "MCP server"));
-    return row.name;
-  };
+  const servers = keepServers({ store, folder: home.servers, running, secrets, origin, reportBug });
   const node = nodeId(home, newId);
   const telemetry =
     options.telemetry &&
@@ -258,8 +229,8 @@ async function startLocked(opened: {
     logins,
     troubleOf: brains.troubleOf,
     startingBrain,
-    probeServer: broker.probe,
-    signIns: { ...signIns, finish: signedIn },
+    probeServer: servers.probe,
+    signIns: servers.signIns,
     tryModel: async (trial) => (await import("../gateway/trial.ts")).tryModel(gateway, trial),
     reportBug,
     origin,
@@ -314,7 +285,6 @@ async function startLocked(opened: {
       void request.finally(() => asking.delete(request));
     },
   };
-  const outside = { ...broker, use: useServer };
   const doorParts = {
     dispatch,
     authenticate: check,
@@ -323,7 +293,7 @@ async function startLocked(opened: {
     notices,
     audiences,
     limits,
-    outside,
+    outside: servers.outside,
   };
   const admit = (given: string | undefined, socket: Socket) => callers.admit(given, socket);
   const relay = internetRelay({
@@ -331,7 +301,7 @@ async function startLocked(opened: {
     newId,
     authenticate: check,
     admit,
-    serverWith: broker.hostsOf,
+    serverWith: servers.hostsOf,
     reportBug,
   });
   const resting = (milliseconds: number) => pause(milliseconds, closing.signal);
@@ -347,7 +317,7 @@ async function startLocked(opened: {
       lazily("/mcp", async () => (await import("../doors/mcp.ts")).mcpDoor(doorParts)),
       lazily("/model", async () => modelDoor((await import("../gateway/gateway.ts")).modelGateway(gateway))),
       batchDoor({ ...doorParts, admit }),
-      signInDoor(callbackPath, (answer) => signedIn(answer)),
+      signInDoor(callbackPath, (answer) => servers.signIns.finish(answer)),
       eventStream(store, closing.signal, resting),
       transcriptStream(store, doorParts.dispatch, closing.signal, resting),
     ],
@@ -399,74 +369,29 @@ async function startLocked(opened: {
   const found = await sandbox.tried;
   if (found.status !== "works" && !found.unsandboxedAllowed)
     if ((await options.mayRunUnsandboxed?.(found)) === true) sandbox.allowUnsandboxed();
-  const watchdog = keepWatchdog();
-  const transcripts = shareTranscripts({ store, folder: home.transcripts, sleep: pause, reportBug });
-  const processes = processRunner({
-    ...running,
-    workspaces: home.workspaces,
-    transcripts: home.transcripts,
-    onTranscript: transcripts.written,
-    agentHomes: home.agentHomes,
-    watchdog,
-    beforeRemoval: (id, workspace) => salvageSession({ store, mirrors, newId }, id, workspace),
-  });
-  const runner: Runner = {
-    ...processes,
-    start: (session) => {
-      if (providerUsed(session.agent.brain_type, session.agent.brain_config) !== undefined) courier.wake();
-      return processes.start(session);
-    },
-  };
-  const heart = keepHeart({
+  const work = await startWork({
+    options,
     store,
-    id: node,
-    name: hostname(),
-    version,
-    capacity: options.schedule === false ? 0 : (options.maxSessions ?? null),
+    home,
+    node,
     address: () => url,
-    canStart: (type) => runner.canStart(type),
-    lacks: brains.lacks,
+    running,
+    mirrors,
+    courier,
+    secrets,
+    brains,
+    sleep: pause,
+    failing,
+    reportBug,
   });
-  const scheduling =
-    options.schedule === false
-      ? await keepBeating({ store, heart, sleep: pause, reportBug })
-      : await runScheduler({
-          store,
-          scheduler: createScheduler({
-            store,
-            nodeId: node,
-            runner,
-            heart,
-            ...(options.maxSessions === undefined ? {} : { capacity: options.maxSessions }),
-            mirrorOf: async (tx, companyId, name) => {
-              const row = await repoNamed(tx, companyId, name);
-              const mirror = row && mirrorOf(row);
-              return mirror && mirrors.has(mirror) ? mirrors.folderOf(mirror) : undefined;
-            },
-            secrets,
-            brains,
-            newId,
-            newSecret,
-            patience: (signal) => pause(1000, signal),
-            ...(failing === undefined ? {} : { at: (step: string) => failing.at(step) }),
-            reportBug,
-          }),
-          sleep: pause,
-          reportBug,
-        });
 
   let stopping: Promise<void> | undefined;
   const stop = async (drainMilliseconds: number): Promise<void> => {
-    await scheduling.drain(drainMilliseconds);
+    await work.drain(drainMilliseconds);
     outages.hurry();
-    await scheduling.stop();
-    await transcripts.stop();
-    // A row that stays is silent soon, and goes later.
-    await heart.stop().catch(() => undefined);
+    await work.stop();
     await reports?.stop();
-    await watchdog.stop();
-    await broker.stop();
-    await serverWatchdog.stop();
+    await servers.stop();
     sandbox.stop();
     await rosterFiles.stop();
     closing.abort();
@@ -492,7 +417,7 @@ async function startLocked(opened: {
     store,
     sandbox: sandbox.report,
     stop: (drainMilliseconds = 0) => {
-      if (stopping !== undefined) void scheduling.drain(drainMilliseconds);
+      if (stopping !== undefined) void work.drain(drainMilliseconds);
       return (stopping ??= stop(drainMilliseconds));
     },
   };
