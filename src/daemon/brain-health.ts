@@ -2,7 +2,7 @@ import type { Trouble } from "../brains/brain.ts";
 import { growingWaits } from "../gateway/growing-waits.ts";
 import { absentProgram, isInstalled, probeBrain, programUsed, providerUsed } from "../brains/registry.ts";
 import { type ProviderParts, providerOf, providerTrouble } from "../gateway/providers.ts";
-import type { BrainHealth } from "../runtime/node-sessions.ts";
+import type { BrainHealth } from "../runtime/node-parts.ts";
 import type { TroubleOf } from "../runtime/work.ts";
 import type { AgentRow } from "../agents/table.ts";
 import { query } from "../store/query.ts";

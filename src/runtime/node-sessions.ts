@@ -1,18 +1,14 @@
 import { writeIn } from "../dispatch/context.ts";
 import type { Usage } from "../contract/budgets.ts";
-import { stopAtLimit } from "../budgets/outcome-limits.ts";
-import { setAside } from "../budgets/reservations.ts";
-import type { SecretStore } from "../secrets/secrets.ts";
-import type { ReadTx, Store } from "../store/store.ts";
-import { agentById, type AgentRow, askToStop } from "../agents/table.ts";
-import type { Judgement } from "../brains/brain.ts";
-import { brief, hasOtherRights, promptVersion, readableRepos, takeSkills } from "./briefing.ts";
+import type { ReadTx } from "../store/store.ts";
+import { agentById, askToStop } from "../agents/table.ts";
+import { hasOtherRights } from "./briefing.ts";
 import { applyFinalOutput } from "./final-output/closing.ts";
-import type { Exit, Runner, Running } from "../processes/runner.ts";
+import type { Exit, Running } from "../processes/runner.ts";
 import type { InCompany } from "./lanes.ts";
-import type { Heart } from "./heart.ts";
+import type { NodeParts } from "./node-parts.ts";
+import { intendSession } from "./session-intent.ts";
 import { leaseMilliseconds } from "../readers/nodes.ts";
-import { holdOwnWork } from "./progress.ts";
 import {
   endOverdue,
   type Ending,
@@ -23,70 +19,16 @@ import {
   nextLapse,
   noteLastWords,
   noteThread,
-  openSession,
   overdue,
   processesOn,
   recordProcess,
   renewLeases,
   sessionById,
   type SessionRow,
-  threadToResume,
   unsettledSessions,
 } from "./sessions.ts";
 import { endReasons } from "./texts.ts";
 import { createMeter, noteUsage } from "./usage.ts";
-import { chargedWork, readinessOf, type TroubleOf, workOf } from "./work.ts";
-
-/**
- * The sessions of one node and their processes: starting, ending, and the leases by which nodes take over from each other.
- *
- * Starting a session takes three steps, each safe to crash after:
- *   1. write the session row with a new epoch, in a transaction that checks everything again.
- *      After a crash, the next start of this node ends the row.
- *   2. create the workspace and start the process, which waits at its gate and does nothing.
- *      After a crash, the gate closes with the daemon and the process ends by itself.
- *   3. record the pid, if the session is still live, and only then open the gate.
- *      After a crash, the next start finds the process by pid and start time, and kills it.
- *
- * How a process ended is kept on disk until the session is settled. So a crash between the two does not lose its output.
- */
-/** What is known about the brains of agents: which model they use, and what keeps them from working. */
-export interface BrainHealth {
-  readonly troubleOf: TroubleOf;
-  /** The agent's own model, or the default of its provider. */
-  modelOf(tx: ReadTx, agent: AgentRow): Promise<string | null>;
-  /** A session ended by itself: its brain worked, or could not. */
-  ended(tx: ReadTx, agent: AgentRow, end: Judgement): Promise<void>;
-  /** A person may have mended the brains of this company. The next sessions find out. */
-  mended(companyId: string): void;
-  /** Looks again at the brains that could not work. Returns the companies in which one can work again. */
-  lookAgain(): Promise<readonly string[]>;
-}
-
-export interface NodeParts {
-  readonly store: Store;
-  readonly nodeId: string;
-  readonly runner: Runner;
-  readonly newId: () => string;
-  readonly newSecret: () => string;
-  /** Puts secrets into an agent's configuration. Without it, configurations are used as they are. */
-  readonly secrets?: Pick<SecretStore, "resolve" | "valuesOf">;
-  /** The programs and the providers of brains. Without it, every brain can work. */
-  readonly brains?: BrainHealth;
-  /** Where the mirror of a repository is. Without it, sessions see none. */
-  readonly mirrorOf?: (tx: ReadTx, companyId: string, name: string) => Promise<string | undefined>;
-  /** The most sessions that run here at the same time. Without it, there is no limit. */
-  readonly capacity?: number;
-  /** Tells the other nodes of this one. Without it, they don't know of it. */
-  readonly heart?: Heart;
-  /** Milliseconds from one sweep to the next. */
-  readonly sweepEvery?: number;
-  /** How long the scheduler waits for work in one company before it turns to the others. Without it, always to the end. */
-  readonly patience?: (signal: AbortSignal) => Promise<void>;
-  /** Lets tests act at a step. Unset in the daemon. */
-  readonly at?: (step: string) => Promise<void> | void;
-  readonly reportBug: (error: unknown, about: string) => void;
-}
 
 /** Agents that wait for one of the company's maxSessions places, or for room on this node. The scheduler remembers them. */
 interface Places {
@@ -142,6 +84,19 @@ const grace = 10_000;
  */
 const farewell = 2000;
 
+/**
+ * The sessions of one node and their processes: starting, ending, and the leases by which nodes take over from each other.
+ *
+ * Starting a session takes three steps, each safe to crash after:
+ *   1. write the session row with a new epoch, in a transaction that checks everything again.
+ *      After a crash, the next start of this node ends the row.
+ *   2. create the workspace and start the process, which waits at its gate and does nothing.
+ *      After a crash, the gate closes with the daemon and the process ends by itself.
+ *   3. record the pid, if the session is still live, and only then open the gate.
+ *      After a crash, the next start finds the process by pid and start time, and kills it.
+ *
+ * How a process ended is kept on disk until the session is settled. So a crash between the two does not lose its output.
+ */
 export function createNodeSessions(parts: NodeParts, places: Places): NodeSessions {
   const { store, nodeId, runner, newId } = parts;
   const at = async (step: string): Promise<void> => parts.at?.(step);
@@ -221,77 +176,9 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     const confirm = runner.leaseRenewal();
     await at("intent");
     const intent = await writeIn(store, companyId, newId, async (call) => {
-      const { tx } = call;
-      const verdict = await readinessOf(
-        tx,
-        agentId,
-        (type) => runner.canStart(type),
-        parts.brains?.troubleOf,
-      );
-      if (!verdict.start) {
-        if (verdict.why === "full") places.full(companyId, agentId);
-        return null;
-      }
-      const work = await tx.all(workOf, { agentId, now: tx.now, limit: 2 });
-      const [first] = work;
-      // The agent has other work, or none, once what it can't pay for is blocked. The record of that brings it back here.
-      if (await stopAtLimit(call, chargedWork(work)?.id ?? null)) return null;
-      if (await holdOwnWork(call, verdict.agent, first)) return null;
-      const { config, missing } = (await parts.secrets?.resolve(tx, verdict.agent)) ?? {};
-      if (missing !== undefined && missing.length > 0) return null;
-      const resume = await threadToResume(tx, verdict.agent);
-      const briefing = await brief(tx, verdict.agent);
-      const workspace = runner.workspaceFor(id);
-      const repos =
-        parts.mirrorOf !== undefined && runner.isolates?.(verdict.agent.brain_type) === true
-          ? await readableRepos(tx, agentId)
-          : [];
-      const mirrors = [];
-      for (const name of repos) {
-        const folder = await parts.mirrorOf?.(tx, companyId, name);
-        if (folder !== undefined) mirrors.push({ name, folder });
-      }
-      await openSession(tx, {
-        id,
-        agentId,
-        credentialId: newId(),
-        token,
-        workspace,
-        nodeId,
-        leaseUntil: tx.now + leaseMilliseconds,
-        promptVersion,
-        firstOutcomeId: briefing.firstOutcomeId,
-        workOutcomeId: briefing.workOutcomeId,
-        briefing: briefing.text,
-        assignment: briefing.assignment,
-        mcpServers: briefing.mcpServers,
-        repos: mirrors.map(({ name }) => name),
-      });
-      const money = { id, agentId, outcomeId: briefing.workOutcomeId };
-      const share = await setAside(call, money, verdict.place, verdict.settings);
-      const skills = await takeSkills(tx, verdict.agent, id);
-      const { maxSessionProcesses, maxSessionMemoryMb, maxSessionDiskMb } = verdict.settings;
-      const limits = {
-        processes: maxSessionProcesses,
-        memoryMb: maxSessionMemoryMb,
-        diskMb: maxSessionDiskMb,
-      };
-      const model = (await parts.brains?.modelOf(tx, verdict.agent)) ?? verdict.agent.model;
-      const agent = { ...verdict.agent, model, brain_config: config ?? verdict.agent.brain_config };
-      const secrets = parts.secrets?.valuesOf(companyId) ?? [];
-      return {
-        share,
-        spec: {
-          agent,
-          briefing,
-          skills,
-          workspace,
-          limits,
-          shows: mirrors.map(({ folder }) => folder),
-          secrets,
-          ...(resume === undefined ? {} : { resume }),
-        },
-      };
+      const intent = await intendSession(call, parts, { id, token, agentId, companyId });
+      if (intent === "full") places.full(companyId, agentId);
+      return intent === "full" ? null : intent;
     });
     await at("intended");
     if (intent === null) return;

@@ -2,7 +2,7 @@ import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newId, newSecret } from "../daemon/ids.ts";
 import { seenSoFar } from "../events/ledger.ts";
-import type { NodeParts } from "../runtime/node-sessions.ts";
+import type { NodeParts } from "../runtime/node-parts.ts";
 import { createScheduler, type Scheduler } from "../runtime/scheduler.ts";
 import type { Store } from "../store/store.ts";
 import { createOrganization, openTestStore, type Organization, type StoreKind } from "./organization.ts";

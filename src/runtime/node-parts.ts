@@ -1,0 +1,45 @@
+import type { AgentRow } from "../agents/table.ts";
+import type { Judgement } from "../brains/brain.ts";
+import type { Runner } from "../processes/runner.ts";
+import type { SecretStore } from "../secrets/secrets.ts";
+import type { ReadTx, Store } from "../store/store.ts";
+import type { Heart } from "./heart.ts";
+import type { TroubleOf } from "./work.ts";
+
+/** What is known about the brains of agents: which model they use, and what keeps them from working. */
+export interface BrainHealth {
+  readonly troubleOf: TroubleOf;
+  /** The agent's own model, or the default of its provider. */
+  modelOf(tx: ReadTx, agent: AgentRow): Promise<string | null>;
+  /** A session ended by itself: its brain worked, or could not. */
+  ended(tx: ReadTx, agent: AgentRow, end: Judgement): Promise<void>;
+  /** A person may have mended the brains of this company. The next sessions find out. */
+  mended(companyId: string): void;
+  /** Looks again at the brains that could not work. Returns the companies in which one can work again. */
+  lookAgain(): Promise<readonly string[]>;
+}
+
+export interface NodeParts {
+  readonly store: Store;
+  readonly nodeId: string;
+  readonly runner: Runner;
+  readonly newId: () => string;
+  readonly newSecret: () => string;
+  /** Puts secrets into an agent's configuration. Without it, configurations are used as they are. */
+  readonly secrets?: Pick<SecretStore, "resolve" | "valuesOf">;
+  /** The programs and the providers of brains. Without it, every brain can work. */
+  readonly brains?: BrainHealth;
+  /** Where the mirror of a repository is. Without it, sessions see none. */
+  readonly mirrorOf?: (tx: ReadTx, companyId: string, name: string) => Promise<string | undefined>;
+  /** The most sessions that run here at the same time. Without it, there is no limit. */
+  readonly capacity?: number;
+  /** Tells the other nodes of this one. Without it, they don't know of it. */
+  readonly heart?: Heart;
+  /** Milliseconds from one sweep to the next. */
+  readonly sweepEvery?: number;
+  /** How long the scheduler waits for work in one company before it turns to the others. Without it, always to the end. */
+  readonly patience?: (signal: AbortSignal) => Promise<void>;
+  /** Lets tests act at a step. Unset in the daemon. */
+  readonly at?: (step: string) => Promise<void> | void;
+  readonly reportBug: (error: unknown, about: string) => void;
+}
