@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Store } from "../store/store.ts";
 import { describe } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createFile } from "../contract/knowledge.ts";
@@ -255,15 +256,7 @@ for (const kind of bothStores)
           { root: other.root, to: free.id },
         ])
           await root(sendMessage, { to, body: "x" });
-        let isReleased = false;
-        const held = Promise.withResolvers<void>();
-        const holding = stage.store.write(async (tx) => {
-          await tx.lock(org.companyId);
-          held.resolve();
-          // The server would end a transaction that is silent.
-          for (; !isReleased; await sleep(100)) await tx.lock(org.companyId);
-        });
-        await held.promise;
+        const release = await holdLock(stage.store, org.companyId);
         for (
           const until = performance.now() + allowed(3000);
           node.runner.started.length === 0;
@@ -276,8 +269,7 @@ for (const kind of bothStores)
           node.runner.started.map(({ agent }) => agent.id),
           [free.id],
         );
-        isReleased = true;
-        await holding;
+        await release();
         for (
           const until = performance.now() + allowed(10_000);
           node.runner.started.length < 2;
@@ -297,14 +289,7 @@ for (const kind of bothStores)
         await org.root(sendMessage, { to: ann.id, body: "x" });
         await stage.rest();
         stage.crash(stage);
-        let isReleased = false;
-        const held = Promise.withResolvers<void>();
-        const holding = stage.store.write(async (tx) => {
-          await tx.lock(org.companyId);
-          held.resolve();
-          for (; !isReleased; await sleep(100)) await tx.lock(org.companyId);
-        });
-        await held.promise;
+        const release = await holdLock(stage.store, org.companyId);
         const patience = (signal: AbortSignal) => sleep(300, undefined, { signal }).catch(() => undefined);
         const next = stage.node("node-1", { patience });
         next.runner.plan(ann.id, clearInbox);
@@ -312,8 +297,7 @@ for (const kind of bothStores)
         assert.equal(next.runner.orphansKilled.length, 1);
         const ended = async () => (await sessionsOf(org.board, ann.id)).at(-1)?.endReason ?? null;
         assert.equal(await ended(), null);
-        isReleased = true;
-        await holding;
+        await release();
         while ((await ended()) === null) await sleep(20);
         assert.equal(await ended(), "the daemon was restarted");
         while (next.runner.started.length === 0) {
@@ -362,3 +346,20 @@ for (const kind of bothStores)
       },
     );
   });
+
+/** Holds the lock of a company, as another node would, until the returned function is called. */
+async function holdLock(store: Store, companyId: string): Promise<() => Promise<void>> {
+  let isReleased = false;
+  const held = Promise.withResolvers<void>();
+  const holding = store.write(async (tx) => {
+    await tx.lock(companyId);
+    held.resolve();
+    // The server would end a transaction that is silent.
+    for (; !isReleased; await sleep(100)) await tx.lock(companyId);
+  });
+  await held.promise;
+  return async () => {
+    isReleased = true;
+    await holding;
+  };
+}
