@@ -70,6 +70,7 @@ if (failedFiles.length > 0) {
     `Run the failed files again with the same seeds:\n  AGENCY_TEST_SEED=${seed} ${script} -- ${failedFiles.join(" ")}`,
   );
 }
+if (total.passed + total.failed > 0) console.log(`The run took ${Math.round(process.uptime())} s.`);
 process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`, () =>
   process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0),
 );

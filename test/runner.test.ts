@@ -21,8 +21,9 @@ test("each leaf test counts once, and a passing file prints only its name", asyn
     "e2e/daemon.test.ts": `${start} test("not in a quick run", () => assert.fail());`,
   });
   assert.equal(lines.at(-1), "6 passed, 0 failed");
-  assert.equal(lines.length, 6, lines.join("\n"));
+  assert.equal(lines.length, 7, lines.join("\n"));
   assert.match(lines[0] ?? "", /^seeds from \d+$/);
+  assert.match(lines.at(-2) ?? "", /^The run took \d+ s\.$/);
   assert.equal(code, 0);
 });
 
@@ -126,6 +127,19 @@ test("a test that leaves something open fails, instead of keeping the run from i
   });
   assert.equal(lines.at(-1), "1 passed, 1 failed");
   assert.match(lines.join("\n"), /open\.test\.ts[^]*left something open/);
+  assert.equal(code, 1);
+});
+
+test("what the tests leave in the folder for temporary files counts as a failure, and the newest files are named", async () => {
+  const { code, lines } = await runTests({
+    "src/leaves.test.ts": `${start} import { mkdirSync } from "node:fs"; import { tmpdir } from "node:os";
+      test("fine", () => void mkdirSync(tmpdir() + "/folder/of/a-program", { recursive: true }));`,
+  });
+  assert.equal(lines.at(-1), "1 passed, 1 failed");
+  assert.match(
+    lines.join("\n"),
+    /FAILED the tests left behind: folder\n[^]*\| folder\/of\/a-program, written 2/,
+  );
   assert.equal(code, 1);
 });
 
