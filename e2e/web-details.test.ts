@@ -25,13 +25,13 @@ describe("details of the dashboard", () => {
     await page.getByRole("dialog", { name: "Why" }).getByText("The mail provider").first().waitFor();
     await page.keyboard.press("Escape");
     await page.goto(site.at("/outcomes?view=table"));
-    await page.locator(`a.grid-row[href*="${id}"]`).getByText(why).waitFor();
-    const mandate = page.locator(`a.grid-row[href*="${above}"]`);
+    await page.locator(`[data-about="outcome ${id}"]`).getByText(why).waitFor();
+    const mandate = page.locator(`a.row-link[href*="${above}"]`);
     await mandate.click();
     await page.waitForURL(/outcome=/);
-    await page.locator(".outcome-panel h2", { hasText: "Bruno: Growth lead" }).waitFor();
+    await page.locator(".side-panel h2", { hasText: "Bruno: Growth lead" }).waitFor();
     await page.keyboard.press("Escape");
-    await page.locator(".outcome-panel").waitFor({ state: "detached" });
+    await page.locator(".side-panel").waitFor({ state: "detached" });
     await mandate.press("Enter");
     await page.waitForURL(/\/outcomes\/[0-9a-f-]{36}/);
     const below = page.locator("section", { has: page.getByRole("heading", { name: "Below it" }) });

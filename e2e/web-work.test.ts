@@ -35,7 +35,7 @@ describe("pages on which people look up work, mail and knowledge", () => {
     const focused = await page.locator("#map-focus").innerText();
     await map.press("Enter");
     await page.waitForURL(/outcome=/);
-    const chosen = await page.locator(".outcome-panel h2").first().innerText();
+    const chosen = await page.locator(".side-panel h2").first().innerText();
     assert.ok(focused.startsWith(`${chosen}.`), `${focused} is ${chosen}`);
     await map.press("Enter");
     await page.getByRole("heading", { level: 1, name: chosen }).waitFor();

@@ -6,29 +6,34 @@ import { Button } from "./buttons.tsx";
 import { AgentActions } from "./agent-actions.tsx";
 import { Meter, money, roundMoney } from "./figures.tsx";
 import { Icon } from "./icons.tsx";
+import { isHeld, useReasons } from "./reasons.ts";
 import { ResourceWords } from "./resource.tsx";
 import { Loaded } from "./states.tsx";
 import { standingOf } from "./standing.ts";
 import { usePanelFocus } from "./modal.ts";
 import { StatusMark } from "./status.tsx";
-import { Tile } from "./tile.tsx";
+import { Tile, tileOf } from "./tile.tsx";
 import { Elapsed, When } from "./time.tsx";
-import { Why } from "./why.tsx";
+import { Why, WhyLine } from "./why.tsx";
 import { Line, Name, Said } from "./words.tsx";
+import "./agent-panel.css";
 
 /** An agent beside a list: who it is, what it does now and why, its outcomes, budget and rights in short. */
 export function AgentNow({
   id,
+  back = `[data-agent="${CSS.escape(id)}"]`,
   onClose,
   more,
 }: {
   id: string;
+  /** What gets the focus when the panel closes. */
+  back?: string;
   onClose: () => void;
   /** Further verbs of the page that shows it. */
   more?: ReactNode;
 }): ReactNode {
   const agent = useRead(ops.viewAgent, { id }, { keep: true });
-  const panel = usePanelFocus(`[data-agent="${CSS.escape(id)}"]`);
+  const panel = usePanelFocus(back);
   return (
     <aside className="agent" aria-label="Agent" ref={panel}>
       <Loaded of={agent}>
@@ -39,9 +44,7 @@ export function AgentNow({
                 <Tile
                   id={data.id}
                   name={data.name}
-                  kind={
-                    data.person !== null ? "person" : data.status === "pending_approval" ? "pending" : "agent"
-                  }
+                  {...tileOf(data.status, data.person !== null)}
                   size="lg"
                 />
                 <div className="min-w-0">
@@ -82,7 +85,8 @@ export function AgentNow({
 export function AgentSummary({ id }: { id: string }): ReactNode {
   const agent = useRead(ops.viewAgent, { id }).data;
   const why = useRead(ops.whyMany, { ids: [id] }).data?.answers[0];
-  const outcomes = useRead(ops.listAgentOutcomes, { id, limit: 12 }).data?.outcomes ?? [];
+  const outcomes = (useRead(ops.listAgentOutcomes, { id, limit: 12 }).data?.outcomes ?? []).slice(0, 8);
+  const reasons = useReasons(outcomes);
   const grants = useRead(ops.listAgentGrants, { id, limit: 50 }).data;
   const sessions = useRead(ops.listAgentSessions, { id, limit: 1 }).data?.sessions;
   if (agent === undefined) return null;
@@ -96,7 +100,7 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
           {agent.session === null ? (
             <>
               <StatusMark mark={agent.status === "paused" ? "pause" : "idle"} />
-              {agent.status === "paused" ? "Paused" : agent.status === "terminated" ? "Left" : "Idle"}
+              {agent.status === "paused" ? "Paused" : agent.status === "terminated" ? "Left" : "Not at work"}
             </>
           ) : (
             <>
@@ -144,15 +148,24 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
           )}
         </h3>
         <ul className="oc">
-          {outcomes.slice(0, 8).map(({ id: outcome, title, status }) => (
-            <li key={outcome}>
-              <StatusMark {...standingOf(status)} />
-              <span className="cut">
-                <Name of={{ kind: "outcome", id: outcome, title }} />
-              </span>
-              <span className="r">{standingOf(status).label}</span>
-            </li>
-          ))}
+          {outcomes.map(({ id: outcome, title, status, blocked }) => {
+            const reason = reasons.get(outcome);
+            const { mark, label } = standingOf(status, reason?.state, blocked !== null);
+            return (
+              <li key={outcome} data-about={`outcome ${outcome}`}>
+                <StatusMark mark={mark} />
+                <span className="cut">
+                  <Name of={{ kind: "outcome", id: outcome, title }} />
+                </span>
+                <span className="r">{label}</span>
+                {reason !== undefined && isHeld(reason.state, blocked !== null) && (
+                  <span className="held">
+                    <WhyLine of={reason} />
+                  </span>
+                )}
+              </li>
+            );
+          })}
           {outcomes.length === 0 && <li className="dim">It has no outcomes.</li>}
         </ul>
       </section>

@@ -4,7 +4,7 @@ import { useRead } from "../data/reading.ts";
 import { Button } from "./buttons.tsx";
 import { standingOf } from "./standing.ts";
 import { StatusMark } from "./status.tsx";
-import { Tile } from "./tile.tsx";
+import { Tile, tileOf } from "./tile.tsx";
 import { toast } from "./toast.tsx";
 import { Line } from "./words.tsx";
 import "./name-card.css";
@@ -43,10 +43,9 @@ export function NameCard({ of, onLeave }: { of: HTMLElement; onLeave: () => void
 function AgentCard({ id }: { id: string }): ReactNode {
   const { data } = useRead(ops.viewAgent, { id });
   if (data === undefined) return null;
-  const kind = data.status === "terminated" ? "left" : data.person === null ? "agent" : "person";
   return (
     <div className="about">
-      <Tile id={id} name={data.name} kind={data.status === "pending_approval" ? "pending" : kind} />
+      <Tile id={id} name={data.name} {...tileOf(data.status, data.person !== null)} />
       <div className="min-w-0">
         <b>
           <Line text={data.name} />

@@ -4,6 +4,7 @@ import type { Answer } from "../data/operations.ts";
 import { useRead } from "../data/reading.ts";
 import { Loaded } from "./states.tsx";
 import { Line } from "./words.tsx";
+import "./rights-chain.css";
 
 /** How a right came to its holder, grant by grant from the board down. */
 export function RightsChain({

@@ -14,6 +14,8 @@ export const movementWords = {
   stuck: "Stuck",
 } as const;
 
+export const unowned = "unassigned";
+
 interface ShownState {
   readonly mark: MarkName;
   readonly label: string;

@@ -3,22 +3,38 @@ import type { ReactNode } from "react";
 /** People are round, agents are square, what is pending is dashed. The tint follows the id, so a new name keeps it. */
 export type TileKind = "agent" | "person" | "pending" | "left";
 
+/** How an agent's tile looks in its present state. */
+export function tileOf(status: string, isPerson: boolean): { kind: TileKind; isPaused: boolean } {
+  const kind =
+    status === "terminated"
+      ? "left"
+      : status === "pending_approval"
+        ? "pending"
+        : isPerson
+          ? "person"
+          : "agent";
+  return { kind, isPaused: status === "paused" };
+}
+
 const hues = [28, 62, 95, 150, 180, 225, 262, 300, 340];
 
 export function Tile({
   id,
   name,
   kind = "agent",
+  isPaused = false,
   size = "",
 }: {
   id: string;
   name: string;
   kind?: TileKind;
+  /** Two bars at its corner. */
+  isPaused?: boolean;
   size?: "" | "xs" | "lg";
 }): ReactNode {
   return (
     <span
-      className={`av ${size} ${kind === "agent" ? "" : kind}`}
+      className={`av ${size} ${kind === "agent" ? "" : kind} ${isPaused ? "paused" : ""}`}
       style={{ "--h": hueOf(id) }}
       aria-hidden="true"
     >

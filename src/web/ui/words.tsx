@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, use, useState } from "react";
 import { shown } from "../../contract/visible-text.ts";
+import { BesideContext } from "./beside-context.ts";
 import { placeOf } from "./places.ts";
 import { Tile, type TileKind } from "./tile.tsx";
 
@@ -50,6 +51,7 @@ export function Name({
 }): ReactNode {
   const title = of.title ?? (of.kind === "board" ? "The board" : `a ${of.kind} you can't read`);
   const to = placeOf(of);
+  const openBeside = use(BesideContext);
   const face = tile !== undefined && of.id !== null && <Tile id={of.id} name={title} kind={tile} size="xs" />;
   const text = (
     <>
@@ -65,7 +67,14 @@ export function Name({
   return to === undefined ? (
     <span className="name">{text}</span>
   ) : (
-    <Link to={to} className="name" data-card={of.id === null ? undefined : `${of.kind} ${of.id}`}>
+    <Link
+      to={to}
+      className="name"
+      data-card={of.id === null ? undefined : `${of.kind} ${of.id}`}
+      onClick={
+        of.id === null ? undefined : (event) => openBeside?.({ kind: of.kind, id: of.id ?? "" }, event)
+      }
+    >
       {text}
     </Link>
   );

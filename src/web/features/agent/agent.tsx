@@ -8,7 +8,7 @@ import { useKeys } from "../../ui/keys.ts";
 import { Page } from "../../ui/page.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
-import { Tile } from "../../ui/tile.tsx";
+import { Tile, tileOf } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
@@ -53,15 +53,7 @@ export function AgentPage(): ReactNode {
                   <Tile
                     id={data.id}
                     name={data.name}
-                    kind={
-                      data.status === "terminated"
-                        ? "left"
-                        : data.status === "pending_approval"
-                          ? "pending"
-                          : data.person === null
-                            ? "agent"
-                            : "person"
-                    }
+                    {...tileOf(data.status, data.person !== null)}
                     size="lg"
                   />
                   <div className="min-w-0">

@@ -1,13 +1,11 @@
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useState } from "react";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
-import { DecisionButtons, DecisionNote, DecisionRefusal, useDecision } from "../../ui/decision.tsx";
-import { useDraftText } from "../../ui/draft.ts";
+import { DecisionButtons, DecisionNote, DecisionRefusal } from "../../ui/decision.tsx";
 import { counted } from "../../ui/figures.tsx";
-import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Page } from "../../ui/page.tsx";
 import { Quote } from "../../ui/quote.tsx";
@@ -19,9 +17,11 @@ import { Line, Name } from "../../ui/words.tsx";
 import { marks } from "./marks.ts";
 import { CompareWith } from "./compare.tsx";
 import { ChangedFields, ChangesSince } from "./changed-fields.tsx";
-import { DeleteRejected } from "./delete-rejected.tsx";
-import { askedIn, decidedWords, nameIn, type Request, titleOf } from "../../ui/request.ts";
+import { Decided } from "./decided.tsx";
+import { askedIn, type Request, titleOf } from "../../ui/request.ts";
 import { Requester } from "./requester.tsx";
+import { Seal } from "./seal.tsx";
+import { useSeen } from "./seen.ts";
 import * as texts from "./texts.ts";
 import { Thread } from "./thread.tsx";
 import { WhatChanges } from "../../ui/what-changes.tsx";
@@ -74,43 +74,14 @@ export function ApprovalPage(): ReactNode {
         )
       }
     >
-      <Loaded of={request}>{(data) => <Seen key={id} newest={data} title={title} />}</Loaded>
+      <Loaded of={request}>{(data) => <Whole key={id} newest={data} title={title} />}</Loaded>
     </Page>
   );
 }
 
-/** A new revision never replaces what the person reads: it waits until the person asks for it. */
-function Seen({ newest, title }: { newest: Request; title: string }): ReactNode {
-  const [shown, setShown] = useState(newest);
-  const hasChanged = newest.payloadHash !== shown.payloadHash;
-  // What is not the request itself (its status, what can be done) is always the newest.
-  const request = hasChanged
-    ? {
-        ...newest,
-        payload: shown.payload,
-        payloadHash: shown.payloadHash,
-        revision: shown.revision,
-        changes: shown.changes,
-      }
-    : newest;
-  useEffect(() => {
-    if (newest.payloadHash === shown.payloadHash) setShown(newest);
-  }, [newest, shown]);
+function Whole({ newest, title }: { newest: Request; title: string }): ReactNode {
+  const { request, newer, decision, canDecide, isOpen, agent, requester } = useSeen(newest);
   const { heldUp } = request.changes;
-  const possible = request.abilities.filter(({ yours }) => yours).map(({ name }) => name);
-  const decision = useDecision({ id: request.id, payloadHash: request.payloadHash }, possible, (verdict) =>
-    decidedWords(request, verdict, heldUp.filter(({ kind }) => kind === "outcome").length),
-  );
-  useKeys({
-    a: () => decision.arm("approve"),
-    r: () => decision.arm("revise"),
-    x: () => decision.arm("reject"),
-    Enter: () => (decision.armed === null ? false : void decision.send(decision.armed)),
-  });
-  const requester = request.requestedBy?.name ?? "the board";
-  const agent = nameIn(request);
-  const isOpen = request.status === "pending" || request.status === "revision_requested";
-  const canDecide = (["approve", "revise", "reject"] as const).some(decision.can);
   return (
     <>
       <div className="appr">
@@ -150,12 +121,12 @@ function Seen({ newest, title }: { newest: Request; title: string }): ReactNode 
                 </div>
               </div>
             </header>
-            {hasChanged && (
+            {newer !== undefined && (
               <div className="banner" role="status">
                 <span>
-                  {texts.changedMeanwhile} <ChangesSince id={request.id} revision={shown.revision} />
+                  {texts.changedMeanwhile} <ChangesSince id={request.id} revision={request.revision} />
                 </span>
-                <Button onClick={() => setShown(newest)}>Show revision {newest.revision}</Button>
+                <Button onClick={newer.show}>Show revision {newer.revision}</Button>
               </div>
             )}
             {request.decision !== null && <Decided request={request} />}
@@ -169,13 +140,7 @@ function Seen({ newest, title }: { newest: Request; title: string }): ReactNode 
           {canDecide && (
             <section>
               <h2>Your decision</h2>
-              <div className="seal">
-                <Icon name="lock" />
-                <span>
-                  {texts.seal(request.revision)}{" "}
-                  <span className="mono">{hashWords(request.payloadHash)}</span>. {texts.sealRest}
-                </span>
-              </div>
+              <Seal request={request} />
               <DecisionNote of={decision} label={texts.noteFor(requester)} />
               <DecisionRefusal of={decision} />
               <div className="opts">
@@ -200,42 +165,6 @@ function Seen({ newest, title }: { newest: Request; title: string }): ReactNode 
   );
 }
 
-function Decided({ request }: { request: Request }): ReactNode {
-  const { decision } = request;
-  const note = useDraftText(`note.${request.id}`);
-  if (decision === null) return null;
-  const who = decision.by.person?.name ?? decision.by.agent?.name ?? "The system";
-  return (
-    <div className="banner decided" role="status">
-      <StatusMark mark={marks[request.status] ?? "closed"} />
-      <span>
-        <b>
-          <Line text={who} />
-        </b>{" "}
-        {texts.stepWords[decision.reason === "timeout" ? "expired" : decision.result]}{" "}
-        <When at={decision.at} />
-        {decision.note !== null && (
-          <>
-            : <Line text={decision.note} />
-          </>
-        )}
-        {note !== "" && (
-          <span className="unsent">
-            {" "}
-            {texts.noteNotSent} <Line text={note} />
-          </span>
-        )}
-      </span>
-      {request.agentId !== null && request.status === "approved" && (
-        <Link className="b" to={`/agents/${request.agentId}`}>
-          Open the agent
-        </Link>
-      )}
-      <DeleteRejected request={request} />
-    </div>
-  );
-}
-
 /** The texts of the request that someone wrote: mandate, prompt, plan. */
 function Words({ request }: { request: Request }): ReactNode {
   const { requestedBy } = request;
@@ -253,5 +182,3 @@ function Words({ request }: { request: Request }): ReactNode {
     ) : null,
   );
 }
-
-const hashWords = (hash: string): string => (hash.slice(0, 12).match(/.{4}/g) ?? []).join(" ");

@@ -1,10 +1,11 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import type { MouseEvent, ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { BatchBar, usePicked } from "../../ui/batch-bar.tsx";
+import { useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted } from "../../ui/figures.tsx";
 import { Expiry, Holding, type HoldsUp } from "../../ui/holding.tsx";
@@ -16,6 +17,7 @@ import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { marks } from "./marks.ts";
+import { RequestPanel } from "./panel.tsx";
 import * as texts from "./texts.ts";
 import "./approvals.css";
 
@@ -35,6 +37,7 @@ export function Approvals(): ReactNode {
     { keep: true },
   );
   const rows = useRowKeys("a.row");
+  const beside = useBeside("approval");
   const canChoose = me?.role === "board";
   const waiting = (list.data?.approvals ?? []).filter((each) => each.status === "pending");
   const picked = usePicked(canChoose ? waiting : []);
@@ -58,43 +61,50 @@ export function Approvals(): ReactNode {
   });
   return (
     <Page title="Approvals" heading>
-      <div className="scroll">
-        <div className="inner" ref={rows}>
-          <Choice
-            label="Status"
-            value={status}
-            options={filters.map((value) => ({ value, text: texts.statusWords[value] }))}
-            onChange={(value) => void navigate({ to: "/approvals", search: { status: value } })}
-          />
-          <Loaded of={list}>
-            {({ approvals, count }) =>
-              approvals.length === 0 ? (
-                <Empty title={texts.noneOf(status)}>
-                  <p>{texts.noneHint}</p>
-                </Empty>
-              ) : (
-                <>
-                  <p className="lab list-count">{counted(count, "request")}</p>
-                  <ul className="requests">
-                    {inOrder(approvals).map((each) => (
-                      <RequestRow
-                        key={each.id}
-                        of={each}
-                        holdsUp={rankOf.get(each.id)?.holdsUp}
-                        isChosen={picked.ids.includes(each.id)}
-                        because={picked.because(each)}
-                        onToggle={
-                          canChoose && each.status === "pending" ? () => picked.toggle(each) : undefined
-                        }
-                      />
-                    ))}
-                  </ul>
-                </>
-              )
-            }
-          </Loaded>
+      <WithPanel
+        of={beside.chosen}
+        panel={(id) => <RequestPanel key={id} id={id} onClose={() => beside.choose(undefined)} />}
+      >
+        <div className="scroll">
+          <div className="inner" ref={rows}>
+            <Choice
+              label="Status"
+              value={status}
+              options={filters.map((value) => ({ value, text: texts.statusWords[value] }))}
+              onChange={(value) => void navigate({ to: "/approvals", search: { ...search, status: value } })}
+            />
+            <Loaded of={list}>
+              {({ approvals, count }) =>
+                approvals.length === 0 ? (
+                  <Empty title={texts.noneOf(status)}>
+                    <p>{texts.noneHint}</p>
+                  </Empty>
+                ) : (
+                  <>
+                    <p className="lab list-count">{counted(count, "request")}</p>
+                    <ul className="requests">
+                      {inOrder(approvals).map((each) => (
+                        <RequestRow
+                          key={each.id}
+                          of={each}
+                          holdsUp={rankOf.get(each.id)?.holdsUp}
+                          isBeside={each.id === beside.chosen?.id}
+                          onClick={(event) => beside.click({ kind: "approval", id: each.id }, event)}
+                          isChosen={picked.ids.includes(each.id)}
+                          because={picked.because(each)}
+                          onToggle={
+                            canChoose && each.status === "pending" ? () => picked.toggle(each) : undefined
+                          }
+                        />
+                      ))}
+                    </ul>
+                  </>
+                )
+              }
+            </Loaded>
+          </div>
         </div>
-      </div>
+      </WithPanel>
       <BatchBar of={picked} />
     </Page>
   );
@@ -104,8 +114,10 @@ function RequestRow({
   of: { id, title, status, requestedBy, updatedAt, revision, expiresAt },
   holdsUp,
   isChosen,
+  isBeside,
   because,
   onToggle,
+  onClick,
 }: {
   of: Listed;
   holdsUp: HoldsUp | undefined;
@@ -113,9 +125,11 @@ function RequestRow({
   /** Why it can't be selected with the others. */
   because: string | undefined;
   onToggle: (() => void) | undefined;
+  isBeside: boolean;
+  onClick: (event: MouseEvent) => void;
 }): ReactNode {
   return (
-    <li data-request={id} className={isChosen ? "chosen" : ""}>
+    <li data-request={id} className={`${isChosen ? "chosen" : ""} ${isBeside ? "sel" : ""}`}>
       {onToggle !== undefined && (
         <input
           type="checkbox"
@@ -127,7 +141,7 @@ function RequestRow({
           onChange={onToggle}
         />
       )}
-      <Link className="row" to={`/approvals/${id}`}>
+      <Link className="row" to={`/approvals/${id}`} onClick={onClick}>
         <StatusMark mark={marks[status] ?? "idle"} label={texts.statusWords[status]} />
         <div className="min-w-0">
           <div className="title cut">

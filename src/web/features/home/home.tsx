@@ -3,6 +3,8 @@ import { type ReactNode, useMemo } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
+import { BesideContext } from "../../ui/beside-context.ts";
+import { PanelOf, useBeside } from "../../ui/beside.tsx";
 import { Meter } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -22,6 +24,7 @@ export function Home(): ReactNode {
   const { company, me } = useHere();
   const counts = useRead(ops.viewCounts, me?.role === "member" ? null : { companyId: company.id }).data;
   const attention = useRead(ops.viewAttention, homeReads.attention(company.id));
+  const beside = useBeside("agent", "outcome");
   return (
     <Page
       title="Home"
@@ -38,35 +41,43 @@ export function Home(): ReactNode {
         </>
       }
     >
-      <div className="home">
-        <div className="main">
-          <div className="scroll">
-            <Loaded of={attention}>
-              {({ items, pressing, health, next, notes }) => (
-                <div className="inner">
-                  <header className="hero">
-                    <h1>{texts.needYou(pressing)}</h1>
-                    <p>
-                      {texts.holdUp(health, pressing)}
-                      {pressing === 0 && next !== null && (
-                        <>
-                          {" "}
-                          {texts.nextDate} <When at={next} />.
-                        </>
-                      )}
-                    </p>
-                  </header>
-                  <HealthBar {...health} />
-                  <Waiting items={items} total={pressing} />
-                  <GoodToKnow notes={notes} />
-                </div>
-              )}
-            </Loaded>
+      <BesideContext value={beside.click}>
+        <div className={`home ${beside.chosen === undefined ? "" : "with-beside"}`}>
+          <div className="main">
+            <div className="scroll">
+              <Loaded of={attention}>
+                {({ items, pressing, health, next, notes }) => (
+                  <div className="inner">
+                    <header className="hero">
+                      <h1>{texts.needYou(pressing)}</h1>
+                      <p>
+                        {texts.holdUp(health, pressing)}
+                        {pressing === 0 && next !== null && (
+                          <>
+                            {" "}
+                            {texts.nextDate} <When at={next} />.
+                          </>
+                        )}
+                      </p>
+                    </header>
+                    <HealthBar {...health} />
+                    <Waiting items={items} total={pressing} />
+                    <GoodToKnow notes={notes} />
+                  </div>
+                )}
+              </Loaded>
+            </div>
+            <Compose isFirst={counts?.outcomes.all === 1} />
           </div>
-          <Compose isFirst={counts?.outcomes.all === 1} />
+          {beside.chosen === undefined ? (
+            <Rail />
+          ) : (
+            <BesideContext value={undefined}>
+              <PanelOf of={beside.chosen} onClose={() => beside.choose(undefined)} />
+            </BesideContext>
+          )}
         </div>
-        <Rail />
-      </div>
+      </BesideContext>
     </Page>
   );
 }

@@ -7,7 +7,7 @@ import { money, roundMoney } from "../../ui/figures.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { Elapsed, shortTime, useNow, When } from "../../ui/time.tsx";
-import { Line } from "../../ui/words.tsx";
+import { Line, Name } from "../../ui/words.tsx";
 import { homeReads, lastVisit } from "./reads.ts";
 
 /** At work now, what ended since the last visit, and the month. */
@@ -40,9 +40,7 @@ function AtWork({ companyId, places }: { companyId: string; places: number }): R
             <Tile id={agent.id} name={agent.name} />
             <div className="who">
               <b className="cut">
-                <Link to={`/agents/${agent.id}`}>
-                  <Line text={agent.name} />
-                </Link>
+                <Name of={{ kind: "agent", id: agent.id, title: agent.name }} />
               </b>
               <StatusMark mark="work" label="at work" />
               <Link className="t" to={`/sessions/${id}`}>
@@ -104,9 +102,7 @@ function SinceLastVisit({ companyId }: { companyId: string }): ReactNode {
               label={operation === "outcome.complete" ? "completed" : "closed"}
             />
             <span className="cut">
-              <Link to={`/outcomes/${about?.id ?? ""}`}>
-                <Line text={about?.title ?? "An outcome"} />
-              </Link>
+              <Name of={{ kind: "outcome", id: about?.id ?? null, title: about?.title ?? "An outcome" }} />
             </span>
             <span className="t">
               <When at={at} />

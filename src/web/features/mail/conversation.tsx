@@ -9,7 +9,7 @@ import { useKeys } from "../../ui/keys.ts";
 import { Markdown } from "../../ui/markdown.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
-import { Tile } from "../../ui/tile.tsx";
+import { Tile, tileOf } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import { nameOf, type ShownMessage } from "./message.ts";
@@ -33,7 +33,7 @@ export function Conversation({ agent }: { agent: string }): ReactNode {
     <>
       {about.data !== undefined && (
         <header className="mail-with">
-          <Tile id={agent} name={name} kind={about.data.person === null ? "agent" : "person"} />
+          <Tile id={agent} name={name} {...tileOf(about.data.status, about.data.person !== null)} />
           <div className="min-w-0">
             <Name of={{ kind: "agent", id: agent, title: name }} role={about.data.role} />
             <p className="cut second">

@@ -3,13 +3,13 @@ import { flushSync } from "react-dom";
 import { counted, roundMoney } from "../../ui/figures.tsx";
 import { mapDirections, zoomedByKey, ZoomKeys } from "../../ui/pan-zoom.tsx";
 import { StatusMark } from "../../ui/status.tsx";
-import { Tile } from "../../ui/tile.tsx";
+import { Tile, tileOf } from "../../ui/tile.tsx";
 import { Line } from "../../ui/words.tsx";
 import { useAgentDrag } from "./agent-drag.ts";
 import { headOf, layOut, type MapBox, nextBox, type PlannedPlaces } from "./map-layout.ts";
 import { useMapWindow } from "./map-view.ts";
 import { MenuButton } from "./menu-button.tsx";
-import { standingMarks, type Position, stateOf, tileOf } from "./position.ts";
+import { standingMarks, type Position, stateOf } from "./position.ts";
 import * as texts from "./texts.ts";
 import "./map.css";
 
@@ -202,7 +202,12 @@ const Box = memo(function Box({
       }}
     >
       <header>
-        <Tile id={agent.id} name={agent.name} kind={tileOf(agent)} size={isRow ? "xs" : ""} />
+        <Tile
+          id={agent.id}
+          name={agent.name}
+          {...tileOf(agent.status, agent.isPerson)}
+          size={isRow ? "xs" : ""}
+        />
         <div className="min-w-0">
           <b className="cut">
             <Line text={agent.name} />

@@ -5,9 +5,9 @@ import { flushSync } from "react-dom";
 import { Meter, roundMoney } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { StatusMark } from "../../ui/status.tsx";
-import { Tile } from "../../ui/tile.tsx";
+import { Tile, tileOf } from "../../ui/tile.tsx";
 import { Line } from "../../ui/words.tsx";
-import { type Branch, standingMarks, type Position, stateOf, tileOf, treeOf } from "./position.ts";
+import { type Branch, standingMarks, type Position, stateOf, treeOf } from "./position.ts";
 import { MenuButton } from "./menu-button.tsx";
 import * as texts from "./texts.ts";
 
@@ -221,7 +221,7 @@ function OutlineRow({
         >
           {reports > 0 && <Icon name={isFolded ? "right" : "down"} />}
         </button>
-        <Tile id={agent.id} name={agent.name} kind={tileOf(agent)} size="xs" />
+        <Tile id={agent.id} name={agent.name} {...tileOf(agent.status, agent.isPerson)} size="xs" />
         <b className="cut">
           <Line text={agent.name} />
         </b>

@@ -1,7 +1,6 @@
 import type { ops } from "virtual:operations";
 import type { Answer } from "../../data/operations.ts";
 import type { MarkName } from "../../ui/status.tsx";
-import type { TileKind } from "../../ui/tile.tsx";
 
 export type Position = Answer<typeof ops.viewOrg>["agents"][number];
 
@@ -22,11 +21,6 @@ export const standingMarks: Readonly<Record<Standing, MarkName>> = {
   blocked: "stop",
   pending: "pending",
 };
-
-export function tileOf({ isPerson, status }: Position): TileKind {
-  if (status === "pending_approval") return "pending";
-  return isPerson ? "person" : "agent";
-}
 
 export interface Branch {
   readonly agent: Position;

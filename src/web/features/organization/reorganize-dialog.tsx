@@ -1,9 +1,9 @@
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { Button, Choice } from "../../ui/buttons.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Tile } from "../../ui/tile.tsx";
+import { Tile, tileOf } from "../../ui/tile.tsx";
 import { Line } from "../../ui/words.tsx";
-import { type Position, tileOf } from "./position.ts";
+import { type Position } from "./position.ts";
 import type { Change } from "./reorganizing.ts";
 import * as texts from "./texts.ts";
 
@@ -274,7 +274,7 @@ function AgentPicker({
             aria-selected={index === chosen}
             onClick={() => onPick(agent.id)}
           >
-            <Tile id={agent.id} name={agent.name} kind={tileOf(agent)} size="xs" />
+            <Tile id={agent.id} name={agent.name} {...tileOf(agent.status, agent.isPerson)} size="xs" />
             <span className="cut">
               <Line text={`${agent.name}, ${agent.role}`} />
             </span>

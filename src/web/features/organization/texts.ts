@@ -1,7 +1,7 @@
 /** The sentences of the organization. */
 export const stateWords = {
   working: "at work",
-  idle: "idle",
+  idle: "not at work",
   paused: "paused",
   blocked: "blocked",
   pending: "to approve",

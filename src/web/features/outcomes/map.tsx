@@ -1,17 +1,17 @@
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { shown } from "../../../contract/visible-text.ts";
+import { useBeside } from "../../ui/beside.tsx";
 import { farBelow } from "../../ui/camera.ts";
 import { counted } from "../../ui/figures.tsx";
 import { type Drawing, fitText, MapCanvas } from "../../ui/map-canvas.tsx";
 import { type StateMark, stateMarks } from "../../ui/marks.ts";
-import { standingOf } from "../../ui/standing.ts";
-import { Empty } from "../../ui/states.tsx";
+import { useReasons } from "../../ui/reasons.ts";
+import { standingOf, unowned } from "../../ui/standing.ts";
 import type { Graph, GraphNode } from "./forest.ts";
+import { NoMatch, WithOutcome } from "./frame.tsx";
 import { layOutcomes, type Placed, type Wire } from "./map-layout.ts";
-import { useReasons } from "./reasons.ts";
 import * as texts from "./texts.ts";
-import { useChosenOutcome, WithPanel } from "./with-panel.tsx";
 
 /** Why and how from left to right. A click or Enter opens one beside the map. */
 export function OutcomeMap({
@@ -22,7 +22,7 @@ export function OutcomeMap({
   matches: (node: GraphNode) => boolean;
 }): ReactNode {
   const navigate = useNavigate();
-  const choosing = useChosenOutcome();
+  const choosing = useBeside("outcome");
   const map = useMemo(() => layOutcomes(graph, matches), [graph, matches]);
   const [inView, setInView] = useState<readonly GraphNode[]>([]);
   const reasons = useReasons(inView);
@@ -30,38 +30,25 @@ export function OutcomeMap({
     (node: GraphNode) => standingOf(node.status, reasons.get(node.id)?.state, node.blocked),
     [reasons],
   );
-  const { chosen: selected, choose: select } = choosing;
+  const selected = choosing.chosen?.id;
   const draw = (drawing: Drawing<Placed>): void => {
     drawWires(drawing, map.wires);
     if (drawing.zoom < farBelow) drawFar(drawing, standing, selected);
     else for (const item of drawing.items) drawCard(drawing, item, standing(item.node), selected);
   };
-  if (map.items.length === 0)
-    return (
-      <div className="work-inner">
-        <Empty title={texts.noMatch}>
-          <Link className="b" to="/outcomes" search={{ view: "map" }}>
-            {texts.showAll}
-          </Link>
-        </Empty>
-      </div>
-    );
+  if (map.items.length === 0) return <NoMatch view="map" />;
   return (
-    <WithPanel of={choosing} back=".map-canvas">
+    <WithOutcome of={choosing} back=".map-canvas">
       <div className="map-frame">
         <MapCanvas
           label={texts.mapLabel(counted(map.items.length, "outcome"))}
           items={map.items}
           selected={selected}
           describe={({ node }) =>
-            texts.mapItem(
-              shown(node.title),
-              standing(node).label,
-              shown(node.responsible?.name ?? texts.unowned),
-            )
+            texts.mapItem(shown(node.title), standing(node).label, shown(node.responsible?.name ?? unowned))
           }
           draw={draw}
-          onSelect={select}
+          onSelect={(id) => choosing.choose(id === undefined ? undefined : { kind: "outcome", id })}
           onOpen={(id) => void navigate({ to: `/outcomes/${id}` })}
           onRest={(items) => setInView(items.length > 100 ? [] : items.map(({ node }) => node))}
         />
@@ -69,7 +56,7 @@ export function OutcomeMap({
           {texts.mapLegend} {graph.truncated && texts.mapIsCut}
         </p>
       </div>
-    </WithPanel>
+    </WithOutcome>
   );
 }
 
@@ -163,7 +150,7 @@ function drawCard(
   context.fillText(fitText(context, lineOf(node.title), w - 42), x + 32, y + 19);
   context.font = "400 11.5px Geist, Inter, system-ui, sans-serif";
   context.fillStyle = colour("ink-3");
-  const second = `${lineOf(node.responsible?.name ?? texts.unowned)} · ${label}`;
+  const second = `${lineOf(node.responsible?.name ?? unowned)} · ${label}`;
   context.fillText(fitText(context, second, w - 42), x + 32, y + 35);
   context.globalAlpha = 1;
 }

@@ -8,18 +8,18 @@ import { money } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Markdown } from "../../ui/markdown.tsx";
+import type { OneOutcome } from "../../ui/one-outcome.ts";
+import { OutcomeActions } from "../../ui/outcome-actions.tsx";
 import { Page } from "../../ui/page.tsx";
+import { isHeld, useReasons } from "../../ui/reasons.ts";
 import { Loaded } from "../../ui/states.tsx";
-import { standingOf } from "../../ui/standing.ts";
+import { standingOf, unowned } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { When } from "../../ui/time.tsx";
+import { WhyBox } from "../../ui/why-box.tsx";
 import { WhyLine } from "../../ui/why.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
-import { OutcomeActions } from "./actions.tsx";
-import type { OneOutcome } from "./one-outcome.ts";
-import { isHeld, useReasons } from "./reasons.ts";
 import * as texts from "./texts.ts";
-import { WhyBox } from "./why-box.tsx";
 import "../../ui/work.css";
 import "./outcomes.css";
 
@@ -52,7 +52,7 @@ function Whole({ outcome }: { outcome: OneOutcome }): ReactNode {
             {label}
             <span>{texts.outcomeKindWords[outcome.kind]}</span>
             {outcome.responsible === null ? (
-              <span>{texts.unowned}</span>
+              <span>{unowned}</span>
             ) : (
               <Name
                 of={{ kind: "agent", id: outcome.responsible.id, title: outcome.responsible.name }}

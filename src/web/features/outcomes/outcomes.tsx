@@ -4,21 +4,23 @@ import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
+import { type Choosing, useBeside } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted } from "../../ui/figures.tsx";
 import { useMoreRows } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
+import { isHeld, useReasons } from "../../ui/reasons.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
-import { outcomeStatusWords, standingOf } from "../../ui/standing.ts";
+import { outcomeStatusWords, standingOf, unowned } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
+import { WhyLine } from "../../ui/why.tsx";
 import { Line, Name } from "../../ui/words.tsx";
+import { NoMatch, WithOutcome } from "./frame.tsx";
 import { OutcomeMap } from "./map.tsx";
-import { isHeld, useReasons } from "./reasons.ts";
 import * as texts from "./texts.ts";
 import { OutcomeTree } from "./tree.tsx";
-import { useChosenOutcome, WithPanel } from "./with-panel.tsx";
 import "../../ui/work.css";
 import "./outcomes.css";
 
@@ -165,26 +167,17 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
     },
     { keep: true },
   );
-  const ref = useRowKeys("a.grid-row");
-  const choosing = useChosenOutcome();
+  const ref = useRowKeys("a.row-link");
+  const choosing = useBeside("outcome");
   return (
-    <WithPanel of={choosing} back={`a.grid-row[href*="${choosing.chosen ?? ""}"]`}>
+    <WithOutcome of={choosing} back={`a.row-link[href*="${choosing.chosen?.id ?? ""}"]`}>
       <div className="work" ref={ref}>
         <Loaded of={list} height={34} rows={14}>
           {({ outcomes, totals, nextCursor }) => {
             const shown = outcomes.filter(
               (one) => status !== "live" || one.status === "open" || one.status === "submitted",
             );
-            if (shown.length === 0)
-              return (
-                <div className="work-inner">
-                  <Empty title={texts.noMatch}>
-                    <Link className="b" to="/outcomes" search={{ view: "table" }}>
-                      {texts.showAll}
-                    </Link>
-                  </Empty>
-                </div>
-              );
+            if (shown.length === 0) return <NoMatch view="table" />;
             return (
               <>
                 <div className="grid-head outcome-columns" aria-hidden="true">
@@ -205,7 +198,7 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
           }}
         </Loaded>
       </div>
-    </WithPanel>
+    </WithOutcome>
   );
 }
 
@@ -214,7 +207,7 @@ function TableRows({
   choosing,
 }: {
   of: Answer<typeof ops.listOutcomes>["outcomes"];
-  choosing: ReturnType<typeof useChosenOutcome>;
+  choosing: Choosing<"outcome">;
 }): ReactNode {
   const reasons = useReasons(outcomes);
   return outcomes.map((one) => {
@@ -222,24 +215,24 @@ function TableRows({
     const isBlocked = one.blocked !== null;
     const { mark, label } = standingOf(one.status, reason?.state, isBlocked);
     return (
-      <Link
+      <div
         key={one.id}
-        to={`/outcomes/${one.id}`}
-        className={`grid-row outcome-columns ${one.id === choosing.chosen ? "sel" : ""}`}
-        onClick={(event) => {
-          // Enter goes to the page; a click opens it beside.
-          if (event.detail > 0) choosing.click(one.id, event);
-        }}
+        data-about={`outcome ${one.id}`}
+        className={`grid-row outcome-columns ${one.id === choosing.chosen?.id ? "sel" : ""}`}
       >
         <span className="what">
           <StatusMark mark={mark} label={label} />
-          <span className="t cut">
+          <Link
+            to={`/outcomes/${one.id}`}
+            className="t cut row-link"
+            onClick={(event) => choosing.click({ kind: "outcome", id: one.id }, event)}
+          >
             <Line text={one.title} />
-          </span>
+          </Link>
         </span>
         <span className="second cut">
           {one.responsible === null ? (
-            texts.unowned
+            unowned
           ) : (
             <Name of={{ kind: "", id: one.responsible.id, title: one.responsible.name }} tile="agent" />
           )}
@@ -248,13 +241,13 @@ function TableRows({
           <Age since={one.createdAt} />
         </span>
         <span className="second reason cut">
-          {reason !== undefined && isHeld(reason.state, isBlocked) && <Line text={reason.says} />}
+          {reason !== undefined && isHeld(reason.state, isBlocked) && <WhyLine of={reason} />}
         </span>
         <span className="second cut">{texts.outcomeKindWords[one.kind]}</span>
         <span className="second r">
           <Age since={one.updatedAt} />
         </span>
-      </Link>
+      </div>
     );
   });
 }

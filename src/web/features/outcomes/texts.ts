@@ -12,7 +12,6 @@ export const noOutcomesHint = (root: string): string => `Tell ${root} what you w
 export const showAll = "Show all outcomes";
 export const noMatch = "No outcome matches these filters.";
 export const whyNotMoving = "Why it is not moving";
-export const unowned = "unassigned";
 
 const actions: Readonly<Record<string, string>> = {
   "outcome.create": "created it",

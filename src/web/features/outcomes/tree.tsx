@@ -1,19 +1,18 @@
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { useBeside } from "../../ui/beside.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useIsNarrow } from "../../ui/narrow.ts";
 import { useKeys } from "../../ui/keys.ts";
-import { Empty } from "../../ui/states.tsx";
-import { standingOf } from "../../ui/standing.ts";
+import { isHeld, useReasons } from "../../ui/reasons.ts";
+import { standingOf, unowned } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
 import { WhyLine } from "../../ui/why.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { type Graph, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
-import { isHeld, useReasons } from "./reasons.ts";
-import * as texts from "./texts.ts";
-import { useChosenOutcome, WithPanel } from "./with-panel.tsx";
+import { NoMatch, WithOutcome } from "./frame.tsx";
 
 const rowHeight = 34;
 /** Two lines: the second says whose it is, since when, and why it does not move. */
@@ -91,21 +90,12 @@ export function OutcomeTree({
     Home: inTree(() => choose(0)),
     End: inTree(() => choose(rows.length - 1)),
   });
-  const choosing = useChosenOutcome();
-  const beside = choosing.chosen;
+  const choosing = useBeside("outcome");
+  const beside = choosing.chosen?.id;
   const open = (id: string): void => void navigate({ to: `/outcomes/${id}` });
-  if (rows.length === 0)
-    return (
-      <div className="work-inner">
-        <Empty title={texts.noMatch}>
-          <Link className="b" to="/outcomes">
-            {texts.showAll}
-          </Link>
-        </Empty>
-      </div>
-    );
+  if (rows.length === 0) return <NoMatch />;
   return (
-    <WithPanel of={choosing} back={`#o-${beside ?? ""}`}>
+    <WithOutcome of={choosing} back={`#o-${beside ?? ""}`}>
       <div className="work" ref={scroll}>
         <div
           role="treegrid"
@@ -132,7 +122,7 @@ export function OutcomeTree({
                 tabIndex={index === at ? 0 : -1}
                 className={`grid-row outcome-row ${row.matches ? "" : "around"} ${node.id === beside ? "sel" : ""}`}
                 style={{ transform: `translateY(${start}px)`, "--depth": Math.min(depth, 10) }}
-                onClick={(event) => choosing.click(node.id, event)}
+                onClick={(event) => choosing.click({ kind: "outcome", id: node.id }, event)}
                 onFocus={() => setChosen(node.id)}
                 onKeyDown={(event) => {
                   if (event.key === "Enter" && event.target === event.currentTarget) open(node.id);
@@ -159,7 +149,7 @@ export function OutcomeTree({
                 </div>
                 <div role="gridcell" className="second cut">
                   {node.responsible === null ? (
-                    <span className="quiet">{texts.unowned}</span>
+                    <span className="quiet">{unowned}</span>
                   ) : (
                     <Name
                       of={{ kind: "", id: node.responsible.id, title: node.responsible.name }}
@@ -178,6 +168,6 @@ export function OutcomeTree({
           })}
         </div>
       </div>
-    </WithPanel>
+    </WithOutcome>
   );
 }

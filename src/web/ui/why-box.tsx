@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import type { ops } from "virtual:operations";
-import type { Answer } from "../../data/operations.ts";
-import { movementWords } from "../../ui/standing.ts";
-import { Why } from "../../ui/why.tsx";
+import type { Answer } from "../data/operations.ts";
+import { movementWords } from "./standing.ts";
+import { Why } from "./why.tsx";
 
 /** Why an outcome moves or not, step by step. */
 export function WhyBox({ why }: { why: Answer<typeof ops.why> }): ReactNode {

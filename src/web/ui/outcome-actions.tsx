@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
-import { useHere } from "../../data/company.ts";
-import { useRead } from "../../data/reading.ts";
-import { AskFor, AskWhy } from "../../ui/ask-for.tsx";
+import { useHere } from "../data/company.ts";
+import { useRead } from "../data/reading.ts";
+import { AskFor, AskWhy } from "./ask-for.tsx";
 import type { OneOutcome } from "./one-outcome.ts";
 
 const note = { name: "note", label: "Note for the owner", optional: true, long: true } as const;

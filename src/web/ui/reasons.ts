@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { ops } from "virtual:operations";
-import type { Answer } from "../../data/operations.ts";
-import { useRead } from "../../data/reading.ts";
+import type { Answer } from "../data/operations.ts";
+import { useRead } from "../data/reading.ts";
 
 type Reason = Answer<typeof ops.whyMany>["answers"][number];
 

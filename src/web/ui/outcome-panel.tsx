@@ -1,16 +1,17 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
-import { useRead } from "../../data/reading.ts";
-import { Button } from "../../ui/buttons.tsx";
-import { usePanelFocus } from "../../ui/modal.ts";
-import { standingOf } from "../../ui/standing.ts";
-import { Loaded } from "../../ui/states.tsx";
-import { StatusMark } from "../../ui/status.tsx";
-import { Line, Name, Said } from "../../ui/words.tsx";
-import { OutcomeActions } from "./actions.tsx";
-import * as texts from "./texts.ts";
+import { useRead } from "../data/reading.ts";
+import { Button } from "./buttons.tsx";
+import { usePanelFocus } from "./modal.ts";
+import { standingOf, unowned } from "./standing.ts";
+import { Loaded } from "./states.tsx";
+import { StatusMark } from "./status.tsx";
+import { Line, Name, Said } from "./words.tsx";
+import { OutcomeActions } from "./outcome-actions.tsx";
 import { WhyBox } from "./why-box.tsx";
+import "./beside.css";
+import "./work.css";
 
 /** One outcome beside the others: how it stands, why, and what can be done. */
 export function OutcomePanel({
@@ -28,7 +29,7 @@ export function OutcomePanel({
   const why = useRead(ops.why, isLive ? { id } : null).data;
   const panel = usePanelFocus(back);
   return (
-    <aside className="outcome-panel" aria-label="The chosen outcome" ref={panel}>
+    <aside className="side-panel" aria-label="The chosen outcome" ref={panel}>
       <div className="top">
         <Link className="b" to={`/outcomes/${id}`}>
           Open the page
@@ -47,7 +48,7 @@ export function OutcomePanel({
                 <StatusMark mark={mark} />
                 {label}
                 {data.responsible === null ? (
-                  <span>{texts.unowned}</span>
+                  <span>{unowned}</span>
                 ) : (
                   <Name
                     of={{ kind: "agent", id: data.responsible.id, title: data.responsible.name }}

@@ -1,0 +1,47 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useDraftText } from "../../ui/draft.ts";
+import type { Request } from "../../ui/request.ts";
+import { StatusMark } from "../../ui/status.tsx";
+import { When } from "../../ui/time.tsx";
+import { Line } from "../../ui/words.tsx";
+import { DeleteRejected } from "./delete-rejected.tsx";
+import { marks } from "./marks.ts";
+import * as texts from "./texts.ts";
+
+/** Who decided, when and with which note. */
+export function Decided({ request }: { request: Request }): ReactNode {
+  const { decision } = request;
+  const note = useDraftText(`note.${request.id}`);
+  if (decision === null) return null;
+  const who = decision.by.person?.name ?? decision.by.agent?.name ?? "The system";
+  return (
+    <div className="banner decided" role="status">
+      <StatusMark mark={marks[request.status] ?? "closed"} />
+      <span>
+        <b>
+          <Line text={who} />
+        </b>{" "}
+        {texts.stepWords[decision.reason === "timeout" ? "expired" : decision.result]}{" "}
+        <When at={decision.at} />
+        {decision.note !== null && (
+          <>
+            : <Line text={decision.note} />
+          </>
+        )}
+        {note !== "" && (
+          <span className="unsent">
+            {" "}
+            {texts.noteNotSent} <Line text={note} />
+          </span>
+        )}
+      </span>
+      {request.agentId !== null && request.status === "approved" && (
+        <Link className="b" to={`/agents/${request.agentId}`}>
+          Open the agent
+        </Link>
+      )}
+      <DeleteRejected request={request} />
+    </div>
+  );
+}

@@ -1,0 +1,18 @@
+import type { ReactNode } from "react";
+import { Icon } from "../../ui/icons.tsx";
+import type { Request } from "../../ui/request.ts";
+import * as texts from "./texts.ts";
+
+/** What exactly is decided: the revision and its hash. */
+export function Seal({ request: { revision, payloadHash } }: { request: Request }): ReactNode {
+  return (
+    <div className="seal">
+      <Icon name="lock" />
+      <span>
+        {texts.seal(revision)} <span className="mono">{hashWords(payloadHash)}</span>. {texts.sealRest}
+      </span>
+    </div>
+  );
+}
+
+const hashWords = (hash: string): string => (hash.slice(0, 12).match(/.{4}/g) ?? []).join(" ");

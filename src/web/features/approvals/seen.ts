@@ -1,0 +1,56 @@
+import { useEffect, useState } from "react";
+import { type Decision, useDecision } from "../../ui/decision.tsx";
+import { useKeys } from "../../ui/keys.ts";
+import { decidedWords, nameIn, type Request } from "../../ui/request.ts";
+
+interface Seen {
+  /** The request as the person reads it, with its present status. */
+  readonly request: Request;
+  /** A newer revision that is not shown yet. */
+  readonly newer: { readonly revision: number; readonly show: () => void } | undefined;
+  readonly decision: Decision;
+  readonly canDecide: boolean;
+  readonly isOpen: boolean;
+  /** The agent that it is about. */
+  readonly agent: string | null;
+  readonly requester: string;
+}
+
+/** A new revision never replaces what the person reads: it waits until the person asks for it. A, R and X arm a decision. */
+export function useSeen(newest: Request): Seen {
+  const [shown, setShown] = useState(newest);
+  const hasChanged = newest.payloadHash !== shown.payloadHash;
+  // What is not the request itself (its status, what can be done) is always the newest.
+  const request = hasChanged
+    ? {
+        ...newest,
+        payload: shown.payload,
+        payloadHash: shown.payloadHash,
+        revision: shown.revision,
+        changes: shown.changes,
+      }
+    : newest;
+  useEffect(() => {
+    if (newest.payloadHash === shown.payloadHash) setShown(newest);
+  }, [newest, shown]);
+  const { heldUp } = request.changes;
+  const possible = request.abilities.filter(({ yours }) => yours).map(({ name }) => name);
+  const decision = useDecision({ id: request.id, payloadHash: request.payloadHash }, possible, (verdict) =>
+    decidedWords(request, verdict, heldUp.filter(({ kind }) => kind === "outcome").length),
+  );
+  useKeys({
+    a: () => decision.arm("approve"),
+    r: () => decision.arm("revise"),
+    x: () => decision.arm("reject"),
+    Enter: () => (decision.armed === null ? false : void decision.send(decision.armed)),
+  });
+  return {
+    request,
+    newer: hasChanged ? { revision: newest.revision, show: () => setShown(newest) } : undefined,
+    decision,
+    canDecide: (["approve", "revise", "reject"] as const).some(decision.can),
+    isOpen: request.status === "pending" || request.status === "revision_requested",
+    agent: nameIn(request),
+    requester: request.requestedBy?.name ?? "the board",
+  };
+}

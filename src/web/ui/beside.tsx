@@ -1,0 +1,85 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, type MouseEvent, type ReactNode, Suspense } from "react";
+import type { BesideThing } from "./beside-context.ts";
+import { useKeys } from "./keys.ts";
+import { placeOf } from "./places.ts";
+import "./beside.css";
+
+export interface Choosing<K extends string = string> {
+  readonly chosen: BesideThing<K> | undefined;
+  readonly choose: (thing: BesideThing<K> | undefined) => void;
+  /** A click opens a thing beside the list. Where there is no room for that, and with Enter, its page opens. */
+  readonly click: (thing: BesideThing, event: MouseEvent) => void;
+}
+
+/** Which thing is open beside the list: one of these kinds. It is in the address, and Escape closes it. */
+export function useBeside<K extends string>(...kinds: readonly K[]): Choosing<K> {
+  const navigate = useNavigate();
+  const search: Readonly<Record<string, string | undefined>> = useSearch({ strict: false });
+  const [chosen] = kinds.flatMap((kind) => {
+    const id = search[kind];
+    return id === undefined || id === "" ? [] : [{ kind, id }];
+  });
+  const choose = (thing: BesideThing | undefined): void =>
+    void navigate({
+      to: ".",
+      search: {
+        ...search,
+        ...Object.fromEntries(kinds.map((kind) => [kind, kind === thing?.kind ? thing.id : undefined])),
+      },
+      replace: true,
+    });
+  const click = (thing: BesideThing, event: MouseEvent): void => {
+    const isOurs = kinds.some((kind) => kind === thing.kind);
+    // A key that presses a link is a click without a place.
+    if (!isOurs || event.detail === 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const to = placeOf(thing);
+    if (to !== undefined && matchMedia("(max-width: 1180px)").matches) void navigate({ to });
+    else choose(thing);
+  };
+  useKeys({ Escape: () => (chosen === undefined ? false : choose(undefined)) });
+  return { chosen, choose, click };
+}
+
+/** A list, and beside it the chosen thing. */
+export function WithPanel({
+  of: chosen,
+  panel,
+  children,
+}: {
+  of: BesideThing | undefined;
+  panel: (id: string) => ReactNode;
+  children: ReactNode;
+}): ReactNode {
+  return (
+    <div className={`with-panel ${chosen === undefined ? "closed" : ""}`}>
+      {children}
+      {chosen !== undefined && panel(chosen.id)}
+    </div>
+  );
+}
+
+const AgentNow = lazy(async () => ({ default: (await import("./agent-now.tsx")).AgentNow }));
+const OutcomePanel = lazy(async () => ({ default: (await import("./outcome-panel.tsx")).OutcomePanel }));
+
+/** The panel of an agent or an outcome. Its code is loaded when one is first opened. */
+export function PanelOf({
+  of: { kind, id },
+  onClose,
+}: {
+  of: BesideThing<"agent" | "outcome">;
+  onClose: () => void;
+}): ReactNode {
+  const back = `[data-card="${kind} ${CSS.escape(id)}"]`;
+  return (
+    <Suspense>
+      {kind === "agent" ? (
+        <AgentNow key={id} id={id} back={back} onClose={onClose} />
+      ) : (
+        <OutcomePanel key={id} id={id} back={back} onClose={onClose} />
+      )}
+    </Suspense>
+  );
+}
