@@ -5,7 +5,7 @@ import { canonicalJson } from "../contract/canonical.ts";
 import { inUse } from "../dispatch/company-settings.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { countOf, pageByNumber, type PageInput } from "../dispatch/page.ts";
-import { type Db, insertion, laterRow, query, selection, updating } from "../store/query.ts";
+import { insertion, laterRow, query, selection, updating } from "../store/query.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import { tooManyRequests } from "./texts.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -147,19 +147,8 @@ export const lastOfNameBy = selection(
   sql`order by num desc limit 1`,
 );
 
-const expiring = (db: Db) =>
-  db
-    .selectFrom("approvals")
-    .selectAll()
-    .where("expires_at", "is not", null)
-    .where(isOpen)
-    // Nothing changes in an archived company, so its requests expire once it is back.
-    .where(inUse("approvals"))
-    .orderBy("expires_at");
-export const dueApprovals = query((db, p: { now: number; limit: number }) =>
-  expiring(db).where("expires_at", "<=", p.now).limit(p.limit),
-);
-export const nextExpiry = query((db, _: Record<never, never>) => expiring(db).limit(1));
+/** Requests that expire. Nothing changes in an archived company, so its requests expire once it is back. */
+export const undecided = sql`expires_at is not null and ${isOpen} and ${inUse("approvals")}`;
 
 export async function setStatus(
   tx: Tx,

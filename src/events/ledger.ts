@@ -91,14 +91,20 @@ export async function seenSoFar(tx: ReadTx): Promise<Seen> {
   return new Map((await tx.all(allHeads, {})).map(({ company_id, seq }) => [company_id, seq]));
 }
 
-/** The events after these, of all chains: at most 500 of each. Empty when there are no more. */
-export async function newEvents(tx: ReadTx, seen: Seen): Promise<Row[]> {
-  const found: Row[] = [];
-  for (const { company_id, seq } of await tx.all(allHeads, {})) {
-    const after = seen.get(company_id) ?? 0;
-    if (seq > after) found.push(...(await tx.all(listAfter, { companyId: company_id, after, limit: 500 })));
-  }
-  return found;
+/** The ends of all chains that a follower has seen, added up. Chains only grow, so an equal sum means that nothing is new. */
+export const sumOf = (seen: Seen): number => [...seen.values()].reduce((sum, seq) => sum + seq, 0);
+
+/** The events after these, of all chains: at most 500 of each. Empty when there are no more. `heads`: if they are known. */
+export async function newEvents(
+  tx: ReadTx,
+  seen: Seen,
+  heads?: readonly Pick<RowOf<"ledger_heads">, "company_id" | "seq">[],
+): Promise<Row[]> {
+  const found = (heads ?? (await tx.all(allHeads, {}))).flatMap(({ company_id: companyId, seq }) => {
+    const after = seen.get(companyId) ?? 0;
+    return seq > after ? [tx.all(listAfter, { companyId, after, limit: 500 })] : [];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /** Notes that a follower has seen these events. */

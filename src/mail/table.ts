@@ -188,31 +188,8 @@ export function sentBy(
   );
 }
 
-export const dueMessages = query((db, p: { now: number; limit: number }) =>
-  db
-    .selectFrom("messages")
-    .select(["id", "company_id"])
-    .where("delivered_at", "is", null)
-    .where("failure", "is", null)
-    .where("deliver_at", "<=", p.now)
-    .where(notArchived)
-    .orderBy("deliver_at")
-    .limit(p.limit),
-);
-
-/** Mail of an archived company waits until the company is back. */
-const notArchived = inUse("messages");
-
-export const nextDue = query((db, _: Record<never, never>) =>
-  db
-    .selectFrom("messages")
-    .select("deliver_at")
-    .where("delivered_at", "is", null)
-    .where("failure", "is", null)
-    .where(notArchived)
-    .orderBy("deliver_at")
-    .limit(1),
-);
+/** Mail that waits for its time. That of an archived company waits until the company is back. */
+export const undelivered = sql`delivered_at is null and failure is null and ${inUse("messages")}`;
 
 export const markDelivered = query((db, p: { id: string; now: number }) =>
   db.updateTable("messages").set({ delivered_at: p.now }).where("id", "=", p.id),

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { parseData } from "../events/ledger.ts";
-import { selection, textQuery } from "../store/query.ts";
+import { selection, textQuery, textsIn } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
@@ -25,18 +25,21 @@ export async function concerned(tx: ReadTx, events: readonly Event[]): Promise<S
     // A former parent no longer waits for this outcome, so its owner may be able to work now.
     if (Array.isArray(parentsLeft)) for (const id of parentsLeft) outcomes.add(String(id));
   }
-  for (const id of outcomes)
-    for (const { agent } of await tx.all(around, { id })) if (agent !== null) agents.add(agent);
+  if (outcomes.size > 0)
+    for (const { agent } of await tx.all(around, { ids: JSON.stringify([...outcomes]) }))
+      if (agent !== null) agents.add(agent);
   return agents;
 }
 
 const unsettledIn = selection("sessions", ["company_id"], sql`and settled = 0 and ended_at is not null`);
 
-/** The owners of the outcome, of its parents, of the outcomes that depend on it, and of those that are blocked on it. */
-const around = textQuery(
-  (p: { id: string }) => sql<{ agent: string | null }>`
-    select responsible_id as agent from outcomes where id = ${p.id} or blocked_on = ${p.id}
-    union select o.responsible_id from edges e join outcomes o on o.id = e.parent_id where e.child_id = ${p.id}
+/** The owners of these outcomes, of their parents, of the outcomes that depend on them, and of those that are blocked on them. */
+const around = textQuery((p: { ids: string }, dialect) => {
+  const these = textsIn(p.ids, dialect);
+  return sql<{ agent: string | null }>`
+    select responsible_id as agent from outcomes where id in (${these})
+    union select responsible_id from outcomes where blocked_on in (${these})
+    union select o.responsible_id from edges e join outcomes o on o.id = e.parent_id where e.child_id in (${these})
     union select o.responsible_id from dependencies d join outcomes o on o.id = d.outcome_id
-      where d.depends_on_id = ${p.id}`,
-);
+      where d.depends_on_id in (${these})`;
+});

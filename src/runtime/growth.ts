@@ -8,6 +8,7 @@ import { notify } from "../mail/operations.ts";
 import { waitingFor } from "../mail/table.ts";
 import { workable } from "../outcomes/workable.ts";
 import { query, selection } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx, Store } from "../store/store.ts";
 import type { InCompany } from "./lanes.ts";
 import { countLive } from "./sessions.ts";
@@ -30,23 +31,30 @@ const day = 24 * 60 * minute;
 /** Limits the cost of a look: no more rows of an agent than this are counted. */
 const mostLooked = 500;
 
-/** Checks these agents. It reads first, and locks the company only if there is something to suggest. */
+interface Overloaded {
+  readonly id: string;
+  readonly companyId: string;
+}
+
+/** Those of these agents about which there is something to suggest. */
+export async function overloadedOf(
+  tx: ReadTx,
+  agents: readonly Pick<Row<"agents">, "id" | "company_id">[],
+): Promise<Overloaded[]> {
+  const found = [];
+  for (const { id, company_id } of agents)
+    if ((await unsaidSigns(tx, id)).length > 0) found.push({ id, companyId: company_id });
+  return found;
+}
+
+/** It locks a company only if there is something to suggest. */
 export async function suggestGrowth(
   store: Store,
-  agentIds: readonly string[],
+  agents: readonly Overloaded[],
   newId: () => string,
   run: InCompany,
 ): Promise<void> {
-  const loaded = await store.read(async (tx) => {
-    const found = [];
-    for (const id of agentIds) {
-      const agent = await tx.first(agentRow, { id });
-      if (agent !== undefined && (await unsaidSigns(tx, id)).length > 0)
-        found.push({ id, companyId: agent.company_id });
-    }
-    return found;
-  });
-  for (const { id, companyId } of loaded)
+  for (const { id, companyId } of agents)
     await run(companyId, () =>
       writeIn(store, companyId, newId, async (call) => {
         const { tx } = call;

@@ -8,24 +8,21 @@ import type { Exit, Running } from "../processes/runner.ts";
 import type { InCompany } from "./lanes.ts";
 import type { NodeParts } from "./node-parts.ts";
 import { intendSession } from "./session-intent.ts";
+import type { Due } from "./due.ts";
 import { leaseMilliseconds } from "../readers/nodes.ts";
 import {
   endOverdue,
   type Ending,
   endSession,
   forgetProcess,
-  lapsedLeases,
   liveOn,
-  nextLapse,
   noteLastWords,
   noteThread,
-  overdue,
   processesOn,
   recordProcess,
   renewLeases,
   sessionById,
   type SessionRow,
-  unsettledSessions,
 } from "./sessions.ts";
 import { endReasons } from "./texts.ts";
 import { createMeter, noteUsage } from "./usage.ts";
@@ -39,9 +36,19 @@ interface Places {
   /** A process ended, or a start led to none, so this node may have room for another one. */
   readonly roomFreed: () => void;
   readonly run: InCompany;
+  /** The same, for work after which the scheduler need not look again. */
+  readonly runUncounted: InCompany;
 }
 
 type SessionKey = Pick<SessionRow, "id" | "company_id">;
+
+/** What a look found that is not as it should be. */
+export interface Unwanted extends Pick<Due, "overdue" | "lapsed" | "unsettled" | "live"> {
+  /** Processes whose sessions are over, and why they are. */
+  readonly left: readonly { readonly id: string; readonly reason: string }[];
+  /** Sessions with other rights than they were started with. */
+  readonly outdated: readonly SessionKey[];
+}
 
 interface NodeSessions {
   /** Does nothing if the agent has no work any more or there is no place for it. False: this node has no room. */
@@ -52,17 +59,20 @@ interface NodeSessions {
   catchUp(): Promise<void>;
   /** Returns the time of the renewal. */
   renewLeases(): Promise<number>;
-  /** The sessions of nodes that stopped renewing their leases. */
-  lapsed(tx: ReadTx): Promise<readonly SessionKey[]>;
-  /** Ends them. */
-  takeOver(lapsed: readonly SessionKey[]): Promise<void>;
-  /** When the first lease of another node ends, unless that node renews it. */
-  nextLapse(tx: ReadTx): Promise<number | null>;
+  /** The processes that were not asked to end. */
+  processes(): readonly string[];
+  /**
+   * Which sessions and processes no longer belong together. `processes` are those before the transaction began: it sees the sessions of
+   * all of them. `mayDiffer`: the settings of running sessions are compared, too.
+   */
+  look(tx: ReadTx, due: Due, processes: readonly string[], mayDiffer: boolean): Promise<Unwanted>;
   /** The node stops: its sessions may save their state for this long. */
   askAllToStop(milliseconds: number): Promise<void>;
-  endUnwanted(now: number): Promise<void>;
-  /** Asks the sessions of this node to stop whose agents have been granted, or have lost, an MCP server since they started. False: not all could be asked. */
-  renewSettings(): Promise<boolean>;
+  /**
+   * Ends what look() found. Asks the sessions to stop whose agents have been granted, or have lost, an MCP server since they started.
+   * False: not all could be asked.
+   */
+  end(unwanted: Unwanted, now: number): Promise<boolean>;
   /** When the sessions that submitted a summary are killed. */
   readonly deadlines: () => Iterable<number>;
   readonly running: () => number;
@@ -106,7 +116,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   /** The processes that stand still, because their sessions have used what was set aside for them. */
   const held = new Set<string>();
   /** The processes that ended, until their end is recorded. A failed attempt is repeated at the next tick. */
-  const exits = new Map<string, { session: SessionKey; exit: Exit }>();
+  const exits = new Map<string, { session: SessionKey; exit: Exit; isUnderWay: boolean }>();
   /** The sessions that this run of the node started. */
   const opened = new Set<string>();
   /** The sessions that submitted a summary, and when they are killed. */
@@ -223,7 +233,16 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
 
   async function finished(session: SessionKey, given: Exit): Promise<void> {
     const exit = storable(given);
-    exits.set(session.id, { session, exit });
+    exits.set(session.id, { session, exit, isUnderWay: true });
+    try {
+      await recordEnd(session, exit);
+    } catch (error) {
+      exits.set(session.id, { session, exit, isUnderWay: false });
+      throw error;
+    }
+  }
+
+  async function recordEnd(session: SessionKey, exit: Exit): Promise<void> {
     // The commits below let the scheduler look.
     places.roomFreed();
     await at("exited");
@@ -263,41 +282,33 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
    * Ends processes and sessions that no longer belong together: a process whose session was ended (by a pause, a reclaim, or
    * a node that took over), a process that outlives its summary, and a session whose process never started.
    */
-  async function endUnwanted(now: number): Promise<void> {
+  async function end(unwanted: Unwanted, now: number): Promise<boolean> {
+    const { overdue, lapsed, unsettled, live, left, outdated } = unwanted;
+    for (const session of lapsed) await run(session.company_id, () => takeOverOne(session));
+    const isDone = await askOutdated(outdated);
     for (const [id, until] of finishing) {
       if (until > now) continue;
       finishing.delete(id);
       processes.get(id)?.stop();
     }
-    for (const { session, exit } of exits.values())
-      await run(session.company_id, () => finished(session, exit));
-    const look = async (tx: ReadTx) => ({
-      late: await tx.all(overdue, { now: tx.now }),
-      live: await tx.all(liveOn, { node_id: nodeId }),
-      unsettled: await tx.all(unsettledSessions, { nodeId, now: tx.now, limit: 500 }),
-    });
-    let { late, live, unsettled } = await store.read(look);
-    for (const { id, company_id } of late)
+    for (const { session, exit, isUnderWay } of exits.values())
+      if (!isUnderWay) await run(session.company_id, () => finished(session, exit));
+    for (const { id, company_id } of overdue)
       await run(company_id, () => writeIn(store, company_id, newId, ({ tx }) => endOverdue(tx, id, newId)));
-    // Their processes end in this tick too.
-    if (late.length > 0) ({ live, unsettled } = await store.read(look));
-    const wanted = new Set(live.map(({ id }) => id));
-    await endProcesses([...processes.keys()].filter((id) => !wanted.has(id) && !stopping.has(id)));
+    endProcesses(left);
     for (const session of unsettled)
       await run(session.company_id, () =>
-        settle(session, { reason: session.end_reason ?? "ended", exitCode: null }),
+        settle(session, { reason: session.reason ?? "ended", exitCode: null }),
       );
     for (const session of live)
       if (!processes.has(session.id))
         await run(session.company_id, () => settle(session, byNode(endReasons.processGone)));
+    return isDone;
   }
 
-  /** Processes whose sessions are over. If another node took over or a newer session came, two brains would run: that ends at once. */
-  async function endProcesses(ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return;
-    const rows = await store.read((tx) => Promise.all(ids.map((id) => sessionById(tx, id))));
-    for (const [index, id] of ids.entries()) {
-      const reason = rows[index]?.end_reason ?? endReasons.replaced;
+  /** If another node took over or a newer session came, two brains would run: that ends at once. */
+  function endProcesses(left: Unwanted["left"]): void {
+    for (const { id, reason } of left) {
       if (reason === endReasons.replaced || reason === endReasons.nodeSilent) processes.get(id)?.kill();
       else sayFarewell(id);
     }
@@ -318,15 +329,21 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     places.freed(session.company_id);
   }
 
-  async function renewSettings(): Promise<boolean> {
-    const changed = await store.read(async (tx) => {
-      const sessions = await tx.all(liveOn, { node_id: nodeId });
-      const outdated = [];
-      for (const session of sessions) if (await hasOtherRights(tx, session)) outdated.push(session);
-      return outdated;
-    });
+  async function look(tx: ReadTx, due: Due, known: readonly string[], mayDiffer: boolean): Promise<Unwanted> {
+    const wanted = new Set(due.live.map(({ id }) => id));
+    const gone = known.filter((id) => !wanted.has(id));
+    const rows = await Promise.all(gone.map((id) => sessionById(tx, id)));
+    const compared = mayDiffer && wanted.size > 0 ? await tx.all(liveOn, { node_id: nodeId }) : [];
+    const outdated = [];
+    for (const session of compared)
+      if (session.end_by === null && (await hasOtherRights(tx, session))) outdated.push(session);
+    const left = gone.map((id, index) => ({ id, reason: rows[index]?.end_reason ?? endReasons.replaced }));
+    return { ...due, left, outdated };
+  }
+
+  async function askOutdated(outdated: readonly SessionKey[]): Promise<boolean> {
     let all = true;
-    for (const { id, company_id } of changed) {
+    for (const { id, company_id } of outdated) {
       const isFree = await run(company_id, () =>
         writeIn(store, company_id, newId, async (call) => {
           const session = await sessionById(call.tx, id);
@@ -364,10 +381,6 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     beat?.written();
     confirm(good[store.dialect]);
     return now;
-  }
-
-  async function takeOver(lapsed: readonly SessionKey[]): Promise<void> {
-    for (const session of lapsed) await run(session.company_id, () => takeOverOne(session));
   }
 
   /** Checks the lease again inside the transaction, because its node may have come back meanwhile. */
@@ -424,14 +437,13 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     summarySubmitted: (id, now) => {
       if (!finishing.has(id)) finishing.set(id, now + grace);
     },
-    catchUp: () => meter.catchUp(run),
+    // If it fails, the next round would repeat it at once.
+    catchUp: () => meter.catchUp(places.runUncounted),
     renewLeases: keepLeases,
-    lapsed: (tx) => tx.all(lapsedLeases, { nodeId, now: tx.now }),
-    takeOver,
-    nextLapse: async (tx) => (await tx.first(nextLapse, { nodeId }))?.lease_until ?? null,
+    processes: () => [...processes.keys()].filter((id) => !stopping.has(id)),
+    look,
+    end,
     askAllToStop,
-    endUnwanted,
-    renewSettings,
     deadlines: () => finishing.values(),
     running: () => processes.size,
     hasRoom,

@@ -1,23 +1,23 @@
 import { monthOf } from "../budgets/budget.ts";
-import { markSeen, newEvents, type Seen, seenSoFar } from "../events/ledger.ts";
+import { markSeen, newEvents, type Seen, seenSoFar, sumOf } from "../events/ledger.ts";
 import { expire } from "../approvals/concluding.ts";
-import { approvalById, dueApprovals, nextExpiry } from "../approvals/table.ts";
+import { approvalById } from "../approvals/table.ts";
 import { companiesWithHalted, pauseFor, resumeHalted } from "../budgets/halting.ts";
 import { companyState } from "../dispatch/company-settings.ts";
 import { type Writing, writeIn } from "../dispatch/context.ts";
 import type { ReadTx } from "../store/store.ts";
 import { tellOnce } from "../mail/notices.ts";
 import { deliver } from "../mail/post.ts";
-import { dueMessages, messageById, nextDue } from "../mail/table.ts";
+import { messageById } from "../mail/table.ts";
 import { seeNodes } from "../readers/nodes.ts";
 import { concerned } from "./concerned.ts";
-import { suggestGrowth } from "./growth.ts";
-import { createLanes } from "./lanes.ts";
 import type { NodeParts } from "./node-parts.ts";
 import { createNodeSessions } from "./node-sessions.ts";
-import { nextOverdue } from "./sessions.ts";
+import { type Due, dueNow, type DueThing } from "./due.ts";
+import { overloadedOf, suggestGrowth } from "./growth.ts";
+import { createLanes, type InCompany } from "./lanes.ts";
 import { brainWaits } from "./texts.ts";
-import { agentsAfter, alarmed, readinessOf, nextAlarm, type Readiness } from "./work.ts";
+import { agentsAfter, readinessOf, type Readiness, withWork } from "./work.ts";
 
 /**
  * The scheduler of one node. Its memory is never the truth: whether an agent has work, whether a session is live and when a
@@ -47,7 +47,8 @@ export const renewEvery = 5000;
 const pauseWhileBusy = 1000;
 const usualSweep = 30_000;
 const sweepSize = 50;
-const deliveriesAtOnce = 100;
+/** Rounds of a tick. The rest is left to the next one. */
+const mostRounds = 10;
 /** On a node that may fill up meanwhile. The rest is then not read at all. */
 const looksAtOnce = 100;
 /** Events after which an agent that waited may find a place: a session ended, or a limit or a budget was raised. */
@@ -75,7 +76,12 @@ const changesGrants =
 /** What a person does after mending a brain, or to see whether it works. */
 const mendsBrains = new Set(["agent.resume", "agent.wakeup", "brain.test", "secret.set"]);
 
-type Due = { readonly id: string; readonly company_id: string };
+interface SeenAgent {
+  readonly id: string;
+  readonly verdict: Readiness;
+  /** Its program is missing here, and another node has it. */
+  readonly startsElsewhere: boolean;
+}
 
 export function createScheduler(parts: NodeParts): Scheduler {
   const { store, newId, sweepEvery = usualSweep } = parts;
@@ -108,10 +114,20 @@ export function createScheduler(parts: NodeParts): Scheduler {
   let stopping = false;
   let draining = false;
   const lanes = createLanes(parts.patience, parts.reportBug);
+  /** Some of what was found was done in this round. So there may be more to do, or another next time. */
+  let hasActed = false;
+  /** Not all new events were read. */
+  let hasMoreNews = false;
+  const run: InCompany = async (companyId, work) => {
+    const isFree = await lanes.run(companyId, work);
+    if (isFree) hasActed = true;
+    return isFree;
+  };
   const sessions = createNodeSessions(parts, {
     freed: lookAgain,
     full: wait,
-    run: lanes.run,
+    run,
+    runUncounted: lanes.run,
     roomFreed: () => {
       for (const id of waitingForRoom) toLookAt.add(id);
       waitingForRoom.clear();
@@ -119,50 +135,62 @@ export function createScheduler(parts: NodeParts): Scheduler {
   });
 
   async function tick(): Promise<number | null> {
-    const { now, messages, approvals, lapsed, isNews } = await store.read(lookAround);
-    if (isNews) await follow();
-    await deliverAll(messages);
-    await expireAll(approvals);
-    await sessions.catchUp();
-    if (month !== monthOf(now) && (await renewBudgets())) month = monthOf(now);
-    if (now - renewed >= renewEvery) await renewLeases();
-    await sessions.takeOver(lapsed);
-    if (firstRound || now - swept >= sweepEvery) {
-      await sweep();
-      swept = now;
+    for (let round = 1; ; round++) {
+      await sessions.catchUp();
+      hasActed = false;
+      const found = await store.read(look);
+      await act(found);
+      if (stopping) return null;
+      const isDone = !hasActed && !hasMoreNews && (toLookAt.size === 0 || draining);
+      if (isDone) return nextTime(found.due.times);
+      if (round === mostRounds) return time;
     }
-    if (settingsMayDiffer) settingsMayDiffer = !(await sessions.renewSettings());
-    await sessions.endUnwanted(now);
+  }
+
+  /** Everything that a tick reads, in one transaction. What follows from it is done later, in transactions of its companies. */
+  async function look(tx: ReadTx) {
+    const { now } = tx;
+    time = now;
+    const processes = sessions.processes();
+    const due = await dueNow(tx, { nodeId: parts.nodeId, alarmsAfter: alarmsSeen, followed: sumOf(seen) });
+    for (const id of due.alarmed) toLookAt.add(id);
+    alarmsSeen = now;
+    await noteEvents(tx, due.chains);
     for (const [agentId, notBefore] of later)
       if (notBefore <= now && later.delete(agentId)) toLookAt.add(agentId);
-    await lookAtAgents(now);
-    return stopping ? null : await nextTime();
+    const isSweep = firstRound || now - swept >= sweepEvery;
+    return {
+      now,
+      due,
+      isSweep,
+      overloaded: isSweep ? await sweep(tx) : [],
+      halted: month === monthOf(now) ? null : await tx.all(companiesWithHalted, {}),
+      unwanted: await sessions.look(tx, due, processes, settingsMayDiffer),
+      verdicts: await lookAtAgents(tx),
+    };
+  }
+
+  async function act(found: Awaited<ReturnType<typeof look>>): Promise<void> {
+    const { now, due } = found;
+    await deliverAll(due.mail);
+    await expireAll(due.approvals);
+    if (found.halted !== null && (await renewBudgets(found.halted))) month = monthOf(now);
+    if (now - renewed >= renewEvery) await renewLeases();
+    if (found.isSweep) {
+      for (const companyId of (await parts.brains?.lookAgain()) ?? []) lookAgain(companyId);
+      await suggestGrowth(store, found.overloaded, newId, run);
+    }
+    settingsMayDiffer = !(await sessions.end(found.unwanted, now));
+    await startAll(found.verdicts, now);
   }
 
   async function renewLeases(): Promise<void> {
     renewed = await sessions.renewLeases();
   }
 
-  /**
-   * What is due, in one transaction, because most ticks find nothing. What a tick then does checks again, in the transaction that
-   * does it: another node may have been faster.
-   */
-  async function lookAround(tx: ReadTx) {
-    const rung = await tx.all(alarmed, { after: alarmsSeen, now: tx.now });
-    for (const { responsible_id: agent } of rung) if (agent !== null) toLookAt.add(agent);
-    alarmsSeen = tx.now;
-    return {
-      now: tx.now,
-      isNews: await noteEvents(tx),
-      messages: await dueMail(tx),
-      approvals: await tx.all(dueApprovals, { now: tx.now, limit: 100 }),
-      lapsed: await sessions.lapsed(tx),
-    };
-  }
-
-  /** Reads the events since the last look and notes the agents they concern. False: there was no event. */
-  async function noteEvents(tx: ReadTx): Promise<boolean> {
-    const events = await newEvents(tx, seen);
+  /** Reads the events since the last look and notes the agents they concern. */
+  async function noteEvents(tx: ReadTx, chains: Due["chains"]): Promise<void> {
+    const events = await newEvents(tx, seen, chains);
     for (const { operation, session_id, company_id, actor_kind } of events) {
       if (mendsBrains.has(operation) && actor_kind === "board") {
         parts.brains?.mended(company_id);
@@ -175,64 +203,43 @@ export function createScheduler(parts: NodeParts): Scheduler {
     }
     for (const id of await concerned(tx, events)) toLookAt.add(id);
     markSeen(seen, events);
-    return events.length > 0;
+    hasMoreNews = chains.some(({ company_id, seq }) => seq > (seen.get(company_id) ?? 0));
   }
 
-  async function follow(): Promise<void> {
-    while (await store.read(noteEvents));
-  }
-
-  function dueMail(tx: ReadTx): Promise<Due[]> {
-    return tx.all(dueMessages, { now: tx.now, limit: deliveriesAtOnce });
-  }
-
-  async function deliverAll(first: readonly Due[]): Promise<void> {
-    for (let due = first; due.length > 0;) {
-      let areFree = true;
-      for (const [companyId, messages] of Map.groupBy(due, (message) => message.company_id)) {
-        await at("delivery");
-        const isFree = await lanes.run(companyId, () =>
-          writeFor(companyId, async ({ tx }) => {
-            // It may have been archived since.
-            if ((await companyState(tx, companyId)).state === "archived") return;
-            for (const { id } of messages) {
-              const message = await messageById(tx, id);
-              // Another node may have delivered it since.
-              if (message.delivered_at === null && message.failure === null)
-                await deliver(tx, message, newId);
-            }
-          }),
-        );
-        areFree &&= isFree;
-        await at("delivered");
-      }
-      await follow();
-      if (!areFree || due.length < deliveriesAtOnce) return;
-      due = await store.read(dueMail);
+  async function deliverAll(due: readonly DueThing[]): Promise<void> {
+    for (const [companyId, messages] of Map.groupBy(due, (message) => message.company_id)) {
+      await at("delivery");
+      await run(companyId, () =>
+        writeFor(companyId, async ({ tx }) => {
+          // It may have been archived since.
+          if ((await companyState(tx, companyId)).state === "archived") return;
+          for (const { id } of messages) {
+            const message = await messageById(tx, id);
+            // Another node may have delivered it since.
+            if (message.delivered_at === null && message.failure === null) await deliver(tx, message, newId);
+          }
+        }),
+      );
+      await at("delivered");
     }
   }
 
-  async function sweep(): Promise<void> {
-    for (const companyId of (await parts.brains?.lookAgain()) ?? []) lookAgain(companyId);
-    const agents = await store.read((tx) => tx.all(agentsAfter, { after: sweepFrom, limit: sweepSize }));
+  /** The next agents of the slow sweep. Returns those of them that have too much to do. */
+  async function sweep(tx: ReadTx): Promise<Awaited<ReturnType<typeof overloadedOf>>> {
+    const agents = await tx.all(agentsAfter, { after: sweepFrom, limit: sweepSize });
     for (const { id } of agents) toLookAt.add(id);
     sweepFrom = agents.length < sweepSize ? "" : (agents.at(-1)?.id ?? "");
+    swept = tx.now;
     // Not in the first round after the start, which has to reach every agent as fast as possible.
     const isSlow = !firstRound;
     if (sweepFrom === "") firstRound = false;
-    if (isSlow)
-      await suggestGrowth(
-        store,
-        agents.map(({ id }) => id),
-        newId,
-        lanes.run,
-      );
+    return isSlow ? overloadedOf(tx, agents) : [];
   }
 
   /** An approval that is not decided in time is denied. */
-  async function expireAll(due: readonly Due[]): Promise<void> {
+  async function expireAll(due: readonly DueThing[]): Promise<void> {
     for (const { id, company_id } of due)
-      await lanes.run(company_id, () =>
+      await run(company_id, () =>
         writeFor(company_id, async (call) => {
           await expire(call, await approvalById(call.tx, id));
         }),
@@ -240,10 +247,10 @@ export function createScheduler(parts: NodeParts): Scheduler {
   }
 
   /** Resumes the agents that a used-up budget had paused, once a new month has begun. False: not in every company yet. */
-  async function renewBudgets(): Promise<boolean> {
+  async function renewBudgets(halted: readonly { readonly company_id: string }[]): Promise<boolean> {
     let all = true;
-    for (const { company_id } of await store.read((tx) => tx.all(companiesWithHalted, {})))
-      if (!(await lanes.run(company_id, () => writeFor(company_id, resumeHalted)))) all = false;
+    for (const { company_id } of halted)
+      if (!(await run(company_id, () => writeFor(company_id, resumeHalted)))) all = false;
     return all;
   }
 
@@ -253,28 +260,44 @@ export function createScheduler(parts: NodeParts): Scheduler {
     waiting.delete(companyId);
   }
 
-  async function lookAtAgents(now: number): Promise<void> {
-    while (toLookAt.size > 0 && !stopping && !draining) {
-      if (!sessions.hasRoom()) return leaveToOthers();
-      const ids = [...toLookAt].slice(0, parts.capacity === undefined ? undefined : looksAtOnce);
-      for (const id of ids) toLookAt.delete(id);
-      const verdicts = await store.read(async (tx) => {
-        const all = [];
-        for (const id of ids) all.push({ id, verdict: await readinessOf(tx, id, canStart, troubleOf) });
-        return all;
-      });
-      const ready = [];
-      for (const { id, verdict } of verdicts) {
-        if (verdict.start) ready.push(verdict.agent);
-        else await putOff(id, verdict);
-      }
-      // To be fair, the agent whose last session is the longest ago starts first.
-      for (const agent of ready.toSorted(
-        (a, b) => a.last_session_at - b.last_session_at || (a.id < b.id ? -1 : 1),
-      ))
-        if (!(await lanes.run(agent.company_id, () => startHere(agent))))
-          later.set(agent.id, now + pauseWhileBusy);
+  /** Whether the agents that may have work can be started. */
+  async function lookAtAgents(tx: ReadTx): Promise<SeenAgent[]> {
+    if (toLookAt.size === 0 || stopping || draining) return [];
+    if (!sessions.hasRoom()) {
+      leaveToOthers();
+      return [];
     }
+    const ids = [...toLookAt].slice(0, parts.capacity === undefined ? undefined : looksAtOnce);
+    for (const id of ids) toLookAt.delete(id);
+    try {
+      const able = await tx.all(withWork, { ids: JSON.stringify(ids), now: tx.now });
+      const verdicts = [];
+      for (const { id } of able) {
+        const verdict = await readinessOf(tx, id, canStart, troubleOf);
+        const isMissing = !verdict.start && verdict.trouble?.cause === "missing";
+        const agent = isMissing ? verdict.agent : undefined;
+        const startsElsewhere =
+          agent !== undefined && (await seeNodes(tx, parts.nodeId)).canStartElsewhere(agent);
+        verdicts.push({ id, verdict, startsElsewhere });
+      }
+      return verdicts;
+    } catch (error) {
+      for (const id of ids) toLookAt.add(id);
+      throw error;
+    }
+  }
+
+  async function startAll(verdicts: readonly SeenAgent[], now: number): Promise<void> {
+    const ready = [];
+    for (const seenAgent of verdicts) {
+      if (seenAgent.verdict.start) ready.push(seenAgent.verdict.agent);
+      else await putOff(seenAgent.id, seenAgent.verdict, seenAgent.startsElsewhere);
+    }
+    // To be fair, the agent whose last session is the longest ago starts first.
+    for (const agent of ready.toSorted(
+      (a, b) => a.last_session_at - b.last_session_at || (a.id < b.id ? -1 : 1),
+    ))
+      if (!(await run(agent.company_id, () => startHere(agent)))) later.set(agent.id, now + pauseWhileBusy);
   }
 
   async function startHere({ id, company_id }: { id: string; company_id: string }): Promise<void> {
@@ -287,16 +310,15 @@ export function createScheduler(parts: NodeParts): Scheduler {
     toLookAt.clear();
   }
 
-  async function putOff(id: string, verdict: Readiness & { start: false }): Promise<void> {
-    const { at: notBefore, why, companyId, lacks, trouble, agent } = verdict;
+  async function putOff(id: string, verdict: Readiness & { start: false }, startsElsewhere: boolean) {
+    const { at: notBefore, why, companyId, lacks, trouble } = verdict;
     if (notBefore !== null) later.set(id, notBefore);
     if (why !== "full" || companyId === null) return;
     wait(companyId, id);
-    const isMissing = trouble?.cause === "missing" && agent !== undefined;
-    if (isMissing && (await store.read((tx) => seeNodes(tx, parts.nodeId))).canStartElsewhere(agent)) return;
+    if (startsElsewhere) return;
     // The gateway itself tells the board of a key that is refused.
     if (trouble !== undefined && trouble.cause !== "refused" && trouble.cause !== "waiting")
-      await lanes.run(companyId, () =>
+      await run(companyId, () =>
         writeFor(companyId, async (call) => {
           await tellOnce(call, {
             about: trouble.says.slice(0, 200),
@@ -308,7 +330,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
       );
     // Pauses an agent that has work but no budget, and asks the board to raise it, unless the board was asked already.
     if (lacks !== undefined)
-      await lanes.run(companyId, () =>
+      await run(companyId, () =>
         writeFor(companyId, async (call) => {
           const again = await readinessOf(call.tx, id);
           if (!again.start && again.lacks !== undefined) await pauseFor(call, id, again.lacks);
@@ -321,17 +343,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
     waiting.set(companyId, line.add(agentId));
   }
 
-  async function nextTime(): Promise<number | null> {
-    const times = await store.read(async (tx) => {
-      time = tx.now;
-      return [
-        (await tx.first(nextDue, {}))?.deliver_at ?? null,
-        (await tx.first(nextAlarm, { now: tx.now }))?.blocked_until ?? null,
-        (await tx.first(nextExpiry, {}))?.expires_at ?? null,
-        (await tx.first(nextOverdue, {}))?.end_by ?? null,
-        await sessions.nextLapse(tx),
-      ];
-    });
+  function nextTime(times: readonly number[]): number | null {
     const all = [
       ...times,
       ...later.values(),

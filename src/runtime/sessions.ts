@@ -208,45 +208,9 @@ function causeOf({ exitCode, cause = exitCode === 0 ? "done" : "failed" }: Endin
   return exitCode === null ? null : cause;
 }
 
-/** Sessions of other nodes that did not renew their leases in time. */
-export const lapsedLeases = selection(
-  "sessions",
-  [],
-  (p: { nodeId: string; now: number }) =>
-    sql`and ended_at is null and node_id <> ${p.nodeId} and lease_until < ${p.now}`,
-);
-export const nextLapse = selection(
-  "sessions",
-  [],
-  (p: { nodeId: string }) =>
-    sql`and ended_at is null and node_id <> ${p.nodeId} order by lease_until limit 1`,
-);
-
 export const renewLeases = updating("sessions", ["lease_until"], ["node_id"], sql`and ended_at is null`);
 
-/** Sessions that were ended (by a reclaim or a pause) but not settled, of this node or of a node that is silent. */
-export const unsettledSessions = selection(
-  "sessions",
-  [],
-  (p: { nodeId: string; now: number; limit: number }) =>
-    sql`and settled = 0 and ended_at is not null
-      and (node_id is null or node_id = ${p.nodeId} or lease_until < ${p.now}) limit ${p.limit}`,
-);
-
 export const liveOn = selection("sessions", ["node_id"], sql`and ended_at is null`);
-
-/** Sessions that were asked to stop and are still running after their time. */
-export const overdue = selection(
-  "sessions",
-  [],
-  (p: { now: number }) => sql`and ended_at is null and end_by <= ${p.now}`,
-);
-
-export const nextOverdue = selection(
-  "sessions",
-  [],
-  sql`and ended_at is null and end_by is not null order by end_by limit 1`,
-);
 
 /** Ends a session that was asked to stop and has not. Its node then kills the process. */
 export async function endOverdue(tx: Tx, id: string, newId: () => string): Promise<void> {

@@ -8,7 +8,7 @@ import { lacking } from "../budgets/reservations.ts";
 import { type Place, placeOf, type Pool } from "../budgets/table.ts";
 import type { Settings } from "../contract/companies.ts";
 import { workable } from "../outcomes/workable.ts";
-import { query, selection } from "../store/query.ts";
+import { query, selection, textsIn } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { countLive, liveOf } from "./sessions.ts";
 
@@ -89,19 +89,27 @@ export const workOf = query((db, p: { agentId: string; now: number; limit: numbe
 export const chargedWork = <O extends { readonly kind: string }>(work: readonly O[]): O | undefined =>
   work.find(({ kind }) => kind !== "inbox") ?? work[0];
 
-/** The agents with an outcome whose timed block ended in this span. No limit, because this span is asked for only once. */
-export const alarmed = selection(
-  "outcomes",
-  [],
-  (p: { after: number; now: number }) =>
-    sql`and status = 'open' and blocked_until > ${p.after} and blocked_until <= ${p.now}`,
-);
-
-export const nextAlarm = selection(
-  "outcomes",
-  [],
-  (p: { now: number }) =>
-    sql`and status = 'open' and blocked_until > ${p.now} order by blocked_until limit 1`,
+/** Which of these agents are idle, have work and no session. Only these can be started (readinessOf). */
+export const withWork = query((db, p: { ids: string; now: number }, dialect) =>
+  db
+    .selectFrom("agents as worker")
+    .select("worker.id")
+    .where(sql<boolean>`worker.id in (${textsIn(p.ids, dialect)})`)
+    .where("worker.status", "=", "idle")
+    .where("worker.brain_type", "<>", "human")
+    .where(
+      sql<boolean>`not exists (select 1 from sessions s where s.agent_id = worker.id and s.ended_at is null)`,
+    )
+    .where((where) =>
+      where.exists(
+        where
+          .selectFrom("outcomes as o")
+          .select("o.id")
+          .whereRef("o.responsible_id", "=", "worker.id")
+          .where("o.status", "=", "open")
+          .where((eb) => sql<boolean>`${workable(eb, p.now)} = 1`),
+      ),
+    ),
 );
 
 /** The next agents by id, for the slow sweep, which visits all agents in turn. */

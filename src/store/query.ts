@@ -321,6 +321,12 @@ export function deleting<T extends TableName, B extends keyof Row<T> & string>(
   return textQuery((p: Params) => sql<never>`delete from ${sql.table(table)} where ${matching(by, p)}`);
 }
 
+/** The texts of a JSON array, for `in (…)`. So a query of any number of things is one text. */
+export const textsIn = (json: string, dialect: Dialect): RawBuilder<unknown> =>
+  dialect === "sqlite"
+    ? sql`select value from json_each(${json})`
+    : sql`select json_array_elements_text(cast(${json} as json))`;
+
 /** A further condition of a list. Anything but a part of a statement does not count. */
 export type Condition = RawBuilder<unknown> | false | "" | undefined;
 

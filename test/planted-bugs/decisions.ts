@@ -87,6 +87,6 @@ export const decisionBugs: readonly Bug[] = [
   },
   {
     name: "a session that was asked to stop continues",
-    edits: [{ in: "overdue", find: "end_by <= ${p.now}", replace: "end_by < 0 * ${p.now}" }],
+    edits: [{ in: "dueNow", find: 'overdue: due("overdue"),', replace: "overdue: []," }],
   },
 ];

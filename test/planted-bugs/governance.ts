@@ -28,17 +28,15 @@ export const governanceBugs: readonly Bug[] = [
   },
   {
     name: "a request that no person decides never expires",
-    edits: [
-      { in: "createScheduler", find: "await expireAll(approvals);", replace: "void [expireAll, approvals];" },
-    ],
+    edits: [{ in: "createScheduler", find: "await expireAll(due.approvals);", replace: "void expireAll;" }],
   },
   {
     name: "the scheduler does not wake up for the end of a request",
     edits: [
       {
-        in: "createScheduler",
-        find: "(await tx.first(nextExpiry, {}))?.expires_at ?? null,",
-        replace: "void nextExpiry ?? null,",
+        in: "dueNow",
+        find: '["mail", "approval", "overdue", "lapsed"]',
+        replace: '["mail", "overdue", "lapsed"]',
       },
     ],
   },

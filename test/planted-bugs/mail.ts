@@ -16,9 +16,9 @@ export const mailBugs: readonly Bug[] = [
     name: "deferred mail is delivered early",
     edits: [
       {
-        in: "createScheduler",
-        find: "tx.all(dueMessages, { now: tx.now, limit: deliveriesAtOnce })",
-        replace: "tx.all(dueMessages, { now: tx.now + 60_000, limit: deliveriesAtOnce })",
+        in: "dueNow",
+        find: 'mail: due("mail"),',
+        replace: 'mail: rows.filter((row) => row.kind === "mail" && row.at <= tx.now + 60_000),',
       },
     ],
   },
@@ -34,19 +34,18 @@ export const mailBugs: readonly Bug[] = [
       {
         in: "createScheduler",
         find: "Map.groupBy(due,",
-        replace: "Map.groupBy(due.filter(({ deliver_at }) => deliver_at >= born),",
-      },
-      {
-        in: "dueMessages",
-        find: '.select(["id", "company_id"])',
-        replace: '.select(["id", "company_id", "deliver_at"])',
+        replace: "Map.groupBy(due.filter((row) => Object(row).at >= born),",
       },
     ],
   },
   {
     name: "the delivery of due mail wakes no agent",
     edits: [
-      { in: "createScheduler", find: "(await tx.first(nextDue, {}))?.deliver_at ?? null,", replace: "null," },
+      {
+        in: "dueNow",
+        find: '["mail", "approval", "overdue", "lapsed"]',
+        replace: '["approval", "overdue", "lapsed"]',
+      },
     ],
   },
   {

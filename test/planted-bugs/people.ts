@@ -121,6 +121,13 @@ export const peopleBugs: readonly Bug[] = [
   },
   {
     name: "mail of an archived company is delivered",
-    edits: [{ in: "dueMessages", find: ".where(notArchived)", replace: "" }],
+    edits: [
+      { in: "undelivered", find: ' and ${inUse("messages")}', replace: "" },
+      {
+        in: "createScheduler",
+        find: 'if ((await companyState(tx, companyId)).state === "archived") return;',
+        replace: "void companyState;",
+      },
+    ],
   },
 ];

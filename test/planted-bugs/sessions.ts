@@ -10,6 +10,11 @@ export const sessionBugs: readonly Bug[] = [
         find: 'if ((await tx.first(liveOf, { agent_id: agentId })) !== undefined) return no("busy");',
         replace: "",
       },
+      {
+        in: "withWork",
+        find: "where s.agent_id = worker.id and s.ended_at is null",
+        replace: "where s.agent_id = ''",
+      },
     ],
   },
   {
@@ -54,7 +59,7 @@ export const sessionBugs: readonly Bug[] = [
     edits: [
       {
         in: "createNodeSessions",
-        find: "await endProcesses([...processes.keys()].filter((id) => !wanted.has(id) && !stopping.has(id)));",
+        find: "endProcesses(left);",
         replace: "",
       },
     ],
@@ -144,9 +149,9 @@ export const sessionBugs: readonly Bug[] = [
     name: "the sessions of a silent node are never taken over",
     edits: [
       {
-        in: "createNodeSessions",
-        find: "tx.all(lapsedLeases, { nodeId, now: tx.now })",
-        replace: "tx.all(lapsedLeases, { nodeId, now: 0 })",
+        in: "dueNow",
+        find: 'lapsed: due("lapsed"),',
+        replace: "lapsed: [],",
       },
     ],
   },

@@ -17,18 +17,18 @@ export const wakeupBugs: readonly Bug[] = [
     edits: [
       {
         in: "around",
-        find: "where d.depends_on_id = ${p.id}",
+        find: "where d.depends_on_id in (${these})",
         replace: "where d.depends_on_id = ''",
       },
     ],
   },
   {
     name: "a wakeup is lost: the owner of the parent is not woken",
-    edits: [{ in: "around", find: "where e.child_id = ${p.id}", replace: "where e.child_id = ''" }],
+    edits: [{ in: "around", find: "where e.child_id in (${these})", replace: "where e.child_id = ''" }],
   },
   {
     name: "a wakeup is lost: an agent that is blocked on an outcome is not woken",
-    edits: [{ in: "around", find: "or blocked_on = ${p.id}", replace: "" }],
+    edits: [{ in: "around", find: "where blocked_on in (${these})", replace: "where blocked_on = ''" }],
   },
   {
     name: "a wakeup is lost: the owner of the former parent of a moved outcome is not woken",
@@ -45,8 +45,8 @@ export const wakeupBugs: readonly Bug[] = [
     edits: [
       {
         in: "createScheduler",
-        find: "tx.all(alarmed, { after: alarmsSeen, now: tx.now })",
-        replace: "tx.all(alarmed, { after: tx.now, now: tx.now })",
+        find: "alarmsAfter: alarmsSeen",
+        replace: "alarmsAfter: tx.now",
       },
     ],
   },

@@ -1,0 +1,33 @@
+import pg from "pg";
+
+/** What this process sends to PostgreSQL until stop() is called. */
+export interface WatchedStatements {
+  /** All texts. Transactions and savepoints count too, and so does each statement of a wave (store/waves.ts). */
+  readonly texts: readonly string[];
+  /** The transactions that have begun since and have ended, each with the statement that begins it and the one that ends it. */
+  readonly transactions: readonly (readonly string[])[];
+  stop(): void;
+}
+
+export function watchStatements(): WatchedStatements {
+  const query: unknown = Reflect.get(pg.Client.prototype, "query");
+  if (typeof query !== "function") throw new TypeError("the driver has no queries");
+  const texts: string[] = [];
+  const transactions: string[][] = [];
+  const open = new Map<pg.Client, string[]>();
+  const note = (client: pg.Client, text: string): void => {
+    texts.push(text);
+    if (text.startsWith("begin")) open.set(client, []);
+    const begun = open.get(client);
+    begun?.push(text);
+    if (begun === undefined || !/^(?:commit|rollback)$/.test(text)) return;
+    open.delete(client);
+    transactions.push(begun);
+  };
+  Reflect.set(pg.Client.prototype, "query", function (this: pg.Client, ...args: unknown[]): unknown {
+    const wave: readonly unknown[] = Object(args[0]).statements ?? [args[0]];
+    for (const each of wave) note(this, String(Object(each).text ?? each));
+    return Reflect.apply(query, this, args);
+  });
+  return { texts, transactions, stop: () => void Reflect.set(pg.Client.prototype, "query", query) };
+}
