@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { pauseAgent, wakeAgent } from "../src/contract/agents.ts";
+import { pauseAgent, updateAgent, wakeAgent } from "../src/contract/agents.ts";
+import { grantPermission } from "../src/contract/capabilities.ts";
 import { boardInbox } from "../src/contract/mail.ts";
 import { always, answers } from "../src/testing/fake-model/script.ts";
 import { type ModelCompany, withModelCompany } from "./support/model-company.ts";
@@ -16,11 +17,15 @@ import { sqliteTables } from "./support/tables.ts";
 
 const program = fileURLToPath(new URL("support/acp-agent.mjs", import.meta.url));
 
-const withAgent = (part: string, play: (company: ModelCompany) => Promise<void>): Promise<void> =>
+const withAgent = (
+  part: string,
+  play: (company: ModelCompany) => Promise<void>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> =>
   withModelCompany(
     {
       adapterType: "acp",
-      adapterConfig: () => ({ command: process.execPath, args: [program], env: { ACP_PART: part } }),
+      adapterConfig: () => ({ command: process.execPath, args: [program], env: { ACP_PART: part, ...env } }),
       dialect: "anthropic",
       script: always(answers("")),
     },
@@ -52,7 +57,9 @@ async function begun({ home }: ModelCompany): Promise<void> {
 
 describe("the brain acp", () => {
   test("an agent works with Agency's tools; its words, calls and usage are on record, and its rights answer it", () =>
-    withAgent("works", async ({ home, tell, ended, transcriptOf }) => {
+    withAgent("works", async ({ daemon, home, rootId, tell, ended, transcriptOf }) => {
+      const { board, companyId } = daemon;
+      await board.call(grantPermission, { companyId, to: rootId, resource: "net:docs.example.com" });
       await tell("Hello.");
       const [session] = await ended(1);
       assert.equal(rememberedIn(home), "listing prompted ", "it is asked to work when it has its tools");
@@ -69,11 +76,49 @@ describe("the brain acp", () => {
       );
       assert.deepEqual(
         entries.filter(({ kind }) => kind === "text").map(({ text }) => text),
-        ["execute: yes. switch_mode: no. think: no. ", "All done."],
+        [
+          "execute: yes. switch_mode: no. think: no. fetch: yes. fetch: no. other: yes. model: small-1, thought: low",
+          "All done.",
+        ],
       );
-      assert.ok(shown.includes("error  Permission denied: Leave the mode"));
+      for (const why of [
+        /^error {2}Permission denied: Leave the mode\. A session keeps the mode/,
+        /^error {2}Permission denied: Fetch .*no right to reach other\.example\.com.*net:other\.example\.com/,
+      ])
+        assert.ok(
+          shown.some((line) => why.test(line)),
+          shown.join("\n"),
+        );
       assert.ok(shown.some((line) => /^output .*7 input tokens.* 5 output tokens/.test(line)));
     }));
+
+  test("the agent's model and effort are set in its program, and one that has no effect is told", async () => {
+    const played = async (brain: { model: string; effort: "low" | "high" | "max" }, env = {}) => {
+      let shown = "";
+      await withAgent(
+        "works",
+        async ({ daemon, rootId, tell, ended, transcriptOf }) => {
+          await daemon.board.call(updateAgent, { id: rootId, ...brain });
+          await tell("Hello.");
+          const [session] = await ended(1);
+          const entries = await transcriptOf(session?.id ?? "");
+          shown = entries.map(({ kind, text }) => `${kind} ${text}`).join("\n");
+        },
+        env,
+      );
+      return shown;
+    };
+    const offers = { ACP_OFFERS: "1" };
+    const set = await played({ model: "large-1", effort: "max" }, offers);
+    assert.match(set, /model: large-1, thought: xhigh/);
+    assert.doesNotMatch(set, /has no effect/);
+    const other = await played({ model: "huge-1", effort: "high" }, offers);
+    assert.match(other, /^error The model huge-1 has no effect: .* It offers: small-1, large-1\./m);
+    assert.match(other, /^error The effort high has no effect: .* It offers: low\./m);
+    const none = await played({ model: "large-1", effort: "low" });
+    assert.match(none, /^error The model large-1 has no effect: .* It offers no choice\./m);
+    assert.match(none, /^error The effort low has no effect: .* It offers no choice\./m);
+  });
 
   test("a session that was cut off is resumed, and what is replayed is not heard again", () =>
     withAgent("hangs", async (company) => {

@@ -159,8 +159,9 @@ test("a brain without a model is only looked at, and a test is known only in its
   const { board, companyId } = daemon;
   const list = (await agency(["brains"], options)).out;
   for (const row of [
-    /codex_local +here +0\.166\.0 +Codex/,
-    /claude_local +not here +- +Claude Code is not installed/,
+    /codex_local +available +0\.166\.0 +Codex 0\.166\.0, with the provider good-openai\./,
+    /claude_local +not available +- +Claude Code is not installed/,
+    /rehearsal +available/,
   ])
     assert.match(list, row);
   const { code, out } = await agency(["brains", "test", "rehearsal"], options);

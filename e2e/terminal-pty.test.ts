@@ -223,7 +223,7 @@ test("the daemon tells what happens, runs the notify command, and says at Ctrl-C
   await up.sees("Agency is running at http://127.0.0.1:");
   await up.sees("Press Ctrl-C to stop.");
   const config = '{"command": "sleep", "args": ["3600"]}';
-  const hire = type(`agency hire Sleeper --role Idler --brain process --config '${config}'`, env);
+  const hire = type(`agency hire Sleeper --role Idler --brain process --adapter-config '${config}'`, env);
   await hire.sees("Sleeper is hired.");
   await up.sees("created the agent Sleeper.");
   const ask = type("agency hire Vera --role 'Writer; echo $(pwd)' --request", env);

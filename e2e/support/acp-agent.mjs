@@ -8,6 +8,33 @@ import { agent, methods, ndJsonStream, RequestError } from "@agentclientprotocol
 const part = process.env.ACP_PART ?? "works";
 const memory = join(process.env.HOME ?? "", "acp-agent.txt");
 const remembered = existsSync(memory) ? readFileSync(memory, "utf8") : "";
+/** What it offers to choose (ACP_OFFERS), in groups and as a list. The efforts depend on the model. */
+const models = ["small-1", "large-1"].map((value) => ({ value, name: value }));
+const chosen = { model: "small-1", thought: "low" };
+const offers = () =>
+  process.env.ACP_OFFERS === undefined
+    ? undefined
+    : [
+        {
+          id: "model",
+          name: "Model",
+          category: "model",
+          type: "select",
+          currentValue: chosen.model,
+          options: [{ group: "all", name: "All", options: models }],
+        },
+        {
+          id: "thought",
+          name: "Thinking",
+          category: "thought_level",
+          type: "select",
+          currentValue: chosen.thought,
+          options: [
+            { value: "low", name: "Low" },
+            ...(chosen.model === "large-1" ? [{ value: "xhigh", name: "Most" }] : []),
+          ],
+        },
+      ];
 let servers = [];
 let cancelled = () => undefined;
 const cancel = new Promise((resolve) => (cancelled = resolve));
@@ -22,7 +49,7 @@ const app = agent({ name: "scripted" })
     if (part === "signed-out") throw RequestError.authRequired();
     servers = params.mcpServers;
     void connect();
-    return { sessionId: "conversation-1" };
+    return { sessionId: "conversation-1", configOptions: offers() };
   })
   .onRequest(methods.agent.session.load, async ({ params, client }) => {
     servers = params.mcpServers;
@@ -30,6 +57,14 @@ const app = agent({ name: "scripted" })
     // The protocol replays the conversation, which must not be heard again.
     await say(client, params.sessionId, `Replayed: ${remembered}`);
     return {};
+  })
+  .onRequest(methods.agent.session.setConfigOption, ({ params: { configId, value } }) => {
+    const values = offers()
+      .find(({ id }) => id === configId)
+      ?.options.flatMap((one) => one.options ?? [one]);
+    if (!values?.some((one) => one.value === value)) throw RequestError.invalidParams();
+    chosen[configId] = value;
+    return { configOptions: offers() };
   })
   .onNotification(methods.agent.session.cancel, () => {
     appendFileSync(memory, "cancelled ");
@@ -51,6 +86,9 @@ const app = agent({ name: "scripted" })
       ["execute", "echo hello"],
       ["switch_mode", "Leave the mode"],
       ["think", "Task: ask a colleague"],
+      ["fetch", "Fetch https://docs.example.com/"],
+      ["fetch", "Fetch https://other.example.com/"],
+      ["other", "mcp__agency__read_inbox"],
     ]) {
       const { outcome } = await client.request(methods.client.session.requestPermission, {
         sessionId,
@@ -62,6 +100,7 @@ const app = agent({ name: "scripted" })
       });
       await say(client, sessionId, `${kind}: ${outcome.optionId}. `);
     }
+    await say(client, sessionId, `model: ${chosen.model}, thought: ${chosen.thought}`);
     if (id !== undefined) await use(client, sessionId, "acknowledge_message", { id, result: "done" });
     await use(client, sessionId, "submit_summary", { summary: "The scripted agent did its part." });
     await say(client, sessionId, "All ");

@@ -25,7 +25,10 @@ export interface Brain<C extends z.ZodObject = z.ZodObject> {
   readonly safety: readonly string[];
   /** Realistic configurations. Each one fits the schema. */
   readonly examples: readonly Readonly<Record<string, unknown>>[];
-  /** With a configuration: is the program there that it names? Nothing is run then, because an agent may have written it. */
+  /**
+   * Is what it needs on this machine? Without a configuration, it looks for what is usual. A program that a configuration names is
+   * never run, because an agent may have written its name. Whether the provider answers is not its question (daemon/brain-probe.ts).
+   */
   readonly probe: (config?: z.infer<C>) => Promise<Probe>;
   /** The program that a session with this configuration runs and that may be missing on a machine. Without it, none can be. */
   readonly program?: (config: z.infer<C>) => NeededProgram | undefined;

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { accessSync, constants, cpSync, existsSync, realpathSync, rmSync } from "node:fs";
+import { accessSync, constants, cpSync, existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import { promisify } from "node:util";
 import { ProviderName } from "../contract/providers.ts";
@@ -32,12 +32,23 @@ export const cliSettings = ({ name, command }: CliProgram, provider: string) => 
   provider: ProviderName.optional().describe(`The provider of models it asks. Default: ${provider}.`),
 });
 
-/** Finds the program and, if no configuration names one, asks it for its version. */
+/** Finds the program and, if no configuration names one, asks it for its version. That takes a second, so an answer counts for a minute. */
 export async function probeCli(program: CliProgram, command: string | undefined): Promise<Probe> {
   const found = programFile(command ?? program.command);
   if (found === undefined)
     return { available: false, version: null, says: texts.cliMissing(program, command ?? program.command) };
   if (command !== undefined) return { available: true, version: null, says: found };
+  const key = `${found} ${statSync(found).mtimeMs}`;
+  const now = performance.now();
+  for (const [old, { until }] of asked) if (until <= now) asked.delete(old);
+  const answer = asked.get(key) ?? { until: now + 60_000, probe: askVersion(program, found) };
+  asked.set(key, answer);
+  return answer.probe;
+}
+
+const asked = new Map<string, { readonly until: number; readonly probe: Promise<Probe> }>();
+
+async function askVersion(program: CliProgram, found: string): Promise<Probe> {
   try {
     const { stdout } = await promisify(execFile)(found, ["--version"], { timeout: 20_000 });
     const version = /\d+\.\d+\.\d+\S*/.exec(stdout)?.[0] ?? null;

@@ -79,27 +79,6 @@ export function apiUsed(type: string, config: string): ModelApi | undefined {
   return found?.api?.(found.config.parse(JSON.parse(config)));
 }
 
-/** What every brain finds on this machine. Asking a program takes a second, so an answer counts for a minute. */
-export function probedBrains(): Promise<readonly Probed[]> {
-  const now = performance.now();
-  if (now >= probed.until)
-    probed = {
-      until: now + 60_000,
-      found: Promise.all(brains.map(async (each) => ({ brain: each, probe: await each.probe() }))),
-    };
-  return probed.found;
-}
-
-interface Probed {
-  readonly brain: Brain;
-  readonly probe: Probe;
-}
-
-let probed: { readonly until: number; readonly found: Promise<readonly Probed[]> } = {
-  until: 0,
-  found: Promise.resolve([]),
-};
-
 /** Is the program there that this configuration names? */
 export function probeBrain(type: string, config: string): Promise<Probe> {
   const found = findBrain(type);

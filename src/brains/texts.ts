@@ -60,7 +60,7 @@ export const rehearses = (installed: readonly string[]): string =>
       : `Brain: rehearsal, because no model was found: the agents go through every step with sample results. To connect a model, set a key (agency secrets set ANTHROPIC_API_KEY), then: agency brains use anthropic_api.`;
 
 export const rehearsesUnpriced = (baseUrl: string): string =>
-  `Brain: rehearsal, because the model server at ${baseUrl} does not say that its models run on this machine, so their price is not known. Add it as a provider with prices (docs/guide/models.md), then: agency brains use openai_compatible --config '{"provider":"local"}'.`;
+  `Brain: rehearsal, because the model server at ${baseUrl} does not say that its models run on this machine, so their price is not known. Add it as a provider with prices (docs/guide/models.md), then: agency brains use openai_compatible --adapter-config '{"provider":"local"}'.`;
 
 export const rehearsesUnsandboxed = (type: string): string =>
   `Brain: rehearsal, because ${type} needs a sandbox and there is none here. With a sandbox: agency brains use ${type}.`;

@@ -12,20 +12,23 @@ export function addBrains(program: Command, context: Context): void {
     .description("Choose the brain of the root agent, and of agents that are hired later without one.")
     .argument("<type>", "Type of brain. `agency brains` lists them.")
     .option("--model <name>", "Model of the root agent. Default: the default model of the brain's provider.")
-    .option("--config <json>", "Configuration of the brain. Default: the brain's own defaults.")
+    .option("--adapter-config <json>", "Configuration of the brain. Default: the brain's own defaults.")
     .option(...companyFlag)
     .option(...jsonFlag)
     .addHelpText(
       "after",
       example(
         "agency brains use claude_local --model claude-sonnet-4-5",
-        `agency brains use claude_local --config '{"login":"subscription"}'`,
+        `agency brains use claude_local --adapter-config '{"login":"subscription"}'`,
       ),
     )
     .action(
-      async (type: string, flags: { model?: string; config?: string; company?: string; json?: true }) => {
+      async (
+        type: string,
+        flags: { model?: string; adapterConfig?: string; company?: string; json?: true },
+      ) => {
         const client = clientOf(context.env);
-        const config = configIn(flags.config ?? "{}");
+        const config = configIn(flags.adapterConfig ?? "{}");
         const companyId = await companyOf(client, flags.company);
         const company = await client.call(updateCompany, {
           companyId,
@@ -53,6 +56,6 @@ function configIn(text: string) {
   try {
     return JsonObject.parse(JSON.parse(text));
   } catch {
-    throw notJson("config");
+    throw notJson("adapterConfig");
   }
 }

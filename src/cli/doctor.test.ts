@@ -34,7 +34,7 @@ describe("agency doctor --deep", () => {
     assert.equal(after.code, 1);
     assert.match(
       after.out,
-      /^fix +brain +retired, of Acme, is not installed here\. Choose another: agency brains use/m,
+      /^fix +brain +retired, of Acme, can't work now\. This version .* does not have it\. To choose another: agency brains use/m,
     );
   });
 

@@ -137,17 +137,18 @@ function versionFinding(version: string): Finding {
 
 /** The brain of each root agent, which every goal needs. */
 async function brainFindings(client: Client, companies: readonly Named[]): Promise<Finding[]> {
-  const { brains } = await client.call(listBrains, {});
   const findings: Finding[] = [];
   for (const { id: companyId, name, slug } of companies) {
     const { rootAgentId } = await client.call(viewCompany, { companyId });
     const { adapterType } = await client.call(viewAgent, { id: rootAgentId });
-    const isHere = brains.some(({ type, available }) => type === adapterType && available);
-    const fix = `is not installed here. Choose another: agency brains use <type> --company ${slug}`;
+    const { brains } = await client.call(listBrains, { companyId });
+    const found = brains.find(({ type }) => type === adapterType);
+    const works = found?.available === true;
+    const fix = `can't work now. ${found?.says ?? "This version of Agency does not have it."} To choose another: agency brains use <type> --company ${slug}`;
     findings.push({
       check: "brain",
-      ok: isHere,
-      says: `${adapterType}, of ${name}${isHere ? `. Try it: agency brains test ${adapterType}` : `, ${fix}`}`,
+      ok: works,
+      says: `${adapterType}, of ${name}${works ? `. Try it: agency brains test ${adapterType}` : `, ${fix}`}`,
     });
   }
   return findings;

@@ -21,7 +21,7 @@ import {
 interface Flags extends Partial<Record<"role" | "title" | "mandate" | "prompt" | "reportsTo", string>> {
   readonly company?: string;
   readonly brain?: string;
-  readonly config?: unknown;
+  readonly adapterConfig?: unknown;
   readonly grant?: readonly { readonly resource: string; readonly level?: string | undefined }[];
   readonly request?: true;
   readonly json?: true;
@@ -44,7 +44,7 @@ export function addHire(program: Command, context: Context): void {
       "Manager of the agent. Defaults to you, or to the root agent if the board hires.",
     )
     .option("--brain <type>", "Type of brain that runs the agent. Defaults to the company's.")
-    .option("--config <json>", "Configuration of the brain, as a JSON object.", parseJson)
+    .option("--adapter-config <json>", "Configuration of the brain, as a JSON object.", parseJson)
     .option("--model <name>", "Model to use, if the brain offers a choice.")
     .option("--effort <effort>", `How hard the model should think: ${efforts.join(", ")}.`)
     .option(
@@ -74,13 +74,13 @@ const questions = [
   ["mandate", "What should the agent be responsible for? (optional)"],
   ["prompt", "How should the agent work? (optional)"],
   ["brain", "Brain (Enter for the company's default)"],
-  ["config", "Configuration of the brain, as JSON (optional)"],
+  ["adapterConfig", "Configuration of the brain, as JSON (optional)"],
   ["reportsTo", "Manager (Enter for the root agent, or you)"],
 ] as const;
 type Question = (typeof questions)[number][0];
 
 async function hire(context: Context, given: string | undefined, flags: Flags): Promise<void> {
-  const { company, brain, config, grant, request: asksBoard, json, reportsTo, ...others } = flags;
+  const { company, brain, adapterConfig, grant, request: asksBoard, json, reportsTo, ...others } = flags;
   const { role, title, mandate, prompt, ...said } = others;
   const { ask } = json === true ? {} : context.terminal;
   const guided = (given === undefined || role === undefined) && ask !== undefined;
@@ -90,12 +90,12 @@ async function hire(context: Context, given: string | undefined, flags: Flags): 
     ...Object.fromEntries(
       Object.entries({ name: given, role, title, mandate, prompt, brain, reportsTo }).filter(isText),
     ),
-    ...(config !== undefined && { config: JSON.stringify(config) }),
+    ...(adapterConfig !== undefined && { adapterConfig: JSON.stringify(adapterConfig) }),
   };
-  const brains = guided || brain !== undefined ? (await client.call(listBrains, {})).brains : [];
+  const brains = guided || brain !== undefined ? (await client.call(listBrains, { companyId })).brains : [];
   const managers = guided ? (await client.call(listAgents, { companyId, limit: 200 })).agents : [];
   const choices: Partial<Record<Question, readonly string[]>> = {
-    brain: brains.map(({ type, available }) => `${type}${available ? "" : " (not here)"}`),
+    brain: brains.map(({ type, available }) => `${type}${available ? "" : " (not available)"}`),
     reportsTo: managers
       .filter(({ status }) => status !== "terminated" && status !== "pending_approval")
       .map(({ slug, role: job }) => `${slug} (${job})`),
@@ -106,7 +106,9 @@ async function hire(context: Context, given: string | undefined, flags: Flags): 
       for (const [key, question] of questions) {
         // Only some brains need a configuration. The refusal says which, and then it can be given.
         const isAsked =
-          key === "config" ? isAgain && answers.brain !== undefined : isAgain || answers[key] === undefined;
+          key === "adapterConfig"
+            ? isAgain && answers.brain !== undefined
+            : isAgain || answers[key] === undefined;
         if (isAsked) await answer(key, question);
       }
     try {
@@ -141,7 +143,7 @@ async function hire(context: Context, given: string | undefined, flags: Flags): 
 
   /** What the call takes for an answer. Refuses one that can't be meant. */
   async function valueOf(key: Question, value: string): Promise<unknown> {
-    if (key === "config") return jsonArgument("config", value);
+    if (key === "adapterConfig") return jsonArgument("adapterConfig", value);
     if (key === "reportsTo") return agentOf(client, value, company);
     const types = brains.map(({ type }) => type);
     if (key === "brain" && !types.includes(value)) throw noSuchBrain(value, types);
@@ -155,7 +157,7 @@ async function hire(context: Context, given: string | undefined, flags: Flags): 
       const value = answers[key];
       if (value !== undefined) values[key] = await valueOf(key, value);
     }
-    const { brain: adapterType, config: adapterConfig, ...rest } = values;
+    const { brain: adapterType, adapterConfig, ...rest } = values;
     const input = { ...said, ...rest, adapterType, adapterConfig, companyId, grants: grant };
     // The board hires without asking itself. An agent, or a person in its position, asks the board.
     if (asksBoard === true || (await isInPosition(client)))

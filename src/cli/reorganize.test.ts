@@ -62,7 +62,7 @@ describe("agency reorg and agency fire", () => {
       flat.replace("Root <", "Gus < Root, Root <").split(", ").toSorted().join(", "),
     );
     await json("reorg", "undo", String(split["id"]));
-    assert.equal((await agency("reorg", "hand-over", "ann", "process", "--config", "{")).code, 2);
+    assert.equal((await agency("reorg", "hand-over", "ann", "process", "--adapter-config", "{")).code, 2);
     assert.equal((await agency("reorg", "insert", "root", "Eve", "--role", "lead")).code, 2);
     for (const name of ["ann", "bob", "cid", "dan"]) await json("fire", name);
   });

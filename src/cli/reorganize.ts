@@ -23,7 +23,7 @@ interface Wished extends Flags {
   readonly outcomes?: string[];
   readonly into: string;
   readonly to?: number;
-  readonly config?: Record<string, unknown>;
+  readonly adapterConfig?: Record<string, unknown>;
 }
 
 export function addFire(program: Command, context: Context): void {
@@ -91,9 +91,9 @@ export function addReorganize(program: Command, context: Context): void {
   verb(reorg, "agency reorg hand-over ada human", "Hand a position to a person, or back to a brain.")
     .argument("<agent>", who)
     .argument("<brain>", "human for a person, or the type of a brain.")
-    .option("--config <json>", "Configuration of the brain, as a JSON object.", parseJson)
+    .option("--adapter-config <json>", "Configuration of the brain, as a JSON object.", parseJson)
     .action((agent: string, adapterType: string, flags: Wished) =>
-      done(flags, { kind: "hand_over", agent, adapterType, adapterConfig: flags.config }),
+      done(flags, { kind: "hand_over", agent, adapterType, adapterConfig: flags.adapterConfig }),
     );
   const shrink = "Fire several agents: the ones you name, or as many as --to requires.";
   verb(reorg, "agency reorg shrink --to 5", shrink)

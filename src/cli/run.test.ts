@@ -218,7 +218,7 @@ describe("the command line", () => {
     const direct = await json("hire", "Noa", "--role", "Helper");
     assert.deepEqual(direct["approval"], null);
     assert.equal((await agency("hire")).code, 2);
-    assert.equal((await agency("hire", "X", "--role", "Y", "--config", "no json")).code, 2);
+    assert.equal((await agency("hire", "X", "--role", "Y", "--adapter-config", "no json")).code, 2);
   });
 
   test("a change of the organization is printed line by line, and invalid JSON is refused as such", async () => {

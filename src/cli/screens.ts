@@ -86,11 +86,11 @@ function drawNodes({ nodes }: Output<typeof listNodes>, look: Drawing): string {
 function drawBrains({ brains }: Output<typeof listBrains>, look: Drawing): string {
   const rows = brains.map(({ type, available, version, says }) => ({
     Brain: type,
-    State: available ? "here" : "not here",
+    State: available ? "available" : "not available",
     Version: version ?? "",
     Found: says,
   }));
-  return `${table("brains", rows, look)}\n\nWhether one works with its key and its model: agency brains test <type>`;
+  return `${table("brains", rows, look)}\n\nTo try one with its model: agency brains test <type>`;
 }
 
 function drawBrainTest(test: Output<typeof testBrain>): string {

@@ -183,10 +183,14 @@ const BrainTest = z.object({
 export type BrainTest = z.infer<typeof BrainTest>;
 
 export const listBrains = operation("brain.list", "GET /api/brains", {
-  summary: "List the brains, and whether each one can work on this machine.",
+  summary: "List the brains, and whether each one could work now.",
   guidance:
-    "Only the board, the root agent and holders of `org:hire` can. `available` says whether its program or provider is there, and `says` what was found or how to get it. `schema` is the JSON Schema of its configuration, which a hire gives as `adapterConfig`.",
-  input: z.strictObject({}),
+    "Only the board, the root agent and holders of `org:hire` can. `available` is true if its program, its provider with the key, and a sandbox are there. `says` names what was found, or what is missing and the next step. A brain that the root agent or the company uses is looked at with that configuration. `schema` is the JSON Schema of its configuration, which a hire gives as `adapterConfig`.",
+  input: z.strictObject({
+    companyId: Id.optional().describe(
+      "Company whose providers, keys and configurations count. Default: your company, or the only one. With several companies, only the keys count that the daemon was given at its start.",
+    ),
+  }),
   output: z.object({
     brains: z.array(
       z.object({

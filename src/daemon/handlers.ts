@@ -56,6 +56,7 @@ import type { ProviderStates } from "../gateway/states.ts";
 import type { Resolver } from "../readers/sight.ts";
 import type { TroubleOf } from "../runtime/work.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
+import { brainListHandler } from "./brain-probe.ts";
 import { type BrainTesting, brainTestHandler } from "./brain-test.ts";
 import { onViewInstallation } from "./installation.ts";
 import { type Metrics, onMeasure } from "./metrics.ts";
@@ -131,6 +132,7 @@ export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   onMeasure(parts.measured),
   ...nodeHandlers(parts.nodeId),
   brainTestHandler(parts),
+  brainListHandler({ ...parts, states: parts.providers }),
   ...secretHandlers(parts.secrets),
   ...repoHandlers(parts),
   ...providerHandlers({ secrets: parts.secrets, states: parts.providers, logins: parts.logins }),

@@ -20,6 +20,12 @@ export const oneTries = "One session tries whether the brain works again.";
 export const brainNeedsSandbox = (type: string, says: string): string =>
   `The brain ${type} runs programs, and there is no sandbox for them. ${says}`;
 
+export const withProvider = (found: string, provider: string): string =>
+  `${found}, with the provider ${provider}`;
+
+export const withConfig = (found: string, type: string, config: string): string =>
+  `${found}. To choose it: agency brains use ${type} --adapter-config '${config}'`;
+
 export const noModelToAsk = (found: string): string => `No model was asked: ${found}.`;
 
 export const brainTestFailed = (id = ""): { says: string; remedy: string } => ({

@@ -64,7 +64,7 @@ export async function providerOf(
   return row === undefined ? builtIn[name] : tables.providers.config.parse(row.config);
 }
 
-async function providersOf(tx: ReadTx, companyId: string): Promise<Map<string, ProviderConfig>> {
+export async function providersOf(tx: ReadTx, companyId: string): Promise<Map<string, ProviderConfig>> {
   const all = new Map(Object.entries(builtIn));
   for (const { name, config } of await tx.all(providerRows, { company_id: companyId }))
     all.set(name, tables.providers.config.parse(config));

@@ -1,10 +1,9 @@
 import { JsonObject } from "../contract/words.ts";
 import { setPermissions } from "../contract/agents.ts";
 import * as contract from "../contract/hiring.ts";
-import { inputSchema } from "../contract/json-schema.ts";
 import { indexText, pageText } from "../brains/documentation.ts";
 import { seesConfigurations } from "../approvals/operations.ts";
-import { brainMarks, brains, findBrain, probedBrains } from "../brains/registry.ts";
+import { brainMarks, brains, findBrain } from "../brains/registry.ts";
 import { isWithin } from "../capabilities/grants.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext } from "../dispatch/context.ts";
@@ -67,19 +66,6 @@ const onSetPermissions = guarded(setPermissions, async (call) => {
   return { ...(await presentAgent(tx, agent.id)), permissions: { canCreateAgents } };
 });
 
-const onBrains = guarded(contract.listBrains, async (call) => {
-  await demandHirer(call);
-  return {
-    brains: (await probedBrains()).map(({ brain, probe }) => ({
-      type: brain.type,
-      ...probe,
-      runsPrograms: brain.runsPrograms,
-      schema: inputSchema(brain.config),
-      documentation: pageText(brain),
-    })),
-  };
-});
-
 const onIndex = guarded(contract.brainIndex, async (call) => {
   await demandHirer(call);
   return { text: indexText(brains, (await call.settings()).allowedAdapterTypes) };
@@ -90,9 +76,13 @@ const onPage = guarded(contract.brainPage, async (call) => {
   return { text: pageText(findBrain(call.input.adapterType)) };
 });
 
-export const configurationHandlers = [onList, onView, onSetPermissions, onBrains, onIndex, onPage];
+export const configurationHandlers = [onList, onView, onSetPermissions, onIndex, onPage];
 
-async function demandHirer({ tx, actor, companyId }: CallContext): Promise<void> {
+export async function demandHirer({
+  tx,
+  actor,
+  companyId,
+}: Pick<CallContext, "tx" | "actor" | "companyId">): Promise<void> {
   if (!(await seesConfigurations(tx, actor, companyId))) throw configurationsForHirers();
 }
 

@@ -4,6 +4,8 @@ import { z } from "zod";
 export const AcpSession = z.object({
   command: z.string(),
   args: z.array(z.string()),
+  model: z.string().nullable(),
+  effort: z.string().nullable(),
   resume: z.string().nullable(),
   workspace: z.string(),
   systemPromptFile: z.string(),

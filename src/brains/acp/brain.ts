@@ -2,9 +2,19 @@ import { z } from "zod";
 import { brain, filesNamed, withValues } from "../brain.ts";
 import { programFile } from "../cli-program.ts";
 import { hearOwn, judgeOwn, ownProgram } from "../own-program.ts";
-import { commandSettings, neededCommand } from "../process/brain.ts";
+import { commandSettings, neededCommand, probeCommand } from "../process/brain.ts";
 import type { AcpSession } from "./acp-session.ts";
-import { programMissing } from "./texts.ts";
+import { knownHere, noneKnown } from "./texts.ts";
+
+/** Programs that are known to speak it, with the arguments that make them do so. */
+const knownPrograms: readonly (readonly [command: string, ...args: string[]])[] = [
+  ["gemini", "--acp"],
+  ["opencode", "acp"],
+  ["copilot", "--acp"],
+  ["goose", "acp"],
+  ["claude-agent-acp"],
+  ["codex-acp"],
+];
 
 /** Any program that speaks the Agent Client Protocol. Ours (main.ts) starts it and speaks with it, in the session's process. */
 export const acpBrain = brain({
@@ -14,7 +24,8 @@ export const acpBrain = brain({
   documentation: [
     "Runs any agent that speaks the Agent Client Protocol (ACP) over standard input and output, such as `gemini --acp`,",
     "`opencode acp` or `copilot --acp`. The agent gets Agency's MCP tools over HTTP, and the prompt and the briefing as its",
-    "first message. What it asks permission for is answered from the agent's rights.",
+    "first message. What it asks permission for is answered from the agent's rights. The agent's `model` and `effort` are set if the",
+    "program offers a choice. If it does not, the transcript says so.",
     "",
     "The program finds its models through Agency: `ANTHROPIC_BASE_URL` and `OPENAI_BASE_URL` lead to the providers `anthropic` and",
     "`openai`, with the session's token as the key. Set other variables in `env`. A program that reaches a model in another",
@@ -32,17 +43,18 @@ export const acpBrain = brain({
   reads: ({ command, args = [] }) => filesNamed([command, ...args]),
   program: neededCommand,
   probe: async (config) => {
-    if (config === undefined)
-      return { available: true, version: null, says: "any program that speaks the Agent Client Protocol" };
-    const found = programFile(config.command);
-    return found === undefined
-      ? { available: false, version: null, says: programMissing(config.command, "it is not on PATH") }
-      : { available: true, version: null, says: found };
+    if (config !== undefined) return probeCommand(config);
+    const here = knownPrograms.filter(([command]) => programFile(command) !== undefined);
+    return here[0] === undefined
+      ? { available: false, version: null, says: noneKnown(knownPrograms.map(([command]) => command)) }
+      : { available: true, version: null, says: knownHere(here) };
   },
   launch: ({ command, args = [], env }, session) => {
     const settings: z.infer<typeof AcpSession> = {
       command,
       args,
+      model: session.model,
+      effort: session.effort,
       resume: session.resume ?? null,
       workspace: session.workspace,
       systemPromptFile: session.systemPromptFile,

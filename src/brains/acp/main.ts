@@ -13,13 +13,15 @@ import {
   type NewSessionRequest,
   PROTOCOL_VERSION,
   RequestError,
+  type SessionConfigOption,
 } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import { expanded, ownServer, serversIn } from "../mcp-config.ts";
 import { runToEnd, SessionEnd, tell } from "../own-program.ts";
 import { usedBy } from "../api/texts.ts";
 import { continued } from "../texts.ts";
-import { answerPermission } from "./permission.ts";
+import { chooseIn } from "./choices.ts";
+import { answerPermission, type SessionRights } from "./permission.ts";
 import { AcpSession } from "./acp-session.ts";
 import * as texts from "./texts.ts";
 import { entriesOf } from "./updates.ts";
@@ -110,13 +112,20 @@ async function converse(): Promise<void> {
   stdin.on("error", () => undefined);
   const Settings = z.object({ permissions: z.object({ deny: z.array(z.string()) }) });
   const { permissions } = Settings.parse(JSON.parse(readFileSync(session.settingsFile, "utf8")));
+  const rights: SessionRights = {
+    denied: permissions.deny,
+    servers: serversIn(session.mcpConfigFile).map(([name]) => name),
+    workspace,
+    home: process.env["HOME"] ?? workspace,
+    mayReach,
+  };
   const { hear, end } = entriesOf(tell);
   let isHeard = false;
   const app = client({ name: "agency" })
-    .onRequest(methods.client.session.requestPermission, ({ params }) => {
-      const { isAllowed, response } = answerPermission(params, permissions.deny);
-      if (!isAllowed)
-        tell({ kind: "error", text: texts.denied(params.toolCall.title ?? params.toolCall.name ?? "") });
+    .onRequest(methods.client.session.requestPermission, async ({ params }) => {
+      const { refusal, response } = await answerPermission(params, rights);
+      const asked = params.toolCall.title ?? params.toolCall.name ?? "";
+      if (refusal !== undefined) tell({ kind: "error", text: texts.denied(asked, refusal) });
       return response;
     })
     .onNotification(methods.client.session.update, ({ params }) => {
@@ -132,9 +141,12 @@ async function converse(): Promise<void> {
     if (found.agentCapabilities?.mcpCapabilities?.http !== true)
       throw new SessionEnd("failed", texts.noHttpServers(command));
     const tools = await ownDoor();
-    const { sessionId, isNew } = await open(agent, found, tools.url).catch((error: unknown) => {
+    const { sessionId, isNew, offered } = await open(agent, found, tools.url).catch((error: unknown) => {
       throw endBy(error, found);
     });
+    const { model, effort } = session;
+    for (const problem of await chooseIn(agent, { command, sessionId, offered, model, effort }))
+      tell({ kind: "error", text: problem });
     // A program that connects only when it is prompted is not waited for any longer.
     await Promise.race([tools.listed, sleep(connecting)]);
     tell({ kind: "thread", id: sessionId });
@@ -177,7 +189,7 @@ async function open(
   agent: ClientContext,
   { agentCapabilities }: InitializeResponse,
   ownUrl: string,
-): Promise<{ sessionId: string; isNew: boolean }> {
+): Promise<{ sessionId: string; isNew: boolean; offered: readonly SessionConfigOption[] }> {
   const mcpServers = serversIn(session.mcpConfigFile).flatMap(([name, server]): McpServer[] => {
     if (server.url !== undefined)
       return [
@@ -192,14 +204,27 @@ async function open(
   if (resume !== null && (resumes || agentCapabilities?.loadSession === true))
     try {
       const known = { ...place, sessionId: resume };
-      if (resumes) await agent.request(methods.agent.session.resume, known);
-      else await agent.request(methods.agent.session.load, known);
-      return { sessionId: resume, isNew: false };
+      const { configOptions } = resumes
+        ? await agent.request(methods.agent.session.resume, known)
+        : await agent.request(methods.agent.session.load, known);
+      return { sessionId: resume, isNew: false, offered: configOptions ?? [] };
     } catch (error) {
       tell({ kind: "output", text: `${error instanceof Error ? error.message : String(error)}\n` });
     }
   const created = await agent.request("session/new", place);
-  return { sessionId: created.sessionId, isNew: true };
+  return { sessionId: created.sessionId, isNew: true, offered: created.configOptions ?? [] };
+}
+
+/** Asks the daemon each time, because a right may be given or taken away while the session runs. */
+async function mayReach(host: string): Promise<boolean> {
+  const asked = new URL("/api/access", url);
+  asked.searchParams.set("resource", `net:${host}`);
+  try {
+    const answer = await fetch(asked, { headers: { authorization: `Bearer ${token}` } });
+    return answer.ok && z.object({ allowed: z.boolean() }).parse(await answer.json()).allowed;
+  } catch {
+    return false;
+  }
 }
 
 function pairs(values: Readonly<Record<string, string>> | undefined): { name: string; value: string }[] {

@@ -3,6 +3,12 @@
 export const programMissing = (command: string, says: string): string =>
   `The program ${command} can't be started: ${says}`;
 
+export const noneKnown = (known: readonly string[]): string =>
+  `No program that speaks the Agent Client Protocol was found on the daemon's PATH (${known.join(", ")}). Install one there, or name another program: agency brains use acp --adapter-config '{"command":"<program>"}'`;
+
+export const knownHere = (here: readonly (readonly string[])[]): string =>
+  `found: ${here.map((words) => words.join(" ")).join(", ")}`;
+
 export const programEnded = (command: string, how: string): string =>
   `The program ${command} ended before it answered (${how}).`;
 
@@ -19,6 +25,27 @@ export const stoppedBecause: Readonly<Record<string, string>> = {
   cancelled: "The turn was cancelled.",
 };
 
-export const denied = (title: string): string => `Permission denied: ${title}`;
+export const denied = (title: string, why: string): string => `Permission denied: ${title}. ${why}`;
+
+/** Why a program may not use a tool. */
+export const toolDenied = (tool: string): string =>
+  `The tool ${tool} starts sub-agents, which needs the right org:consult.`;
+export const toolUnknown =
+  "The tool is none of an MCP server of this session, and its program does not say what it does.";
+export const kindUnknown = (kind: string): string => `Agency does not know tools of the kind "${kind}".`;
+export const outsideWorkspace = (path: string): string =>
+  `${path} is outside the session's workspace and the agent's home.`;
+export const hostDenied = (host: string): string =>
+  `This agent has no right to reach ${host === "*" ? "the internet" : host}. Ask the manager for it: request_permission with resource net:${host}.`;
+export const modeStays = "A session keeps the mode it was started in.";
+export const notOffered = "The program offers no answer that allows it.";
+
+/** Why the program does not work with the model or the effort of the agent. */
+const offers = (names: readonly string[]): string =>
+  names.length === 0 ? "It offers no choice" : `It offers: ${names.join(", ")}`;
+export const modelNotSet = (command: string, model: string, names: readonly string[]): string =>
+  `The model ${model} has no effect: the program ${command} does not take it. ${offers(names)}. Set the model in the program's own arguments or variables, or change the agent's model: agency agents update <agent> --model <name>`;
+export const effortNotSet = (command: string, effort: string, names: readonly string[]): string =>
+  `The effort ${effort} has no effect: the program ${command} does not take it. ${offers(names)}. To change it: agency agents update <agent> --effort <effort>`;
 
 export const opening = (prompt: string, briefing: string): string => `${prompt}\n\n---\n\n${briefing}`;

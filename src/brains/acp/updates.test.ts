@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answerPermission } from "./permission.ts";
 import { entriesOf } from "./updates.ts";
 
 test("words are told as a whole, before the call that follows them, and a call keeps its name", () => {
@@ -70,21 +69,4 @@ test("words are told as a whole, before the call that follows them, and a call k
     { kind: "error", text: "Lost. No server." },
     { kind: "text", text: "Done." },
   ]);
-});
-
-test("permission is given once, and refused for another mode and for what the settings deny", () => {
-  const options = [
-    { optionId: "always", name: "Always", kind: "allow_always" as const },
-    { optionId: "once", name: "Once", kind: "allow_once" as const },
-    { optionId: "never", name: "No", kind: "reject_once" as const },
-  ];
-  const ask = (toolCall: { kind?: "execute" | "switch_mode" | "think"; title: string; name?: string }) =>
-    answerPermission({ toolCall: { toolCallId: "1", ...toolCall }, options }, ["Task", "Agent"]);
-  const selected = (optionId: string) => ({ outcome: { outcome: "selected", optionId } });
-  assert.deepEqual(ask({ kind: "execute", title: "Task runner" }).response, selected("never"));
-  assert.deepEqual(ask({ kind: "execute", title: "npm test" }).response, selected("once"));
-  assert.deepEqual(ask({ kind: "switch_mode", title: "Plan" }).response, selected("never"));
-  assert.deepEqual(ask({ kind: "think", title: "Ask", name: "Agent" }).response, selected("never"));
-  const none = answerPermission({ toolCall: { toolCallId: "1", title: "x" }, options: [] }, []);
-  assert.deepEqual(none, { isAllowed: false, response: { outcome: { outcome: "cancelled" } } });
 });

@@ -38,11 +38,7 @@ function apiBrain<C extends z.ZodObject>(
       "The board may hire with it. Agents may do so only if the company allows it.",
     ],
     examples,
-    probe: async () => ({
-      available: true,
-      version: null,
-      says: "built in; needs a provider with its key",
-    }),
+    probe: async () => ({ available: true, version: null, says: "built in" }),
     provider: (given) => chosen(given).provider,
     api: (given) => chosen(given).api,
     launch: (given, session) => {

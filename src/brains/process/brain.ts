@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { text } from "../../contract/words.ts";
 import { SecretReference } from "../../contract/secrets.ts";
-import { brain, filesNamed, type NeededProgram, withValues } from "../brain.ts";
+import { brain, filesNamed, type NeededProgram, type Probe, withValues } from "../brain.ts";
+import { programFile } from "../cli-program.ts";
 import { commandMissing } from "../texts.ts";
 
 /** A command of the one who hires. */
@@ -25,6 +26,15 @@ const Command = z.strictObject(commandSettings);
 export function neededCommand({ command, env }: z.infer<typeof Command>): NeededProgram | undefined {
   const isFound = command.startsWith("/") || !(command.includes("/") || Object.hasOwn(env ?? {}, "PATH"));
   return isFound ? { command, missing: commandMissing(command) } : undefined;
+}
+
+/** Looks for the command. One that only the session can find is taken to be there. */
+export async function probeCommand(config: z.infer<typeof Command>): Promise<Probe> {
+  const needed = neededCommand(config);
+  const found = needed && programFile(needed.command);
+  return needed !== undefined && found === undefined
+    ? { available: false, version: null, says: needed.missing }
+    : { available: true, version: null, says: found ?? config.command };
 }
 
 export const processBrain = brain({
@@ -57,7 +67,10 @@ export const processBrain = brain({
   reads: ({ command, args = [] }) => filesNamed([command, ...args]),
   plain: () => true,
   program: neededCommand,
-  probe: async () => ({ available: true, version: null, says: "any command on this machine" }),
+  probe: async (config) =>
+    config === undefined
+      ? { available: true, version: null, says: "any command on this machine" }
+      : probeCommand(config),
   launch: ({ command, args, env }, { briefing, assignment }) => ({
     command,
     args: args ?? [],

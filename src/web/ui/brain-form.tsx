@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
+import { useHere } from "../data/company.ts";
 import { useRead } from "../data/reading.ts";
 import { Markdown } from "./markdown.tsx";
 import { SelectField } from "./select-field.tsx";
@@ -24,7 +25,8 @@ export function BrainForm({
   value: BrainDraft;
   onChange: (part: Partial<BrainDraft>) => void;
 }): ReactNode {
-  const brains = useRead(ops.listBrains, {}).data?.brains ?? [];
+  const { company } = useHere();
+  const brains = useRead(ops.listBrains, { companyId: company.id }).data?.brains ?? [];
   const brain = brains.find(({ type }) => type === value.adapterType);
   return (
     <>

@@ -1,5 +1,6 @@
 import { Fragment, type ReactNode } from "react";
 import { ops } from "virtual:operations";
+import { useHere } from "../data/company.ts";
 import { useRead } from "../data/reading.ts";
 import { counted, Meter, roundMoney } from "./figures.tsx";
 import { Popover } from "./popover.tsx";
@@ -181,9 +182,10 @@ export function WhatChanges({
   );
 }
 
-/** Whether this machine can run the brain now. */
+/** Whether the brain could work now. */
 function Probe({ type }: { type: string }): ReactNode {
-  const { brains } = useRead(ops.listBrains, {}).data ?? {};
+  const { company } = useHere();
+  const { brains } = useRead(ops.listBrains, { companyId: company.id }).data ?? {};
   if (brains === undefined || type === "human") return null;
   const found = brains.find((each) => each.type === type);
   const isThere = found?.available === true;

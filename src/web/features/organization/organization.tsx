@@ -42,7 +42,8 @@ export function Organization(): ReactNode {
   const org = useRead(ops.viewOrg, { companyId: company.id });
   const people = useRead(ops.listPeople, me?.role === "board" ? {} : null).data?.people ?? [];
   const [asked, setAsked] = useState<string | null>(null);
-  const brains = useRead(ops.listBrains, asked === null ? null : {}).data?.brains ?? [];
+  const brains =
+    useRead(ops.listBrains, asked === null ? null : { companyId: company.id }).data?.brains ?? [];
   const reorganizing = useReorganizing(company.id);
   const show = (part: Partial<Shown>): void =>
     void navigate({ to: "/org", search: { ...search, ...part }, replace: true });

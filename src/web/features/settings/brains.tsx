@@ -13,7 +13,8 @@ import * as texts from "./texts.ts";
 
 /** The brains of this machine: what was found, a probe of each, and how it is configured. */
 export function Brains(): ReactNode {
-  const brains = useRead(ops.listBrains, {});
+  const { company } = useHere();
+  const brains = useRead(ops.listBrains, { companyId: company.id });
   return (
     <Loaded of={brains} height={90}>
       {({ brains: all }) =>
