@@ -129,6 +129,8 @@ export interface SessionSpec {
   /** The agent's own, or the default of its provider. */
   readonly model: string | null;
   readonly effort: string | null;
+  /** How much the model can read, as the gateway measures it. Null if it is not known. */
+  readonly contextTokens: number | null;
   /** Whether the brain's own sub-agents may be used. */
   readonly mayConsult: boolean;
   /** The conversation to continue, if an earlier session of this agent was cut off. */

@@ -10,6 +10,7 @@ const session = {
   home: "/home-of-ada",
   model: null,
   effort: null,
+  contextTokens: null,
   workspace: "/w",
   url: "http://127.0.0.1:1",
   systemPromptFile: "/w/system-prompt.md",

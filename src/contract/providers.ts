@@ -52,7 +52,9 @@ const Settings = z.strictObject({
           .min(1000)
           .max(1e9)
           .optional()
-          .describe("Size of the context in tokens. Default: as in the built-in list, or 128,000."),
+          .describe(
+            "Size of the context in tokens. Default: as in the built-in list, at most 272,000 for OpenAI, or 128,000.",
+          ),
       }),
     )
     .optional()

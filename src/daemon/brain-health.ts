@@ -1,6 +1,7 @@
 import type { Trouble } from "../brains/brain.ts";
 import { growingWaits } from "../gateway/growing-waits.ts";
 import { absentProgram, isInstalled, probeBrain, programUsed, providerUsed } from "../brains/registry.ts";
+import { contextTokensOf } from "../gateway/prices.ts";
 import { type ProviderParts, providerOf, providerTrouble } from "../gateway/providers.ts";
 import type { BrainHealth } from "../runtime/node-parts.ts";
 import type { TroubleOf } from "../runtime/work.ts";
@@ -69,6 +70,13 @@ export function keepBrainHealth(parts: ProviderParts): NodeBrains {
       const provider = providerUsed(agent.brain_type, agent.brain_config);
       if (agent.model !== null || provider === undefined) return agent.model;
       return (await providerOf(tx, agent.company_id, provider))?.defaultModel ?? null;
+    },
+    contextOf: async (tx, agent) => {
+      const provider = providerUsed(agent.brain_type, agent.brain_config);
+      const config = provider === undefined ? undefined : await providerOf(tx, agent.company_id, provider);
+      const model = agent.model ?? config?.defaultModel;
+      if (provider === undefined || config === undefined || model === undefined) return undefined;
+      return contextTokensOf(provider, config, model);
     },
     ended: async (tx, agent, { cause: why, says }) => {
       const key = keyOf(agent);

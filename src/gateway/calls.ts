@@ -1,5 +1,6 @@
 import { sql } from "kysely";
-import { askToStop } from "../agents/table.ts";
+import { agentById, askToStop } from "../agents/table.ts";
+import { brainTypes } from "../brains/api/api-session.ts";
 import { halt } from "../budgets/halting.ts";
 import { makeRoom, reportUsage } from "../budgets/reservations.ts";
 import type { Writing } from "../dispatch/context.ts";
@@ -105,8 +106,10 @@ export async function closeCall(
   });
   if (session.ended_at !== null) return;
   if (lacks !== undefined) return halt(writing, session.agent_id, lacks);
-  if (input + cacheRead + cacheWrite + output > mostOfContext * end.context)
-    await askToStop(writing, session, contextNearlyFull);
+  if (input + cacheRead + cacheWrite + output > mostOfContext * end.context) {
+    const { brain_type } = await agentById(tx, session.agent_id);
+    if (!compacting.has(brain_type)) await askToStop(writing, session, contextNearlyFull, timeToSave);
+  }
 }
 
 /** Notes what an open call has used so far, in case this daemon is killed. */
@@ -136,8 +139,15 @@ export function bookedEnd(
   return { status: "cut", tokens: { ...tokens, output: Math.max(tokens.output, unsaid) } };
 }
 
-/** From here on a session saves what it knows and ends, and another one continues. A brain that compacts does so before. */
-const mostOfContext = 0.95;
+/**
+ * From here on a session saves what it knows and ends, and another one continues. One long result of a tool still fits, and so do
+ * the state document and the summary.
+ */
+const mostOfContext = 0.85;
+/** A model that reads so much takes its time. */
+const timeToSave = 5 * 60_000;
+/** The brains whose conversation continues from a summary in the same session (brains/api/loop.ts). */
+const compacting: ReadonlySet<string> = new Set(Object.values(brainTypes));
 
 export const sessionRow = selection("sessions", ["id"]);
 const callRow = selection("model_calls", ["id"]);

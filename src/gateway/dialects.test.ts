@@ -4,7 +4,7 @@ import type { ProviderConfig } from "../contract/providers.ts";
 import { callEnd } from "./call-files.ts";
 import { bookedEnd } from "./calls.ts";
 import { type Asked, endpointOf } from "./dialects.ts";
-import { priceOf } from "./prices.ts";
+import { contextTokensOf, priceOf } from "./prices.ts";
 import { countTokens } from "./token-count.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -294,4 +294,21 @@ test("what a cache keeps for an hour is priced and reserved as such", async () =
     ask(messages, text({ cache_control: { type: "ephemeral", ttl: "1h" } })).writesForAnHour,
     true,
   );
+});
+
+test("the size of a context: the board's, or the list's, and of OpenAI's models what they read at the usual price", async () => {
+  const openai = { dialect: "openai", baseUrl: "https://api.openai.com" } as const;
+  const login = { ...openai, baseUrl: "https://chatgpt.com/backend-api/codex", login: "codex" } as const;
+  const anthropic = { dialect: "anthropic", baseUrl: "https://api.anthropic.com" } as const;
+  const own = { ...openai, models: { "gpt-5.5": { contextTokens: 900_000 } } };
+  for (const [provider, config, model, tokens] of [
+    ["openai", openai, "gpt-5.5", 272_000],
+    ["openai", openai, "gpt-5.1", 272_000],
+    ["openai", own, "gpt-5.5", 900_000],
+    ["codex-subscription", login, "gpt-5.5", 272_000],
+    ["anthropic", anthropic, "claude-opus-4-5", 200_000],
+    ["anthropic", anthropic, "claude-opus-4-6", 1_000_000],
+    ["local", { ...openai, baseUrl: "http://127.0.0.1:1" }, "house-model", 128_000],
+  ] as const)
+    assert.equal(await contextTokensOf(provider, config, model), tokens, `${provider} ${model}`);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { endSessions } from "../agents/table.ts";
+import { agentById, endSessions, saveAgent } from "../agents/table.ts";
 import { setBudget } from "../contract/budgets.ts";
 import { boardInbox } from "../contract/mail.ts";
 import { listProviders, type ProviderConfig, putProvider } from "../contract/providers.ts";
@@ -210,7 +210,7 @@ for (const kind of storeKinds)
       const { ask, org, session, opened, booked } = await scene(
         always(({ entries }) => ({
           text: "Hi.",
-          usage: { input: entries.length > 1 ? 9600 : 8000, output: 1 },
+          usage: { input: 1000, cacheRead: entries.length > 1 ? 7600 : 7400, output: 1 },
         })),
         { models: { [sceneModel]: { price: { input: 5, output: 25 }, contextTokens: 10_000 } } },
       );
@@ -222,6 +222,24 @@ for (const kind of storeKinds)
       await booked();
       assert.match((await told())[0] ?? "", /its context is nearly full.*submit_summary/);
       assert.equal((await org.board(viewSession, { id: session.id })).endedAt, null);
+    });
+
+    test("does not ask a session whose brain continues from a summary", async () => {
+      const { ask, agent, session, opened, booked } = await scene(
+        always(() => ({ text: "Hi.", usage: { input: 9900, output: 1 } })),
+        { models: { [sceneModel]: { price: { input: 5, output: 25 }, contextTokens: 10_000 } } },
+      );
+      const told = () => noticesFor(opened.store, newId, session.token);
+      const think = (brain_type: string) =>
+        opened.store.write(async (tx) => saveAgent(tx, { ...(await agentById(tx, agent.id)), brain_type }));
+      await think("anthropic_api");
+      await (await ask()).text();
+      await booked();
+      assert.deepEqual(await told(), []);
+      await think("claude_local");
+      await (await ask()).text();
+      await booked();
+      assert.equal((await told()).length, 1);
     });
 
     test("counts to the token over many calls, also when the program is killed in the middle", async () => {

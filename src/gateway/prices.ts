@@ -60,7 +60,10 @@ function withHours(total: (tokens: TokensUsed) => number, tokens: TokensUsed): n
 /** For a model whose context is not known. */
 const usualContext = 128_000;
 
-/** How many tokens the model's context has. */
+/** OpenAI's models read this much at the usual price. The list counts what they can write as well, or what costs twice as much. */
+const mostOfOpenAi = 272_000;
+
+/** How many tokens the model's context has. What brains are told and what the gateway measures against are this number. */
 export async function contextTokensOf(
   provider: string,
   config: ProviderConfig,
@@ -68,7 +71,9 @@ export async function contextTokensOf(
 ): Promise<number> {
   const own = config.models?.[model]?.contextTokens;
   if (own !== undefined) return own;
-  return (await listOf(provider, config, model))(oneToken)?.model.context_window ?? usualContext;
+  const listed = (await listOf(provider, config, model))(oneToken);
+  const tokens = listed?.model.context_window ?? usualContext;
+  return listed?.provider.id === "openai" ? Math.min(tokens, mostOfOpenAi) : tokens;
 }
 
 function withPrice(price: Price, { input, output, cacheRead, cacheWrite }: TokensUsed): number {

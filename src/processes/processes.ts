@@ -120,6 +120,7 @@ async function startProcess(
     home,
     model: session.agent.model,
     effort: session.agent.effort,
+    contextTokens: session.contextTokens ?? null,
     mayConsult: session.briefing.mayConsult,
     resume,
     url: options.url(),

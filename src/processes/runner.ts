@@ -35,6 +35,8 @@ export interface StartSpec {
   readonly token: string;
   /** Its configuration has the values of its secrets. They exist only in memory. */
   readonly agent: AgentRow;
+  /** How much its model can read, if its brain asks one through the gateway. */
+  readonly contextTokens?: number | undefined;
   /** Values of the company that its output must not show. */
   readonly secrets: readonly string[];
   readonly workspace: string;

@@ -11,6 +11,8 @@ export interface BrainHealth {
   readonly troubleOf: TroubleOf;
   /** The agent's own model, or the default of its provider. */
   modelOf(tx: ReadTx, agent: AgentRow): Promise<string | null>;
+  /** How much that model can read. */
+  contextOf(tx: ReadTx, agent: AgentRow): Promise<number | undefined>;
   /** A session ended by itself: its brain worked, or could not. */
   ended(tx: ReadTx, agent: AgentRow, end: Judgement): Promise<void>;
   /** A person may have mended the brains of this company. The next sessions find out. */

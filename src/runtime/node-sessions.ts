@@ -200,11 +200,17 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       for (const each of processes.values()) if (each.agentId === agentId) each.kill();
       const onUsage = (usage: Usage): void => meter.heard(session, usage);
       const { brain_type: type } = intent.spec.agent;
+      const { brains } = parts;
+      const contextTokens =
+        brains === undefined ? undefined : await store.read((tx) => brains.contextOf(tx, intent.spec.agent));
       const onThread = (thread: string): void =>
         void writeIn(store, companyId, newId, ({ tx }) =>
           tx.run(noteThread, { id, thread: `${type}:${thread}` }),
         ).catch((error: unknown) => parts.reportBug(error, `thread of session ${id}`));
-      process = { ...(await runner.start({ id, token, ...intent.spec, onUsage, onThread })), agentId };
+      process = {
+        ...(await runner.start({ id, token, ...intent.spec, contextTokens, onUsage, onThread })),
+        agentId,
+      };
     } catch (error) {
       parts.reportBug(error, `start of session ${id}`);
       await settle(session, { reason: endReasons.notStarted(messageOf(error)), exitCode: null });

@@ -18,6 +18,8 @@ export interface Adapter {
   readonly program?: string;
   /** Whether it continues the conversation of a session that was cut off. */
   readonly resumes: boolean;
+  /** A full context is summarized in the same session. Otherwise another session continues. */
+  readonly compacts?: true;
   /** Runs a command with the brain's own tool. */
   readonly shell: (command: string) => Step;
 }
@@ -53,6 +55,7 @@ export const anthropicApi: Adapter = {
   model: "claude-opus-4-5",
   config: {},
   resumes: true,
+  compacts: true,
   shell: ownShell,
 };
 
@@ -63,6 +66,7 @@ export const openAiCompatible: Adapter = {
   model: "gpt-5.1",
   config: {},
   resumes: true,
+  compacts: true,
   shell: ownShell,
 };
 

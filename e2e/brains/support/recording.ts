@@ -81,6 +81,7 @@ export async function withToken(adapter: Adapter, url: string, token: string) {
       url,
       model: adapter.model,
       effort: null,
+      contextTokens: null,
       mayConsult: false,
       briefing: "Hello.",
       assignment: "",

@@ -59,6 +59,8 @@ export async function onBrain(
     readonly config?: Readonly<Record<string, unknown>>;
     readonly env?: Readonly<Record<string, string>>;
     readonly effort?: "low" | "high";
+    /** How much the model can read. */
+    readonly contextTokens?: number;
     /** What the provider takes. */
     readonly key?: string;
     /** The daemon runs as a user of the machine who is not root. */
@@ -87,7 +89,7 @@ export async function onBrain(
       dialect: adapter.dialect,
       baseUrl: model.url,
       secret: "FAKE_KEY",
-      models: { [adapter.model]: { price } },
+      models: { [adapter.model]: { price, contextTokens: how.contextTokens } },
       defaultModel: adapter.model,
     };
     await board.call(putProvider, { companyId, name: "fake", config });

@@ -66,7 +66,7 @@ export const claudeBrain = brain({
     moveConversation(session);
   },
   launch: ({ command = claudeProgram.command, provider, login = "key" }, session) => {
-    const { id, url, token, model, effort, mayConsult, resume } = session;
+    const { id, url, token, model, effort, mayConsult, resume, contextTokens } = session;
     const resumes = resume !== undefined && conversationFile(session) !== undefined;
     return {
       command: programAt(command),
@@ -91,6 +91,7 @@ export const claudeBrain = brain({
         // The gateway repeats what is worth repeating. With the usual 10 retries, a wrong key takes three minutes to be noticed.
         CLAUDE_CODE_MAX_RETRIES: "2",
         DISABLE_AUTOUPDATER: "1",
+        ...(contextTokens === null ? {} : contextOf(contextTokens)),
       },
       stdin: openingOf(session, resumes),
     };
@@ -105,6 +106,16 @@ const otherModels = [
   "ANTHROPIC_SMALL_FAST_MODEL",
   "CLAUDE_CODE_SUBAGENT_MODEL",
 ];
+
+/**
+ * The gateway asks a session to save its state before the context is full, and another session continues. With its own numbers,
+ * Claude Code would summarize or refuse before that.
+ */
+const contextOf = (tokens: number): Record<string, string> => ({
+  DISABLE_COMPACT: "1",
+  CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(tokens),
+  CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE: String(tokens),
+});
 
 /** Conversations are kept by the folder in which they were held, and each session has another folder. */
 const folderOf = ({ home }: SessionSpec, workspace: string): string =>

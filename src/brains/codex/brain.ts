@@ -143,7 +143,7 @@ const catalogFile = (session: SessionSpec): string => join(homeOf(session), "mod
  * What Codex must know about the model. Its own entry for a model it knows would hide our tools behind a search, or behind a tool
  * that runs code, and would add 17 kB of instructions. For a model it does not know it would guess.
  */
-const catalogFor = (slug: string, { systemPromptFile }: SessionSpec) => ({
+const catalogFor = (slug: string, { systemPromptFile, contextTokens }: SessionSpec) => ({
   models: [
     {
       slug,
@@ -162,7 +162,8 @@ const catalogFor = (slug: string, { systemPromptFile }: SessionSpec) => ({
       supports_parallel_tool_calls: true,
       experimental_supported_tools: [],
       truncation_policy: { mode: "tokens", limit: 10_000 },
-      context_window: 272_000,
+      // It summarizes by itself at 90 %. The gateway asks a session before that to save its state.
+      context_window: contextTokens,
       input_modalities: ["text", "image"],
       visibility: "list",
       supported_in_api: true,
