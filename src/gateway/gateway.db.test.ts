@@ -180,12 +180,21 @@ for (const kind of storeKinds)
     });
 
     test("an account that can't be used counts as a refused key, a refused model does not", async () => {
-      for (const [fault, says] of [
+      for (const [fault, says, code] of [
         [402, "Insufficient Balance"],
         [403, "Your API key has no permission for this organization."],
         [403, "Country, region, or territory not supported"],
+        [400, "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing."],
+        [
+          429,
+          "You exceeded your current quota, please check your plan and billing details.",
+          "insufficient_quota",
+        ],
+        [429, "Your account is not active.", "billing_not_active"],
       ] as const) {
-        const { ask, fake, org } = await scene(always(() => ({ fault, says })));
+        const { ask, fake, org } = await scene(
+          always(() => ({ fault, says, ...(code === undefined ? {} : { code }) })),
+        );
         for (let tries = 0; tries < 2; tries++) {
           const answer = await ask();
           assert.equal(answer.status, 401, says);
@@ -195,12 +204,13 @@ for (const kind of storeKinds)
         const { messages } = await org.board(boardInbox, { companyId: org.companyId });
         assert.deepEqual([messages.length, messages[0]?.body?.includes(says)], [1, true]);
       }
-      for (const says of [
-        "Project p1 does not have access to model gpt-9, ask your organization.",
-        "Your input was flagged.",
-      ]) {
-        const { ask, fake, org } = await scene(always(() => ({ fault: 403, says })));
-        for (let tries = 0; tries < 2; tries++) assert.equal((await ask()).status, 403, says);
+      for (const [fault, says] of [
+        [403, "Project p1 does not have access to model gpt-9, ask your organization."],
+        [403, "Your input was flagged."],
+        [400, 'messages.0: the text "Your credit balance is too low" is not valid here'],
+      ] as const) {
+        const { ask, fake, org } = await scene(always(() => ({ fault, says })));
+        for (let tries = 0; tries < 2; tries++) assert.equal((await ask()).status, fault, says);
         assert.equal(fake.calls.length, 2);
         assert.deepEqual((await org.board(boardInbox, { companyId: org.companyId })).messages, []);
       }

@@ -341,10 +341,9 @@ async function withoutKey(
   const { status, headers } = refusal;
   const body = await refusal.text();
   const shown = key === undefined ? body : body.replaceAll(key, marker);
-  const says = messageIn(shown);
-  if (!refusesAccount(status, says)) return new Response(shown, { status, headers });
+  if (!refusesAccount(status, shown)) return new Response(shown, { status, headers });
   const json = { "content-type": "application/json" };
-  return new Response(refusalIn(dialect, 401, says), { status: 401, headers: json });
+  return new Response(refusalIn(dialect, 401, messageIn(shown)), { status: 401, headers: json });
 }
 
 /** Sends the provider's answer on, and lets the listener hear it. A program that is gone does not end the reading. */

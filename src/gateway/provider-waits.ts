@@ -86,10 +86,18 @@ async function refusedKey(
  * Does this answer mean that the account behind the key can't be used, for example because it is not paid? Such an answer is
  * treated as a refused key. One about the model or the content of a request is about that request only.
  */
-export function refusesAccount(status: number, says: string): boolean {
+export function refusesAccount(status: number, body: string): boolean {
+  const says = messageIn(body);
   if (status === 402) return true;
+  if (status === 400) return ofBalance.test(says);
+  // Waiting does not help: the account must be paid.
+  if (status === 429) return [fieldIn(body, "code"), fieldIn(body, "type")].some((one) => unpaid.has(one));
   return status === 403 && ofAccount.test(says) && !ofRequest.test(says);
 }
+
+/** Anthropic answers so with 400, and OpenAI with 429. */
+const ofBalance = /^your credit balance is too low/i;
+const unpaid = new Set(["insufficient_quota", "billing_not_active", "billing_hard_limit_reached"]);
 
 const ofAccount =
   /api[ _-]?key|accounts?\b|organi[sz]ation|billing|payment|credits?\b|balance|quota|subscription|oauth|suspended|country|region\b|territory/i;
@@ -136,14 +144,16 @@ function named(minutes: number): string {
   return `${Math.round(count * 10) / 10} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-/** The provider's own sentence. */
-export function messageIn(body: string): string {
+/** The provider's own sentence, or the text itself. */
+export const messageIn = (body: string): string =>
+  (fieldIn(body, "message") || body).slice(0, 500).toWellFormed();
+
+/** A field of the error in an answer. Empty if there is none. */
+function fieldIn(body: string, name: string): string {
   try {
-    const { error } = Object(JSON.parse(body));
-    const { message } = Object(error);
-    if (typeof message === "string") return message.slice(0, 500).toWellFormed();
+    const found: unknown = Object(Object(JSON.parse(body)).error)[name];
+    return typeof found === "string" ? found : "";
   } catch {
-    // Not JSON: the text itself.
+    return "";
   }
-  return body.slice(0, 500).toWellFormed();
 }

@@ -60,9 +60,9 @@ export const anthropic: Wire = {
   }),
   stream: (spoken) =>
     [...events(spoken)].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`),
-  error: (status, message) => ({
+  error: (status, message, code) => ({
     type: "error",
-    error: { type: errorTypes[status] ?? "api_error", message },
+    error: { type: code ?? errorTypes[status] ?? "api_error", message },
   }),
 };
 

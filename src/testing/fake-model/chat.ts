@@ -109,7 +109,7 @@ export const chat: Wire = {
     ];
     return [...events.map((event) => `data: ${JSON.stringify(event)}\n\n`), "data: [DONE]\n\n"];
   },
-  error: (status, message) => ({ error: { message, type: "error", code: status } }),
+  error: (status, message, code) => ({ error: { message, type: "error", code: code ?? status } }),
 };
 
 const usageOf = ({ input, output, cacheRead, cacheWrite }: Tokens) => ({

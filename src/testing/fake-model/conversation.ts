@@ -37,6 +37,8 @@ export interface Fault {
   readonly headers?: Readonly<Record<string, string>>;
   /** The message that goes with a status. */
   readonly says?: string;
+  /** The provider's own word for the error, such as `insufficient_quota`. */
+  readonly code?: string;
 }
 
 export interface Tokens {

@@ -95,7 +95,7 @@ export const responses: Wire = {
     ];
     return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   },
-  error: (status, message) => ({ error: { message, type: "error", code: String(status) } }),
+  error: (status, message, code = String(status)) => ({ error: { message, type: "error", code } }),
 };
 
 function whole(spoken: Spoken, status: string) {

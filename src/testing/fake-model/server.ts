@@ -75,7 +75,7 @@ export async function startFakeModel(scripts: Readonly<Record<string, ModelScrip
       return send(
         response,
         reply.fault,
-        wire.error(reply.fault, reply.says ?? `The script says ${reply.fault}.`),
+        wire.error(reply.fault, reply.says ?? `The script says ${reply.fault}.`, reply.code),
         reply.headers,
       );
     const said: ModelAnswer = "fault" in reply ? { text: "This answer is cut." } : reply;

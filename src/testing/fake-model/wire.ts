@@ -8,7 +8,7 @@ export interface Wire {
   readonly whole: (spoken: Spoken) => unknown;
   /** The answer as server-sent events. */
   readonly stream: (spoken: Spoken) => readonly string[];
-  readonly error: (status: number, message: string) => unknown;
+  readonly error: (status: number, message: string, code?: string) => unknown;
 }
 
 /** An answer with its ids and tokens. */
