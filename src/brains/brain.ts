@@ -36,6 +36,8 @@ export interface Brain<C extends z.ZodObject = z.ZodObject> {
   readonly provider?: (config: z.infer<C>) => string;
   /** The API of that provider that sessions with this configuration ask. */
   readonly api?: (config: z.infer<C>) => ModelApi;
+  /** True if it continues from a summary, in the same session, when its context is nearly full. Otherwise the session is asked to stop. */
+  readonly compacts?: true;
   /** Whether it runs programs that Agency does not contain. Such a brain needs a sandbox. */
   readonly runsPrograms: boolean;
   /** The files outside the workspace that a session with this configuration gets to read because it names them. */

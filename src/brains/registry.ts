@@ -57,6 +57,9 @@ export function isInstalled(type: string): boolean {
   return brains.some((candidate) => candidate.type === type);
 }
 
+export const compacts = (type: string): boolean =>
+  brains.some((candidate) => candidate.type === type && candidate.compacts === true);
+
 export function runsPrograms(type: string): boolean {
   return findBrain(type).runsPrograms;
 }

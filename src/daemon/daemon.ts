@@ -22,6 +22,7 @@ import { keepMirrors } from "../repos/mirrors.ts";
 import { sweepMirrors } from "../repos/salvage.ts";
 import { keepSecrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/store.ts";
+import { compacts } from "../brains/registry.ts";
 import { keepBrainHealth } from "./brain-health.ts";
 import { failPoint } from "../runtime/fail-points.ts";
 import { modelDoor } from "../doors/model.ts";
@@ -276,6 +277,7 @@ async function startLocked(opened: {
     secretOf: (companyId: string, name: string) => store.read((tx) => secrets.valueFor(tx, companyId, name)),
     logins,
     isOutside: (agentId: string) => store.read((tx) => holds(tx, agentId, "net:*", "use")),
+    compacts,
     states: providers,
     reportBug,
     courier,

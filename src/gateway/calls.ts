@@ -1,6 +1,5 @@
 import { sql } from "kysely";
 import { agentById, askToStop } from "../agents/table.ts";
-import { brainTypes } from "../brains/api/api-session.ts";
 import { halt } from "../budgets/halting.ts";
 import { makeRoom, reportUsage } from "../budgets/reservations.ts";
 import type { Writing } from "../dispatch/context.ts";
@@ -79,8 +78,8 @@ export async function closeCall(
     readonly status: "done" | "cut" | "failed";
     readonly tokens: TokensUsed;
     readonly cost: number;
-    /** How much the model can read and write in one conversation. */
-    readonly context: number;
+    /** How much the model can read and write in one conversation, and which brains continue from a summary when it is full. */
+    readonly context?: { readonly tokens: number; readonly compacts: (brainType: string) => boolean };
   },
 ): Promise<void> {
   const { tx } = writing;
@@ -106,10 +105,10 @@ export async function closeCall(
   });
   if (session.ended_at !== null) return;
   if (lacks !== undefined) return halt(writing, session.agent_id, lacks);
-  if (input + cacheRead + cacheWrite + output > mostOfContext * end.context) {
-    const { brain_type } = await agentById(tx, session.agent_id);
-    if (!compacting.has(brain_type)) await askToStop(writing, session, contextNearlyFull, timeToSave);
-  }
+  const { tokens, compacts } = end.context ?? {};
+  if (tokens === undefined || input + cacheRead + cacheWrite + output <= mostOfContext * tokens) return;
+  const { brain_type } = await agentById(tx, session.agent_id);
+  if (compacts?.(brain_type) !== true) await askToStop(writing, session, contextNearlyFull, timeToSave);
 }
 
 /** Notes what an open call has used so far, in case this daemon is killed. */
@@ -146,8 +145,6 @@ export function bookedEnd(
 const mostOfContext = 0.85;
 /** A model that reads so much takes its time. */
 const timeToSave = 5 * 60_000;
-/** The brains whose conversation continues from a summary in the same session (brains/api/loop.ts). */
-const compacting: ReadonlySet<string> = new Set(Object.values(brainTypes));
 
 export const sessionRow = selection("sessions", ["id"]);
 const callRow = selection("model_calls", ["id"]);

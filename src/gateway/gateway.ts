@@ -44,6 +44,8 @@ export interface GatewayParts extends CredentialParts {
   readonly authenticate: (token: string | undefined) => Promise<Caller>;
   /** May this agent use the whole internet? */
   readonly isOutside: (agentId: string) => Promise<boolean>;
+  /** Does this brain continue from a summary, in the same session, when its context is nearly full? */
+  readonly compacts: (brainType: string) => boolean;
   readonly states: ProviderStates;
   readonly reportBug: (error: unknown, about: string) => string;
   /** The daemon stops: providers that have not answered are not waited for. */
@@ -270,7 +272,10 @@ async function metered(
     // The next daemon hears from the courier what it used.
     if (parts.closing?.aborted !== true || courier?.files.fateOf(id) !== "asking") {
       const { status: how, tokens } = bookedEnd(callEnd(status, listener), most);
-      const context = await contextTokensOf(provider, config, asked.model);
+      const context = {
+        tokens: await contextTokensOf(provider, config, asked.model),
+        compacts: parts.compacts,
+      };
       const end = { status: how, tokens, cost: price(tokens), context };
       await writeIn(store, companyId, newId, (writing) => closeCall(writing, id, end)).then(
         () => courier?.files.forget(id),

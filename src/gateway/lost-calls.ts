@@ -75,7 +75,7 @@ async function book(
   const { status, tokens } = endOf(call, fate);
   const cost = status === "failed" ? 0 : (price?.(tokens) ?? call.most_usd);
   await writeIn(store, call.company_id, newId, (writing) =>
-    closeCall(writing, call.id, { status, tokens, cost, context: Number.POSITIVE_INFINITY }),
+    closeCall(writing, call.id, { status, tokens, cost }),
   );
 }
 

@@ -4,6 +4,7 @@ import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { keepCodexLogins } from "../brains/codex/login.ts";
+import { compacts } from "../brains/registry.ts";
 import { createAgent } from "../contract/hiring.ts";
 import { type ProviderConfig, putProvider } from "../contract/providers.ts";
 import { setSecret } from "../contract/secrets.ts";
@@ -61,6 +62,7 @@ export async function gatewayScene(
     secretOf: (company, name) => opened.store.read((tx) => secrets.valueFor(tx, company, name)),
     logins,
     isOutside: async () => false,
+    compacts,
     states,
     reportBug: (error) => {
       bugs.push(error);

@@ -30,6 +30,7 @@ function apiBrain<C extends z.ZodObject>(
   return brain({
     type: brainTypes[dialect],
     runsPrograms: true,
+    compacts: true,
     config,
     documentation: [...about, ...shared].join("\n"),
     safety: [
