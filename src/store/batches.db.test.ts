@@ -61,7 +61,7 @@ const agentIn = (company_id: string, id: string): NewRow<"agents"> => ({
   ended_at: null,
   person_id: null,
 });
-/** What a commit meets: it waits for a lock of the test, it is refused, or its connection is cut. */
+/** What a commit meets: it waits for a lock of the test, or its connection is cut. */
 const atCommit = `
   create function at_commit() returns trigger language plpgsql as $$ begin
     if new.hash like 'held%' then
@@ -69,7 +69,6 @@ const atCommit = `
       perform set_config('lock_timeout', '0', true);
       perform pg_advisory_xact_lock(1);
     end if;
-    if new.hash like 'refused%' then raise exception 'refused'; end if;
     if new.hash like 'cut%' then perform pg_terminate_backend(pg_backend_pid()); end if;
     return null;
   end $$;
@@ -483,17 +482,6 @@ if (testStores.has("postgres"))
       await one;
       assert.equal((await some).filter(({ status }) => status === "fulfilled").length, 7);
       assert.equal((await keysOf("e")).length, 9);
-    });
-
-    test("a write whose commit is refused fails alone, and those of its batch are made once", async () => {
-      const results = await writes(12, (tx, index) =>
-        tx.run(keep, row("f", index === 6 ? "refused" : `k${index}`)),
-      );
-      assert.deepEqual(
-        results.map(({ status }) => status),
-        results.map((_, index) => (index === 6 ? "rejected" : "fulfilled")),
-      );
-      assert.equal((await keysOf("f")).length, 11);
     });
 
     test("a write whose commit has no answer is refused, and not repeated", async () => {

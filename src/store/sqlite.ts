@@ -19,8 +19,9 @@ import { macOf, type PlainTx, seal, sealing } from "./chain.ts";
  *
  * - The writes of a group run one after another, each in a savepoint. Each sees the changes of those before it.
  * - A write that throws is rolled back to its savepoint. The other writes of the group stay.
- * - No caller gets an answer before the commit. If the commit fails, every write of the group fails with that error.
- * - A full disk can make SQLite roll back the whole transaction. Then every write of the group so far fails.
+ * - No caller gets an answer before the commit.
+ * - If a group fails, each of its writes runs again, alone. A commit can fail, and a full disk can make SQLite roll back the whole
+ *   transaction.
  *
  * Two alternatives were rejected. One commit for each write pays one fsync for each. `synchronous=NORMAL` can lose
  * acknowledged writes when the machine loses power.
@@ -123,33 +124,41 @@ export function openSqlite(options: SqliteOptions): Store {
     await Promise.resolve();
     while (waiting.length > 0) {
       const group: Job[] = [];
-      let failure: unknown;
-      try {
-        writing.exec("begin immediate");
-        // Writes that arrive while the group runs join it, up to the limit. A burst then needs one commit.
-        for (
-          let job = waiting.shift();
-          job !== undefined;
-          job = group.length < groupLimit ? waiting.shift() : undefined
-        ) {
-          group.push(job);
-          await job.run();
-        }
-        writing.exec("commit");
-      } catch (error) {
-        failure = error ?? new Error("commit failed");
-        if (db.isTransaction) writing.exec("rollback");
-        // A transaction that can't even begin would otherwise be tried again without end.
-        if (group.length === 0) group.push(...waiting.splice(0));
-      }
-      for (const job of group) job.settle(failure);
-      if (failure === undefined && !group.every(({ isRead }) => isRead))
-        for (const listener of listeners) listener();
+      const next = (): Job | undefined => {
+        const job = group.length < groupLimit ? waiting.shift() : undefined;
+        if (job !== undefined) group.push(job);
+        return job;
+      };
+      const failure = await commitTogether(next);
+      // A transaction that can't even begin would otherwise be tried again without end.
+      if (group.length === 0) for (const job of waiting.splice(0)) job.settle(failure);
+      else if (failure === undefined || group.length === 1) settle(group, failure);
+      else for (const job of group) settle([job], await commitTogether(once(job)));
       files?.settleSoon(db);
       // Give sockets a turn. The requests that arrived during this commit then form the next group.
       await new Promise(setImmediate);
     }
     draining = undefined;
+  }
+
+  /** Runs writes in one transaction. Returns why it failed; then nothing of it remains. */
+  async function commitTogether(next: () => Job | undefined): Promise<unknown> {
+    try {
+      writing.exec("begin immediate");
+      // Writes that arrive while the group runs join it, up to the limit. A burst then needs one commit.
+      for (let job = next(); job !== undefined; job = next()) await job.run();
+      writing.exec("commit");
+      return undefined;
+    } catch (error) {
+      if (db.isTransaction) writing.exec("rollback");
+      return error ?? new Error("commit failed");
+    }
+  }
+
+  function settle(group: readonly Job[], failure: unknown): void {
+    for (const job of group) job.settle(failure);
+    if (failure === undefined && !group.every(({ isRead }) => isRead))
+      for (const listener of listeners) listener();
   }
 
   function read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
@@ -242,6 +251,11 @@ class Connection {
     return statement;
   }
 }
+
+const once = <T>(only: T): (() => T | undefined) => {
+  const left = [only];
+  return () => left.shift();
+};
 
 /** "one" is a write in its group, "part" a `Tx.attempt` inside it. SQLite resolves a repeated name to the innermost. */
 async function inSavepoint<T>(

@@ -27,14 +27,28 @@ const get = query((db, p: { id: string }) =>
 const countRows = textQuery(() => sql`analyze companies`);
 const explain = textQuery(() => sql<unknown>`explain select * from companies where id = 'only'`);
 
+/** A write that inserts this name fails together with all writes of its transaction. */
+const refusing = {
+  sqlite: `create trigger refuse after insert on companies when new.name = 'refused'
+    begin select raise(rollback, 'refused'); end`,
+  postgres: `create function refuse() returns trigger language plpgsql as $$ begin
+      if new.name = 'refused' then raise exception 'refused'; end if;
+      return null;
+    end $$;
+    create constraint trigger refuse after insert on companies deferrable initially deferred
+      for each row execute function refuse()`,
+};
+
 const nameOf = (store: Store, id: string) => store.read(async (tx) => (await tx.first(get, { id }))?.name);
 
 for (const kind of bothStores)
   describe(`the store on ${kind}`, () => {
-    const withStore = async (use: (store: Store) => Promise<void>): Promise<void> => {
+    const withStore = async (
+      use: (store: Store, tamper: TestStore["tamper"]) => Promise<void>,
+    ): Promise<void> => {
       const opened: TestStore = await openTestStore(kind);
       try {
-        await use(opened.store);
+        await use(opened.store, opened.tamper);
       } finally {
         await opened.close();
       }
@@ -54,6 +68,43 @@ for (const kind of bothStores)
           assert.equal(status, index % 3 === 0 ? "rejected" : "fulfilled");
           assert.equal(await nameOf(store, `c${index}`), index % 3 === 0 ? undefined : "x");
         }
+      }));
+
+    test("if writes that commit together fail, each runs again alone, and only the one that fails then is refused", () =>
+      withStore(async (store, tamper) => {
+        await tamper(refusing[kind]);
+        const runs: number[] = [];
+        let heard = 0;
+        store.onCommit(() => heard++);
+        const gate = Promise.withResolvers<void>();
+        const first = store.write(async (tx) => {
+          await tx.lock("company");
+          await gate.promise;
+          await tx.run(put, { id: "first", name: "first" });
+        });
+        const writing = Promise.allSettled(
+          Array.from({ length: 12 }, (_, index) =>
+            store.write(async (tx) => {
+              runs[index] = (runs[index] ?? 0) + 1;
+              await tx.lock("company");
+              await tx.run(put, { id: `c${index}`, name: index === 6 ? "refused" : `name ${runs[index]}` });
+              return index;
+            }),
+          ),
+        );
+        // On SQLite they are in the group already, and run one after another.
+        while (kind === "postgres" && runs.filter((count) => count > 0).length < 12) await turn();
+        gate.resolve();
+        await first;
+        const results = await writing;
+        assert.deepEqual(
+          results.map((result) => (result.status === "fulfilled" ? result.value : "refused")),
+          results.map((_, index) => (index === 6 ? "refused" : index)),
+        );
+        assert.ok(heard > 0 && [0, 5, 6].every((index) => runs[index] === 2), `${runs.join(", ")} runs`);
+        assert.equal(await nameOf(store, "first"), "first");
+        for (const [index, count] of runs.entries())
+          assert.equal(await nameOf(store, `c${index}`), index === 6 ? undefined : `name ${count}`);
       }));
 
     test("a failing statement fails only its own transaction", () =>
