@@ -13,6 +13,7 @@ import { heap } from "./heap.ts";
 import { hiring } from "./hiring.ts";
 import { crowd, deferred, mail, wake } from "./living.ts";
 import { mcp } from "./mcp.ts";
+import { memory } from "./memory.ts";
 import { attention, lists, subtree } from "./reads.ts";
 import { postgres } from "./both-stores.ts";
 import { repos } from "./repos.ts";
@@ -45,6 +46,7 @@ const entries: readonly Entry[] = [
   sessions,
   dashboard,
   heap,
+  memory,
 ];
 
 const { values: flags } = parseArgs({

@@ -70,6 +70,7 @@ export function faultyStore(real: Store, traffic: Traffic, guard: Guard): Store 
         () => Promise.reject(new StoreFault("the store does not answer")),
       ),
     onCommit: (listener) => real.onCommit(listener),
+    rest: () => real.rest(),
     close: () => Promise.resolve(),
   };
 }

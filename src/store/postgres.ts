@@ -159,6 +159,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    rest: () => undefined,
     close: async () => {
       await Promise.all([ear, ...Object.values(pools)].map((each) => each.end()));
     },

@@ -45,6 +45,7 @@ export interface SqliteOptions {
 type Row = Record<string, Value>;
 type Job = { isRead: boolean; run: () => Promise<void>; settle: (committed: unknown) => void };
 const groupLimit = 128;
+const mappedBytes = 2 ** 30;
 
 export function openSqlite(options: SqliteOptions): Store {
   const inMemory = options.path === ":memory:";
@@ -189,6 +190,11 @@ export function openSqlite(options: SqliteOptions): Store {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    rest: () => {
+      if (closed) return;
+      writing.rest();
+      if (reader !== undefined) reading.rest();
+    },
     close: async () => {
       closed = true;
       await draining;
@@ -218,6 +224,13 @@ class Connection {
 
   exec(sql: string): void {
     this.#statement(sql).prepared.run();
+  }
+
+  /** Frees its statements, its cached pages, and the pages of the file that are mapped. */
+  rest(): void {
+    if (this.#db.isTransaction) return;
+    this.#statements.clear();
+    this.#db.exec(`pragma shrink_memory; pragma mmap_size = 0; pragma mmap_size = ${mappedBytes}`);
   }
 
   all({ sql, slots, checks }: PreparedQuery, params: Row): Row[] {
@@ -296,7 +309,8 @@ function open(path: string, readOnly: boolean): DatabaseSync {
   const db = new DatabaseSync(path, { readOnly, timeout: 5000, enableForeignKeyConstraints: false });
   if (!readOnly)
     db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000;");
-  db.exec("pragma cache_size = -32768; pragma mmap_size = 1073741824; pragma temp_store = memory;");
+  // What is read comes from the mapped file. A larger cache makes no write faster, and malloc would not give it back.
+  db.exec(`pragma cache_size = -4096; pragma mmap_size = ${mappedBytes}; pragma temp_store = memory;`);
   return db;
 }
 

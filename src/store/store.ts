@@ -23,6 +23,8 @@ export interface Store {
    * may be missing or come without a change: the listener looks for new events, and also looks from time to time.
    */
   onCommit(listener: () => void): () => void;
+  /** Gives up the memory that only makes the next call faster. */
+  rest(): void;
   close(): Promise<void>;
 }
 

@@ -52,6 +52,7 @@ export async function openRepoScene(kind: (typeof storeKinds)[number], resolve?:
         return done;
       }, on),
     onCommit: (listener) => store.onCommit(listener),
+    rest: () => store.rest(),
     close: () => store.close(),
   };
   const org = await createOrganization(fillable, { mirrors });

@@ -1,0 +1,50 @@
+// A daemon at rest has given back what a burst of calls made it take.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createFile, listFiles, readFile } from "../src/contract/knowledge.ts";
+import { allowed } from "../src/testing/allowed.ts";
+import { mappedKilobytes } from "../src/testing/mapped-memory.ts";
+import { startDaemon } from "./support/daemon.ts";
+import { onNewHome } from "./support/home.ts";
+
+test("after a burst of calls the memory of the heap and of the database returns", async (t) => {
+  await onNewHome("sqlite", async (options) => {
+    const daemon = await startDaemon({
+      ...options,
+      env: { AGENCY_LIMITS: JSON.stringify({ boardCallsPerSecond: 100_000 }) },
+    }).ready;
+    try {
+      const { board, companyId, pid, home } = daemon;
+      /** Megabytes of its own memory, and of the database's file. */
+      const held = () => ({
+        own: Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024,
+        mapped: mappedKilobytes(readFileSync(`/proc/${pid}/smaps`, "utf8"), join(home, "agency.db")) / 1024,
+      });
+      const rest = held();
+      const content = "x".repeat(20_000);
+      const caller = async (): Promise<void> => {
+        for (let round = 0; held().own < rest.own + 30 || held().mapped < 8; round++) {
+          const { id } = await board.call(createFile, { companyId, description: "Text", content });
+          await board.call(readFile, { id });
+          if (round % 4 === 0) await board.call(listFiles, { companyId, limit: 1000 });
+        }
+      };
+      await Promise.all(Array.from({ length: 8 }, caller));
+      const full = held();
+      const from = performance.now();
+      for (let now = full; now.own > rest.own + 20 || now.mapped > 4; now = held()) {
+        const says = `at rest ${JSON.stringify(rest)}, then ${JSON.stringify(full)}, now ${JSON.stringify(now)}`;
+        assert.ok(performance.now() - from < allowed(60_000), says);
+        await sleep(200);
+      }
+      t.diagnostic(
+        `own memory ${Math.round(rest.own)} → ${Math.round(full.own)} → ${Math.round(held().own)} MB, mapped ${Math.round(full.mapped)} → ${Math.round(held().mapped)} MB after ${Math.round(performance.now() - from)} ms`,
+      );
+    } finally {
+      await daemon.stop();
+    }
+  });
+});
