@@ -2,7 +2,25 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sentenceParts } from "../src/web/features/activity/sentence-parts.ts";
 import { timeScale } from "../src/web/features/activity/time-scale.ts";
+import { titleOfItem } from "../src/web/features/home/item-title.ts";
+import { besideTitle } from "../src/web/ui/beside-title.ts";
 import { fitting } from "../src/web/ui/camera.ts";
+import { hireIn } from "../src/web/ui/requested.ts";
+
+test("a sentence beside a title does not repeat it", () => {
+  assert.equal(besideTitle("Milo is paused", "Milo is paused: The key is old."), "The key is old.");
+  assert.equal(besideTitle("Print it", '"Print it" is blocked: No paper.'), "Blocked: No paper.");
+  assert.equal(besideTitle("Print it", '"Print it again" is blocked.'), '"Print it again" is blocked.');
+});
+
+test("a hire begins in the same way on Home, in the list and on its page", () => {
+  const payload = { requestedConfigurationSnapshot: { name: "Iris", role: "Researcher" } };
+  assert.equal(hireIn({ type: "hire_agent", payload }), "Hire Iris as Researcher");
+  assert.equal(hireIn({ type: "change_agent", payload }), undefined);
+  const facts = { type: "hire_agent" };
+  assert.equal(titleOfItem({ kind: "approval", facts, title: "The hire of Iris" }), "Hire Iris");
+  assert.equal(titleOfItem({ kind: "approval", facts: {}, title: "The hire of Iris" }), "The hire of Iris");
+});
 
 test("a sentence of the record links who acted and what it was about", () => {
   const ada = { kind: "agent", id: "1", title: "Ada" };

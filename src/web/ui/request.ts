@@ -1,13 +1,9 @@
 import type { ops } from "virtual:operations";
 import type { Answer } from "../data/operations.ts";
 import { counted } from "./figures.tsx";
+import { askedIn, hireIn } from "./requested.ts";
 
 export type Request = Answer<typeof ops.viewApproval>;
-
-/** The request's own fields. A hire has them in the snapshot of its configuration. */
-export function askedIn({ payload }: Request): Readonly<Record<string, unknown>> {
-  return { ...payload, ...Object(payload["requestedConfigurationSnapshot"]) };
-}
 
 /** The name of the agent that a request is about. */
 export function nameIn(request: Request): string | null {
@@ -17,12 +13,10 @@ export function nameIn(request: Request): string | null {
 }
 
 export function titleOf(request: Request): string {
-  const name = nameIn(request);
-  const role = askedIn(request)["role"];
   switch (request.type) {
     case "hire_agent":
     case "create_agent":
-      return `Hire ${name ?? "an agent"}${typeof role === "string" ? ` as ${role}` : ""}`;
+      return hireIn(request) ?? "Hire an agent";
     case "change_agent":
       return request.changes.summary[0] ?? "Change an agent";
     case "approve_ceo_strategy":

@@ -5,6 +5,7 @@ import { shown } from "../../contract/visible-text.ts";
 import type { Answer } from "../data/operations.ts";
 import { abilityWords } from "./ability-words.ts";
 import { OfferedCall } from "./ability.tsx";
+import { besideTitle } from "./beside-title.ts";
 import { placeOf } from "./places.ts";
 import { Popover } from "./popover.tsx";
 import { Line, Name, type Named, Said } from "./words.tsx";
@@ -41,12 +42,18 @@ export function Why({
 }
 
 /** In a row of a list: one line, and the call that would help behind a button. */
-export function WhyLine({ of }: { of: Reason }): ReactNode {
+export function WhyLine({
+  of,
+  title = "",
+}: {
+  of: Reason;
+  /** The title beside it. */ title?: string;
+}): ReactNode {
   const [first] = of.next;
   return (
     <span className="why-line">
       <span className="cut">
-        <Line text={of.says} />
+        <Line text={besideTitle(title, of.says)} />
       </span>
       {first !== undefined && (
         // The row opens its page; this opens only what helps.

@@ -15,6 +15,7 @@ import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
+import { hireIn } from "../../ui/requested.ts";
 import { Line, Name } from "../../ui/words.tsx";
 import { marks } from "./marks.ts";
 import { RequestPanel } from "./panel.tsx";
@@ -111,7 +112,7 @@ export function Approvals(): ReactNode {
 }
 
 function RequestRow({
-  of: { id, title, status, requestedBy, updatedAt, revision, expiresAt },
+  of,
   holdsUp,
   isChosen,
   isBeside,
@@ -128,6 +129,8 @@ function RequestRow({
   isBeside: boolean;
   onClick: (event: MouseEvent) => void;
 }): ReactNode {
+  const { id, status, requestedBy, updatedAt, revision, expiresAt } = of;
+  const title = hireIn(of) ?? of.title;
   return (
     <li data-request={id} className={`${isChosen ? "chosen" : ""} ${isBeside ? "sel" : ""}`}>
       {onToggle !== undefined && (

@@ -5,7 +5,8 @@ import { useRead } from "../../data/reading.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FieldDiff } from "../../ui/field-diff.tsx";
 import { Loaded } from "../../ui/states.tsx";
-import { askedIn, type Request } from "../../ui/request.ts";
+import type { Request } from "../../ui/request.ts";
+import { askedIn } from "../../ui/requested.ts";
 import * as texts from "./texts.ts";
 
 const fields = [

@@ -2,8 +2,10 @@ import type { ReactNode } from "react";
 import { Expiry, Holding } from "../../ui/holding.tsx";
 import { Icon, type IconName } from "../../ui/icons.tsx";
 import { Age } from "../../ui/time.tsx";
+import { besideTitle } from "../../ui/beside-title.ts";
 import { Line, Name } from "../../ui/words.tsx";
 import type { Item } from "./item.ts";
+import { isHire, titleOfItem } from "./item-title.ts";
 
 const kinds: Readonly<Record<Item["kind"], IconName>> = {
   approval: "stamp",
@@ -24,14 +26,12 @@ export interface Pick {
   readonly toggle: () => void;
 }
 
-const hires = new Set(["hire_agent", "create_agent"]);
-
-function iconOf({ kind, facts }: Item): IconName {
-  return kind === "approval" && hires.has(String(facts["type"])) ? "hire" : kinds[kind];
-}
+const iconOf = (item: Item): IconName => (isHire(item) ? "hire" : kinds[item.kind]);
 
 export function ItemLine({ item, pick }: { item: Item; pick?: Pick | undefined }): ReactNode {
-  const { title, by, reason, holdsUp, since, kind, expires } = item;
+  const { by, holdsUp, since, kind, expires } = item;
+  const title = titleOfItem(item);
+  const reason = besideTitle(item.title, item.reason);
   return (
     <>
       <span className={`kind ${kind === "stall" || kind === "brain" ? "stop" : ""}`}>
@@ -52,7 +52,7 @@ export function ItemLine({ item, pick }: { item: Item; pick?: Pick | undefined }
       </span>
       <div className="min-w-0">
         <div className="title cut">
-          <Line text={kind === "question" ? `“${title}”` : title} />
+          <Line text={title} />
         </div>
         <div className="meta">
           {by !== null && (

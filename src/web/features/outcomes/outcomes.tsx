@@ -182,8 +182,11 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
               <>
                 <div className="grid-head outcome-columns" aria-hidden="true">
                   <span>
-                    {counted(totals.open, "open outcome")}, {totals.blocked} blocked, {totals.submitted}{" "}
-                    waiting for verification
+                    {[
+                      counted(totals.open, "open outcome"),
+                      ...(totals.blocked > 0 ? [`${totals.blocked} blocked`] : []),
+                      ...(totals.submitted > 0 ? [`${totals.submitted} waiting for verification`] : []),
+                    ].join(", ")}
                   </span>
                   <span>Owner</span>
                   <span className="r">Age</span>
@@ -241,7 +244,9 @@ function TableRows({
           <Age since={one.createdAt} />
         </span>
         <span className="second reason cut">
-          {reason !== undefined && isHeld(reason.state, isBlocked) && <WhyLine of={reason} />}
+          {reason !== undefined && isHeld(reason.state, isBlocked) && (
+            <WhyLine of={reason} title={one.title} />
+          )}
         </span>
         <span className="second cut">{texts.outcomeKindWords[one.kind]}</span>
         <span className="second r">

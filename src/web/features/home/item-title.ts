@@ -1,0 +1,14 @@
+interface Asking {
+  readonly kind: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+const hires: ReadonlySet<unknown> = new Set(["hire_agent", "create_agent"]);
+
+export const isHire = ({ kind, facts }: Asking): boolean => kind === "approval" && hires.has(facts["type"]);
+
+/** What the item is called here. A hire begins as the page of its request does. */
+export function titleOfItem({ kind, facts, title }: Asking & { readonly title: string }): string {
+  if (kind === "question") return `“${title}”`;
+  return isHire({ kind, facts }) ? title.replace(/^The (hire of|agent) /, "Hire ") : title;
+}

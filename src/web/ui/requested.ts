@@ -1,0 +1,16 @@
+interface Asked {
+  readonly type: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/** The request's own fields. A hire has them in the snapshot of its configuration. */
+export function askedIn({ payload }: Pick<Asked, "payload">): Readonly<Record<string, unknown>> {
+  return { ...payload, ...Object(payload["requestedConfigurationSnapshot"]) };
+}
+
+/** "Hire Iris as Market researcher". Undefined for other requests. */
+export function hireIn(request: Asked): string | undefined {
+  if (request.type !== "hire_agent" && request.type !== "create_agent") return undefined;
+  const { name, role } = askedIn(request);
+  return `Hire ${typeof name === "string" ? name : "an agent"}${typeof role === "string" ? ` as ${role}` : ""}`;
+}
