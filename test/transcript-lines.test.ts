@@ -35,6 +35,15 @@ test("calls of one tool in a row are one line that says what they did, and a fai
   );
 });
 
+test("a result without anything to say is done", () => {
+  assert.deepEqual(
+    linesOf([call("submit_summary", "{}"), result("submit_summary", "{}")], new Set()).map(
+      ({ text }) => text,
+    ),
+    ["", "done"],
+  );
+});
+
 test("a result has at most 8 lines, and what an agent says has all of them", () => {
   const tall = Array.from({ length: 11 }, (_, at) => `line ${at}`).join("\n");
   const rows = linesOf([result("Bash", tall), { kind: "text", text: tall }], new Set());
@@ -57,6 +66,10 @@ test("JSON is said in a few words, without ids and without what is empty", () =>
   );
   assert.equal(said, "Print it, status open, 1 parent, by Ada");
   assert.equal(gistOf('{"entries":[]}'), "no entries");
+  assert.equal(gistOf('{"messages":[],"waiting":0}'), "no messages");
+  assert.equal(gistOf('{"tasks":[1,2],"hired":[],"late":true}'), "2 tasks, late");
+  assert.equal(gistOf(`{"at":"2026-11-18T07:31:11.822Z","hash":"${"0a".repeat(32)}"}`), "");
+  assert.match(gistOf(JSON.stringify({ note: "long ".repeat(100) })), /^note long .{150,200}…$/);
   assert.equal(gistOf('{"cut'), '{"cut');
   assert.equal(gistOf("plain"), "plain");
 });

@@ -47,7 +47,9 @@ export function runWords(tool: string, count: number): string {
 
 const pastOf = (verb: string): string => (verb.endsWith("e") ? `${verb}d` : `${verb}ed`);
 
-const isId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** An id, a hash, a time to the millisecond: nothing a reader of one line looks for. */
+const isNoise =
+  /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{40,}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/;
 const leading = ["title", "name", "description", "message", "summary"] as const;
 const most = 200;
 
@@ -55,7 +57,8 @@ const most = 200;
 export function gistOf(text: string): string {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
-    return wordsOf(JSON.parse(text)).slice(0, most);
+    const words = wordsOf(JSON.parse(text));
+    return words.length > most ? `${words.slice(0, most)}…` : words;
   } catch {
     // A long result is cut when it is recorded, so its JSON has no end.
     return text;
@@ -68,13 +71,19 @@ function wordsOf(value: unknown): string {
   const parts = new Map<string, unknown>(Object.entries(value));
   const lead = leading.find((key) => plain(parts.get(key)) !== "");
   const said = [...parts].flatMap(([key, part]) => {
-    if (key === lead) return [];
+    if (key === lead || (Array.isArray(part) && part.length === 0)) return [];
     if (Array.isArray(part)) return [countOf(part.length, spaced(key))];
+    if (part === true) return [spaced(key)];
     const words = typeof part === "object" ? nameIn(part) : plain(part);
     return words === "" ? [] : [`${spaced(key)} ${words}`];
   });
+  const isEmpty = lead === undefined && [...parts.values()].every((part) => part === 0 || isEmptyList(part));
+  const [empty] = [...parts].flatMap(([key, part]) => (isEmptyList(part) ? [spaced(key)] : []));
+  if (isEmpty && empty !== undefined) return countOf(0, empty);
   return [...(lead === undefined ? [] : [plain(parts.get(lead))]), ...said].join(", ");
 }
+
+const isEmptyList = (part: unknown): boolean => Array.isArray(part) && part.length === 0;
 
 function nameIn(part: unknown): string {
   const fields = new Map<string, unknown>(Object.entries(Object(part)));
@@ -85,7 +94,7 @@ function nameIn(part: unknown): string {
 function plain(value: unknown): string {
   if (value === true) return "yes";
   if (typeof value === "number") return String(value);
-  return typeof value === "string" && !isId.test(value)
+  return typeof value === "string" && !isNoise.test(value)
     ? value
         .replace(/\s*\(?kb:\/\/[0-9a-f-]{36}\)?/g, "")
         .replace(/\s+/g, " ")

@@ -94,7 +94,7 @@ function OneSession({ id }: { id: string }): ReactNode {
                       <Name of={{ kind: "agent", id: data.agent.id, title: data.agent.name }} />
                       <span>
                         <Elapsed since={data.startedAt} until={data.endedAt} />, started{" "}
-                        <When at={data.startedAt} />
+                        <When at={data.startedAt} said />
                       </span>
                       <span className="num">
                         {money(data.usage.costUsd)} ·{" "}

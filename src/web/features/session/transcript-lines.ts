@@ -103,7 +103,7 @@ function readTexts({ kind, text, hidden }: LineEntry): readonly string[] {
   if (hidden === true) return ["a result that you can't read"];
   const isData = kind === "tool" || kind === "result";
   const gist = isData ? gistOf(text) : undefined;
-  if (gist !== undefined && gist !== text) return [gist];
+  if (gist !== undefined && gist !== text) return [gist === "" && kind === "result" ? "done" : gist];
   const lines = terminalLines(text);
   while (lines.length > 1 && lines.at(-1)?.trim() === "") lines.pop();
   return lines;
