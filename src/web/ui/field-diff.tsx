@@ -18,7 +18,7 @@ export function FieldDiff({
   const parts = isLong ? diffWordsWithSpace(old, now) : [];
   return (
     <div>
-      <span className="f">{field.replace(/([A-Z])/g, " $1").toLowerCase()}</span>
+      <span className="f">{wordsOf(field)}</span>
       <span className="v">
         {old !== "" && (
           <del className="del">
@@ -50,6 +50,14 @@ export function FieldDiff({
     </div>
   );
 }
+
+/** `budget.usd` as "budget, US dollars", `canCreateAgents` as "can create agents". */
+const wordsOf = (field: string): string =>
+  field
+    .replace(/([A-Z])/g, " $1")
+    .toLowerCase()
+    .replaceAll(".", ", ")
+    .replace(/\busd$/, "US dollars");
 
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return "";

@@ -65,11 +65,19 @@ const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
 const full = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
 /** When, as short as it can be: 08:31 today, yesterday 08:31, Sat 08:31 this week, 2 Nov before. */
-export function When({ at }: { at: string }): ReactNode {
+export function When({
+  at,
+  said = false,
+}: {
+  at: string;
+  /** In a sentence: at 08:31, yesterday 08:31, on Sat 08:31, on 2 Nov. */
+  said?: boolean;
+}): ReactNode {
   const present = useNow(60);
+  const short = shortTime(at, present);
   return (
     <time dateTime={at} title={fullTime(at)}>
-      {shortTime(at, present)}
+      {said && !short.startsWith("yesterday") ? `${/^\d\d:/.test(short) ? "at" : "on"} ${short}` : short}
     </time>
   );
 }

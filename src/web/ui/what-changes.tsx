@@ -13,17 +13,26 @@ import "./what-changes.css";
 
 export type Changes = Request["changes"];
 
+const titles = {
+  open: "What a yes changes",
+  approved: "What the yes changed",
+  not: "What a yes would have changed",
+} as const;
+
 /** Organization, rights, money, brain: everything that takes effect with a yes, at once or not at all. */
 export function WhatChanges({
   changes,
   name,
   giver,
+  decided,
 }: {
   changes: Changes;
   /** The agent that would be hired. */
   name: string | null;
   /** The agent that would give the rights, if the request is not made yet: its chains are then looked up. */
   giver?: string;
+  /** How the request ended. Undefined: it is open. */
+  decided?: "approved" | "not";
 }): ReactNode {
   const { place, headcount, rights, brain, summary, heldUp, obstacles } = changes;
   const money = changes.money.filter(
@@ -32,8 +41,8 @@ export function WhatChanges({
   return (
     <section className="block" aria-labelledby="what-changes">
       <header>
-        <h2 id="what-changes">What a yes changes</h2>
-        <span className="note">all of it at once, or nothing</span>
+        <h2 id="what-changes">{titles[decided ?? "open"]}</h2>
+        {decided === undefined && <span className="note">all of it at once, or nothing</span>}
       </header>
       <dl className="chg">
         {obstacles.length > 0 && (
@@ -80,14 +89,19 @@ export function WhatChanges({
                 {name !== null && (
                   <>
                     <span className="wire" />
-                    <span className="node new">
-                      <Tile id={name} name={name} kind="pending" size="xs" />
+                    <span className={`node ${decided === "approved" ? "" : "new"}`}>
+                      <Tile
+                        id={name}
+                        name={name}
+                        kind={decided === "approved" ? "agent" : "pending"}
+                        size="xs"
+                      />
                       <Line text={name} />
                     </span>
                   </>
                 )}
               </div>
-              {headcount !== null && (
+              {headcount !== null && decided === undefined && (
                 <p>
                   {counted(headcount.before, "agent")} now, {headcount.after} after
                   {headcount.limit !== null && `, ${headcount.limit} at most`}.
@@ -190,11 +204,18 @@ function Probe({ type }: { type: string }): ReactNode {
   const found = brains.find((each) => each.type === type);
   const isThere = found?.available === true;
   return (
-    <p>
-      <span className={`tag ${isThere ? "run" : "stop"}`}>{isThere ? "available" : "not available"}</span>{" "}
-      {found?.version != null && <span className="lab">{found.version}</span>}{" "}
-      {!isThere && <Line text={found?.says ?? "It is not installed here."} />}
-    </p>
+    <>
+      {" "}
+      <span className={`tag ${isThere ? "run" : "stop"}`}>
+        {isThere ? "available" : "not available"}
+      </span>{" "}
+      {found?.version != null && <span className="lab">{found.version}</span>}
+      {!isThere && (
+        <p>
+          <Line text={found?.says ?? "It is not installed here."} />
+        </p>
+      )}
+    </>
   );
 }
 
@@ -239,7 +260,7 @@ function MoneyChange({ change }: { change: Changes["money"][number] }): ReactNod
               ? "loses its separate budget"
               : isChanged
                 ? `${amount(measure, before.limit)} → ${amount(measure, after.limit)} a month`
-                : `keeps ${amount(measure, left)} of ${amount(measure, limit)} a month, before ${amount(measure, before.left)}`}
+                : `keeps ${amount(measure, left)} of ${amount(measure, limit)} a month, ${amount(measure, before.left)} before`}
         </span>
       </div>
       {before !== null && limit !== null && left !== null && (

@@ -18,7 +18,8 @@ import { marks } from "./marks.ts";
 import { CompareWith } from "./compare.tsx";
 import { ChangedFields, ChangesSince } from "./changed-fields.tsx";
 import { Decided } from "./decided.tsx";
-import { askedIn, type Request, titleOf } from "../../ui/request.ts";
+import { type Request, titleOf } from "../../ui/request.ts";
+import { askedIn } from "../../ui/requested.ts";
 import { Requester } from "./requester.tsx";
 import { Seal } from "./seal.tsx";
 import { useSeen } from "./seen.ts";
@@ -105,17 +106,17 @@ function Whole({ newest, title }: { newest: Request; title: string }): ReactNode
                   </span>
                   <span>
                     <Name of={{ kind: "agent", id: request.requestedBy?.id ?? null, title: requester }} />{" "}
-                    asked <When at={request.createdAt} />
+                    asked <When at={request.createdAt} said />
                     {request.revision > 1 && (
                       <>
-                        , revised <When at={request.updatedAt} />
+                        , revised <When at={request.updatedAt} said />
                       </>
                     )}
                   </span>
                   {heldUp.length > 0 && <span>holds up {counted(heldUp.length, "thing")}</span>}
                   {request.expiresAt !== null && isOpen && (
                     <span>
-                      expires <When at={request.expiresAt} />
+                      expires <When at={request.expiresAt} said />
                     </span>
                   )}
                 </div>
@@ -130,7 +131,11 @@ function Whole({ newest, title }: { newest: Request; title: string }): ReactNode
               </div>
             )}
             {request.decision !== null && <Decided request={request} />}
-            <WhatChanges changes={request.changes} name={agent} />
+            <WhatChanges
+              changes={request.changes}
+              name={agent}
+              {...(!isOpen && { decided: request.status === "approved" ? "approved" : "not" })}
+            />
             <ChangedFields id={request.id} revision={newest.revision} />
             <Words request={request} />
             <Thread request={request} />

@@ -23,7 +23,7 @@ export function Decided({ request }: { request: Request }): ReactNode {
           <Line text={who} />
         </b>{" "}
         {texts.stepWords[decision.reason === "timeout" ? "expired" : decision.result]}{" "}
-        <When at={decision.at} />
+        <When at={decision.at} said />
         {decision.note !== null && (
           <>
             : <Line text={decision.note} />

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
-import { counted, money } from "../../ui/figures.tsx";
+import { money } from "../../ui/figures.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import type { Request } from "../../ui/request.ts";
@@ -18,12 +18,13 @@ export function Requester({ request }: { request: Request }): ReactNode {
   ).data;
   if (agent === undefined) return null;
   const own = (asked?.approvals ?? []).filter(
-    ({ requestedBy, id: other }) => requestedBy?.id === id && other !== request.id,
+    ({ requestedBy, id: other, createdAt }) =>
+      requestedBy?.id === id && other !== request.id && createdAt < request.createdAt,
   );
   const said =
     own.length === 0
-      ? "none before"
-      : `${own.length}, ${counted(own.filter(({ status }) => status === "approved").length, "approved", "approved")}`;
+      ? "none"
+      : `${own.filter(({ status }) => status === "approved").length} of ${own.length} approved`;
   const reviews = agent.reviews;
   return (
     <section className="whocard">
