@@ -51,7 +51,7 @@ export function AgentNow({
                   <h2 className="nm cut">
                     <Line text={data.name} />
                   </h2>
-                  <div className="role cut">
+                  <div className="role">
                     <Line text={data.role} />, reports to{" "}
                     {data.boss === null ? "the board" : <Line text={data.boss.name} />}
                   </div>
@@ -79,6 +79,17 @@ export function AgentNow({
       </Loaded>
     </aside>
   );
+}
+
+/** "2 open, 1 blocked": what is none is left out. */
+function workWords({ open, blocked, submitted }: Readonly<Record<"open" | "blocked" | "submitted", number>>) {
+  const parts = [
+    [open, "open"],
+    [blocked, "blocked"],
+    [submitted, "waiting for verification"],
+  ] as const;
+  const said = parts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
+  return said.length === 0 ? "none open" : said.join(", ");
 }
 
 /** The content of the tab Now. */
@@ -132,20 +143,19 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
           </Link>
         )}
       </section>
-      <section className="callout why">
-        <Icon name="path" />
-        <div className="min-w-0">
-          {why === undefined ? <Said text={agent.says} most={500} /> : <Why of={why} />}
-        </div>
-      </section>
+      {/* The lines above already say that it is at work, and the page of one that left says so. */}
+      {agent.session === null && agent.status !== "terminated" && (
+        <section className="callout why">
+          <Icon name="path" />
+          <div className="min-w-0">
+            {why === undefined ? <Said text={agent.says} most={500} /> : <Why of={why} />}
+          </div>
+        </section>
+      )}
       <section className="sec">
         <h3>
           Outcomes
-          {agent.work !== null && (
-            <span className="r">
-              {agent.work.open} open, {agent.work.blocked} blocked, {agent.work.submitted} submitted
-            </span>
-          )}
+          {agent.work !== null && <span className="r">{workWords(agent.work)}</span>}
         </h3>
         <ul className="oc">
           {outcomes.map(({ id: outcome, title, status, blocked }) => {
@@ -160,7 +170,7 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
                 <span className="r">{label}</span>
                 {reason !== undefined && isHeld(reason.state, blocked !== null) && (
                   <span className="held">
-                    <WhyLine of={reason} />
+                    <WhyLine of={reason} title={title} />
                   </span>
                 )}
               </li>
@@ -198,9 +208,11 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
       <section className="sec">
         <h3>
           Rights
-          <span className="r">
-            {standing.length} given, {grants?.structural.length ?? 0} by place
-          </span>
+          {agent.status !== "terminated" && (
+            <span className="r">
+              {standing.length} given, {grants?.structural.length ?? 0} by place
+            </span>
+          )}
         </h3>
         <ul className="oc">
           {standing.slice(0, 5).map(({ id: grant, resource, level, scope }) => (
@@ -209,7 +221,9 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
               <span className="cut">
                 {level} <ResourceWords resource={resource} />
               </span>
-              <span className="r cut">{scope.title !== null && <Line text={scope.title} />}</span>
+              <span className="r cut">
+                {scope.title !== null && <Line text={`ends with “${scope.title}”`} />}
+              </span>
             </li>
           ))}
           <li>
@@ -221,7 +235,7 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
       </section>
       {agent.paused !== null && (
         <p className="lab">
-          Paused <When at={agent.paused.since} />
+          Paused <When at={agent.paused.since} said />
           {agent.paused.reason !== null && (
             <>
               : <Line text={agent.paused.reason} />

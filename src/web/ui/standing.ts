@@ -39,7 +39,11 @@ export function standingOf(
   if (state !== undefined && status === "open")
     return {
       mark: movements[state],
-      label: isBlocked ? `Blocked: ${movementWords[state].toLowerCase()}` : movementWords[state],
+      label: !isBlocked
+        ? movementWords[state]
+        : state === "stuck"
+          ? "Blocked"
+          : `Blocked: ${movementWords[state].toLowerCase()}`,
     };
   if (status === "submitted") return { mark: "submitted", label: outcomeStatusWords.submitted };
   return isBlocked ? { mark: "pause", label: "Blocked" } : { mark: "idle", label: outcomeStatusWords.open };

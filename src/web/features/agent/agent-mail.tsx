@@ -19,7 +19,9 @@ export function AgentMail({ id }: { id: string }): ReactNode {
               <p>Messages to this agent are listed here, with what became of each.</p>
             </Empty>
           ) : (
-            <p className="lab">{counted(waiting, "message")} waiting</p>
+            <p className="lab">
+              {waiting === 0 ? "No message waits." : `${counted(waiting, "message")} waiting`}
+            </p>
           )}
           <ul className="plain-list">
             {messages.toReversed().map((one) => {

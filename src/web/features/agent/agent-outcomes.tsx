@@ -47,7 +47,7 @@ export function AgentOutcomes({ id }: { id: string }): ReactNode {
                     </span>
                     {reason !== undefined && (reason.state !== "moving" || blocked !== null) && (
                       <span className="lab">
-                        <WhyLine of={reason} />
+                        <WhyLine of={reason} title={title} />
                       </span>
                     )}
                   </span>

@@ -88,10 +88,10 @@ export function AgentPage(): ReactNode {
               {data.left !== null && (
                 <div className="banner" role="status">
                   <div className="min-w-0">
-                    Left <When at={data.left.at} />
+                    Left <When at={data.left.at} said />
                     {data.left.reason !== null && (
                       <>
-                        : <Line text={data.left.reason} />
+                        : <Line text={data.left.reason.replace(/\.$/, "")} />
                       </>
                     )}
                     . {texts.readOnly}{" "}
@@ -102,7 +102,7 @@ export function AgentPage(): ReactNode {
                           tile="agent"
                         />{" "}
                         {texts.tookOver(data.left.tookOver.length)}
-                        <ul className="took-over">
+                        <ul className="took-over" hidden={data.left.tookOver.length === 0}>
                           {data.left.tookOver.map((outcome) => (
                             <li key={outcome.id}>
                               <Name of={outcome} />
