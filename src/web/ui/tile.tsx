@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 
-/** People are round, agents are square, what is pending is dashed. The tint follows the id, so a new name keeps it. */
-export type TileKind = "agent" | "person" | "pending" | "left";
+/** People are round, agents are square, what is pending is dashed, the program itself is grey. The tint follows the id, so a new name keeps it. */
+export type TileKind = "agent" | "person" | "pending" | "left" | "system";
 
 /** How an agent's tile looks in its present state. */
 export function tileOf(status: string, isPerson: boolean): { kind: TileKind; isPaused: boolean } {

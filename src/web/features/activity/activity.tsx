@@ -12,7 +12,6 @@ import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { runsOf } from "../../ui/runs.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
-import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line, Name, withoutLinks } from "../../ui/words.tsx";
@@ -267,7 +266,7 @@ function EventRun({
         }}
       >
         {who === undefined ? (
-          <StatusMark mark="idle" />
+          <Tile id="system" name="Agency" size="xs" kind="system" />
         ) : (
           <Tile id={who.id} name={who.name} size="xs" kind={first.by.person ? "person" : "agent"} />
         )}
