@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { Dialog } from "../ui/dialog.tsx";
 import { lettersAreOff, switchLetters } from "../ui/keys.ts";
-import { keyHelp } from "./texts.ts";
+import { keyHelp, lettersAct } from "./texts.ts";
 
 export function KeyHelp({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }): ReactNode {
   const [isOff, setOff] = useState(lettersAreOff);
@@ -33,7 +33,7 @@ export function KeyHelp({ isOpen, onClose }: { isOpen: boolean; onClose: () => v
             setOff(!target.checked);
           }}
         />
-        Single letters do things
+        {lettersAct}
       </label>
     </Dialog>
   );

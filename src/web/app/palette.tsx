@@ -214,10 +214,10 @@ function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
       icon: "clock",
       run: go(to),
     })),
-    ...verbs.filter(matches).map(({ text, hotkey, because, run }): Entry => ({
+    ...verbs.filter(matches).map(({ text, hotkey, because, run, isPage }): Entry => ({
       key: `do ${text}`,
       text,
-      detail: "Do",
+      detail: isPage === true ? "Page" : "Do",
       icon: "right",
       hotkey,
       because,

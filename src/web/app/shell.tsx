@@ -100,9 +100,9 @@ export function Shell(): ReactNode {
     { text: "Approve requests", hotkey: "G A", run: go("/approvals") },
     { text: "Why is this not moving?", hotkey: "W", run: () => void askWhy() },
     { text: "Explain access", hotkey: "E", run: askAccess },
-    { text: "All companies", run: go("/companies") },
-    { text: "Sessions", run: go("/sessions") },
-    { text: "Reorganizations", run: go("/reorganizations") },
+    { text: "All companies", isPage: true, run: go("/companies") },
+    { text: "Sessions", isPage: true, run: go("/sessions") },
+    { text: "Reorganizations", isPage: true, run: go("/reorganizations") },
     {
       text: "Verify the record",
       because: isBoard ? undefined : texts.onlyBoardVerifies,

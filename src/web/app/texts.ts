@@ -45,14 +45,10 @@ export const keyHelp: readonly (readonly [title: string, keys: readonly (readonl
     ],
   ],
   [
-    "In a list",
+    "Anywhere",
     [
-      ["J K ↑ ↓", "Move"],
-      ["→ ←", "Open or close a row"],
-      ["↵", "Open its page"],
-      ["Space", "Select"],
-      ["/", "Find here"],
-      ["Esc", "Back"],
+      ["Ctrl K or ⌘K", "Find or do anything"],
+      ["?", "This list"],
     ],
   ],
   [
@@ -74,13 +70,18 @@ export const keyHelp: readonly (readonly [title: string, keys: readonly (readonl
     ],
   ],
   [
-    "Anywhere",
+    "In a list",
     [
-      ["Ctrl K or ⌘K", "Find or do anything"],
-      ["?", "This list"],
+      ["J K ↑ ↓", "Move"],
+      ["→ ←", "Open or close a row"],
+      ["↵", "Open its page"],
+      ["Space", "Select"],
+      ["/", "Find here"],
+      ["Esc", "Back"],
     ],
   ],
 ];
+export const lettersAct = "Single letters are shortcuts";
 
 export const verifiedAt = (time: string): string => `All entries fitted their hashes at ${time}.`;
 export const chainIsBroken = (seq: number | null): string =>

@@ -5,6 +5,8 @@ export interface Verb {
   readonly text: string;
   readonly hotkey?: string;
   readonly run: () => void;
+  /** It only opens a page. */
+  readonly isPage?: boolean;
   /** Why it can't be done now. */
   readonly because?: string | undefined;
 }

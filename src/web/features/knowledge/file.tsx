@@ -94,7 +94,7 @@ export function FilePage(): ReactNode {
                       <span>{figure(data.size)} bytes</span>
                       {history.data?.versions[0] && (
                         <span>
-                          changed <When at={history.data.versions[0].at} />
+                          changed <When at={history.data.versions[0].at} said />
                         </span>
                       )}
                       {saysRead && <span className="quiet">{texts.readIsRecorded}</span>}

@@ -49,7 +49,7 @@ function Whole({ outcome }: { outcome: OneOutcome }): ReactNode {
           </h1>
           <div className="sub">
             <StatusMark mark={mark} />
-            {label}
+            <span>{label}</span>
             <span>{texts.outcomeKindWords[outcome.kind]}</span>
             {outcome.responsible === null ? (
               <span>{unowned}</span>
@@ -68,7 +68,7 @@ function Whole({ outcome }: { outcome: OneOutcome }): ReactNode {
             {outcome.important && <span className="tag call">important</span>}
             {outcome.urgent && <span className="tag hold">urgent</span>}
             <span>
-              created <When at={outcome.createdAt} />
+              created <When at={outcome.createdAt} said />
             </span>
           </div>
         </header>
@@ -159,7 +159,7 @@ function Neighbours({
                 <Name of={{ kind: "outcome", id, title: words }} />
                 {reason !== undefined && isHeld(reason.state, false) && (
                   <span className="second">
-                    <WhyLine of={reason} />
+                    <WhyLine of={reason} title={words ?? ""} />
                   </span>
                 )}
               </li>

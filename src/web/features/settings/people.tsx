@@ -83,8 +83,8 @@ export function People(): ReactNode {
                       )}
                     </span>
                   </span>
+                  <span className="tag">{role}</span>
                   <span className="end">
-                    <span className="tag">{role}</span>
                     {signedInAt === null ? (
                       <AskFor
                         text="New link"
@@ -99,7 +99,7 @@ export function People(): ReactNode {
                     ) : null}
                     <AskFor
                       look="ghost"
-                      text="Role"
+                      text="Change role"
                       title={`Change the role of ${name}`}
                       fields={[{ name: "role", label: "Role", options: roles, initial: role }]}
                       operation={ops.updatePerson}
