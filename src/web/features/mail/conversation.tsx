@@ -12,7 +12,7 @@ import { StatusMark } from "../../ui/status.tsx";
 import { Tile, tileOf } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
-import { nameOf, type ShownMessage, tileOf } from "./message.ts";
+import { nameOf, type ShownMessage, tileOfParty } from "./message.ts";
 import { receiptOf } from "../../ui/receipt.ts";
 import * as texts from "./texts.ts";
 
@@ -110,7 +110,7 @@ function Message({ of }: { of: ShownMessage }): ReactNode {
   const waits = !isMine && of.deliveredAt !== null && of.acknowledgedAt === null;
   return (
     <li className={isMine ? "mine" : ""}>
-      <Tile id={of.from.id ?? of.from.kind} name={nameOf(of.from)} kind={tileOf(of.from)} />
+      <Tile id={of.from.id ?? of.from.kind} name={nameOf(of.from)} kind={tileOfParty(of.from)} />
       <article>
         <header>
           <b>

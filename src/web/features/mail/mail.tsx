@@ -14,7 +14,7 @@ import { When } from "../../ui/time.tsx";
 import { Line, withoutLinks } from "../../ui/words.tsx";
 import { Conversation, OneMessage } from "./conversation.tsx";
 import { MailBox } from "./mail-box.tsx";
-import { nameOf, type Party, type ShownMessage, tileOf } from "./message.ts";
+import { nameOf, type Party, type ShownMessage, tileOfParty } from "./message.ts";
 import { receiptOf } from "../../ui/receipt.ts";
 import * as texts from "./texts.ts";
 import "../../ui/work.css";
@@ -130,7 +130,7 @@ function MessageList({
                       }}
                       aria-current={isHere ? "true" : undefined}
                     >
-                      <Tile id={other.id ?? "system"} name={nameOf(other)} kind={tileOf(other)} />
+                      <Tile id={other.id ?? "system"} name={nameOf(other)} kind={tileOfParty(other)} />
                       <div className="min-w-0">
                         <div className="top">
                           <b className="cut">

@@ -6,7 +6,7 @@ import * as texts from "./texts.ts";
 export type ShownMessage = Answer<typeof ops.listSent>["messages"][number];
 export type Party = ShownMessage["from"];
 
-export const tileOf = ({ kind }: Party): TileKind =>
+export const tileOfParty = ({ kind }: Party): TileKind =>
   kind === "board" ? "person" : kind === "system" ? "system" : "agent";
 
 export const nameOf = ({ kind, name }: Party): string =>
