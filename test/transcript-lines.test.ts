@@ -66,7 +66,7 @@ test("JSON is said in a few words, without ids and without what is empty", () =>
   );
   assert.equal(said, "Print it, status open, 1 parent, by Ada");
   assert.equal(gistOf('{"entries":[]}'), "no entries");
-  assert.equal(gistOf('{"messages":[],"waiting":0}'), "no messages");
+  assert.equal(gistOf('{"messages":[],"waiting":0,"nextCursor":null}'), "no messages");
   assert.equal(gistOf('{"tasks":[1,2],"hired":[],"late":true}'), "2 tasks, late");
   assert.equal(gistOf(`{"at":"2026-11-18T07:31:11.822Z","hash":"${"0a".repeat(32)}"}`), "");
   assert.match(gistOf(JSON.stringify({ note: "long ".repeat(100) })), /^note long .{150,200}…$/);

@@ -81,6 +81,9 @@ export function AgentNow({
   );
 }
 
+const hasEnded = ({ status }: { readonly status: string }): boolean =>
+  status === "completed" || status === "closed";
+
 /** "2 open, 1 blocked": what is none is left out. */
 function workWords({ open, blocked, submitted }: Readonly<Record<"open" | "blocked" | "submitted", number>>) {
   const parts = [
@@ -96,7 +99,9 @@ function workWords({ open, blocked, submitted }: Readonly<Record<"open" | "block
 export function AgentSummary({ id }: { id: string }): ReactNode {
   const agent = useRead(ops.viewAgent, { id }).data;
   const why = useRead(ops.whyMany, { ids: [id] }).data?.answers[0];
-  const outcomes = (useRead(ops.listAgentOutcomes, { id, limit: 12 }).data?.outcomes ?? []).slice(0, 8);
+  const outcomes = (useRead(ops.listAgentOutcomes, { id, limit: 12 }).data?.outcomes ?? [])
+    .toSorted((a, b) => Number(hasEnded(a)) - Number(hasEnded(b)))
+    .slice(0, 8);
   const reasons = useReasons(outcomes);
   const grants = useRead(ops.listAgentGrants, { id, limit: 50 }).data;
   const sessions = useRead(ops.listAgentSessions, { id, limit: 1 }).data?.sessions;
@@ -221,7 +226,7 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
               <span className="cut">
                 {level} <ResourceWords resource={resource} />
               </span>
-              <span className="r cut">
+              <span className="r cut" title={scope.title ?? undefined}>
                 {scope.title !== null && <Line text={`ends with “${scope.title}”`} />}
               </span>
             </li>

@@ -11,12 +11,18 @@ interface Receipts {
   readonly result: string | null;
 }
 
+/** What became of a message names things by their ids. A person reads the kind, and the id leads to it elsewhere. */
+const withoutIds = (text: string): string =>
+  text
+    .replace(/\b(outcome|file|approval|agent) [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "an $1")
+    .replace(/\ban file\b/g, "a file");
+
 /** How far a message came, as a mark and a sentence. */
 export function receiptOf(one: Receipts): { mark: MarkName; label: string } {
   if (one.failure !== null) return { mark: "failed", label: `Not delivered: ${one.failure}` };
   if (one.cancelledAt !== null) return { mark: "closed", label: "Cancelled before it was delivered" };
   if (one.acknowledgedAt !== null)
-    return { mark: "done", label: one.result === null ? "Done" : `Done: ${one.result}` };
+    return { mark: "done", label: one.result === null ? "Done" : `Done: ${withoutIds(one.result)}` };
   if (one.readAt !== null) return { mark: "submitted", label: "Read, not done yet" };
   if (one.deliveredAt !== null) return { mark: "idle", label: "Delivered, not read yet" };
   return { mark: "wait", label: `Will be delivered ${fullTime(one.deliverAt)}` };

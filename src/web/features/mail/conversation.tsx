@@ -103,6 +103,8 @@ function useMarkRead(messages: readonly ShownMessage[] | undefined): void {
 
 function Message({ of }: { of: ShownMessage }): ReactNode {
   const { mark, label } = receiptOf(of);
+  const made =
+    of.acknowledgedAt === null ? undefined : /\boutcome ([0-9a-f-]{36})\b/.exec(of.result ?? "")?.[1];
   const { me } = useHere();
   const isMine =
     me?.role === "member" ? me.positions.some(({ id }) => id === of.from.id) : of.from.kind === "board";
@@ -135,6 +137,7 @@ function Message({ of }: { of: ShownMessage }): ReactNode {
         <footer>
           <StatusMark mark={mark} />
           <Said text={label} most={300} />
+          {made !== undefined && <Name of={{ kind: "outcome", id: made, title: texts.openOutcome }} />}
           {waits && (
             <span className="mail-done">
               <AskFor

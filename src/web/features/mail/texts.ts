@@ -10,6 +10,7 @@ export const emptyBoxHint = "Choose an agent below and write. An answer arrives 
 export const noConversation = (name: string): string => `You and ${name} have not written to each other yet.`;
 export const writeBelow = "Write below. The answer arrives here.";
 export const chooseConversation = "Choose a conversation, or write to an agent.";
+export const openOutcome = "Open the outcome";
 export const systemName = "Agency";
 export const boardName = "Board";
 export const sentTo = (name: string): string => `Sent to ${name}.`;

@@ -161,7 +161,9 @@ export function OutcomeTree({
                   <Age since={node.createdAt} />
                 </div>
                 <div role="gridcell" className="second reason cut">
-                  {reason !== undefined && isHeld(reason.state, node.blocked) && <WhyLine of={reason} />}
+                  {reason !== undefined && isHeld(reason.state, node.blocked) && (
+                    <WhyLine of={reason} title={node.title} />
+                  )}
                 </div>
               </div>
             );

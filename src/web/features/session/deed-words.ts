@@ -77,9 +77,9 @@ function wordsOf(value: unknown): string {
     const words = typeof part === "object" ? nameIn(part) : plain(part);
     return words === "" ? [] : [`${spaced(key)} ${words}`];
   });
-  const isEmpty = lead === undefined && [...parts.values()].every((part) => part === 0 || isEmptyList(part));
   const [empty] = [...parts].flatMap(([key, part]) => (isEmptyList(part) ? [spaced(key)] : []));
-  if (isEmpty && empty !== undefined) return countOf(0, empty);
+  const isNone = (part: unknown): boolean => part === 0 || part === null || isEmptyList(part);
+  if (empty !== undefined && [...parts.values()].every(isNone)) return countOf(0, empty);
   return [...(lead === undefined ? [] : [plain(parts.get(lead))]), ...said].join(", ");
 }
 
