@@ -11,11 +11,9 @@ interface Receipts {
   readonly result: string | null;
 }
 
-/** What became of a message names things by their ids. A person reads the kind, and the id leads to it elsewhere. */
+/** A message that became an outcome says its id, which is no text for a person. */
 const withoutIds = (text: string): string =>
-  text
-    .replace(/\b(outcome|file|approval|agent) [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "an $1")
-    .replace(/\ban file\b/g, "a file");
+  text.replace(/\boutcome [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "an outcome");
 
 /** How far a message came, as a mark and a sentence. */
 export function receiptOf(one: Receipts): { mark: MarkName; label: string } {
