@@ -23,7 +23,7 @@ describe("the dashboard: reasons, names, choices", () => {
     await why.getByRole("button", { name: "Resume" }).click();
     await page.getByRole("button", { name: "Pause" }).waitFor();
     assert.equal((await board.call(viewAgent, { id: idOf("Milo") })).paused, null);
-    assert.equal(await why.getByRole("button", { name: "Resume" }).count(), 0);
+    await why.getByRole("button", { name: "Resume" }).waitFor({ state: "detached" });
 
     const greta = await site.press.as("Greta");
     const { id } = await greta.call(createOutcome, {

@@ -11,7 +11,7 @@ interface Receipts {
   readonly result: string | null;
 }
 
-/** A message that became an outcome says its id, which is no text for a person. */
+/** The receipt of a message that became an outcome has the outcome's id. The link beside it leads there. */
 const withoutIds = (text: string): string =>
   text.replace(/\boutcome [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "an outcome");
 
