@@ -8,7 +8,7 @@ import { updateAgent, wakeAgent } from "../contract/agents.ts";
 import { boardInbox } from "../contract/mail.ts";
 import { createOutcome, viewOutcome } from "../contract/outcomes.ts";
 import { submitSummary } from "../contract/sessions.ts";
-import { keepProviderStates } from "../gateway/states.ts";
+import { forgetState, noteRefused, noteWaiting } from "../gateway/states.ts";
 import { storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import { type Stage, stagedOn } from "../testing/stage.ts";
@@ -27,10 +27,8 @@ for (const kind of storeKinds)
         const { org } = stage;
         const { board, companyId } = org;
         const key: { value?: string } = {};
-        const states = keepProviderStates();
         const brains = keepBrainHealth({
           secrets: { valueFor: async () => key.value },
-          states,
           logins: keepCodexLogins(),
         });
         stage.crash(stage);
@@ -95,10 +93,8 @@ for (const kind of storeKinds)
     /** Two agents with work and the same brain, on a node that knows which brains can work. */
     async function twoOn(stage: Stage, adapterType: string, adapterConfig: Record<string, unknown>) {
       const { org } = stage;
-      const states = keepProviderStates();
       const brains = keepBrainHealth({
         secrets: { valueFor: async () => "a key" },
-        states,
         logins: keepCodexLogins(),
       });
       stage.crash(stage);
@@ -109,7 +105,6 @@ for (const kind of storeKinds)
       const { companyId } = org;
       return {
         runner,
-        states,
         agents,
         /** How many sessions start in this time. */
         starts: async (milliseconds: number): Promise<number> => {
@@ -204,20 +199,33 @@ for (const kind of storeKinds)
       },
     );
 
+    staged("one whose window is used up waits, also on a node that never asked it", async (stage) => {
+      const { starts } = await twoOn(stage, "claude_local", { command: "sh" });
+      await stage.store.write((tx) =>
+        noteWaiting(tx, stage.org.companyId, "anthropic", {
+          says: "The window is used up.",
+          until: tx.now + 3_600_000,
+        }),
+      );
+      assert.equal((await starts(0)) + (await starts(3_500_000)), 0);
+      assert.equal(await starts(101_000), 2);
+    });
+
     staged("one whose key was refused is tried by one session, for all agents", async (stage) => {
-      const { runner, starts, states } = await twoOn(stage, "claude_local", { command: "sh" });
+      const { runner, starts } = await twoOn(stage, "claude_local", { command: "sh" });
       const { companyId } = stage.org;
-      const refused = { says: "bad key", key: "a key" };
-      states.refuse(companyId, "anthropic", stage.now(), refused);
+      const refuse = () =>
+        stage.store.write((tx) => noteRefused(tx, companyId, "anthropic", { says: "bad key", key: "a key" }));
+      await refuse();
       assert.equal(await starts(0), 0);
       runner.otherwise(async () => {
-        states.refuse(companyId, "anthropic", stage.now(), refused);
+        await refuse();
         return { code: 1, cause: "signed_out", reason: "401 bad key" };
       });
       assert.equal(await starts(31_000), 1);
       assert.equal(await starts(31_000), 0);
       runner.otherwise(async () => {
-        states.clear(companyId, "anthropic");
+        await stage.store.write((tx) => forgetState(tx, companyId, "anthropic"));
         return { code: 1, cause: "overloaded", reason: "try later" };
       });
       assert.ok((await starts(31_000)) > 0);

@@ -3,6 +3,7 @@ import { growingWaits } from "../gateway/growing-waits.ts";
 import { absentProgram, isInstalled, probeBrain, programUsed, providerUsed } from "../brains/registry.ts";
 import { contextTokensOf } from "../gateway/prices.ts";
 import { type ProviderParts, providerOf, providerTrouble } from "../gateway/providers.ts";
+import { wasRefused } from "../gateway/states.ts";
 import type { BrainHealth } from "../runtime/node-parts.ts";
 import type { TroubleOf } from "../runtime/work.ts";
 import type { AgentRow } from "../agents/table.ts";
@@ -43,7 +44,7 @@ export function keepBrainHealth(parts: ProviderParts): NodeBrains {
   /** When the session began that tries this brain, or its provider, for the others. */
   const triedSince = async (tx: ReadTx, agent: Configured): Promise<number | undefined> => {
     const provider = providerUsed(agent.brain_type, agent.brain_config);
-    const isTried = provider !== undefined && parts.states.isRefused(agent.company_id, provider);
+    const isTried = provider !== undefined && (await wasRefused(tx, agent.company_id, provider));
     if (!isTried && !troubles.has(keyOf(agent))) return undefined;
     const running = await tx.all(startedSince, { companyId: agent.company_id, since: tx.now - trial });
     return running.find(
@@ -87,7 +88,7 @@ export function keepBrainHealth(parts: ProviderParts): NodeBrains {
       }
       // The provider knows better until when.
       const provider = providerUsed(agent.brain_type, agent.brain_config);
-      const isRefused = provider !== undefined && parts.states.isRefused(agent.company_id, provider);
+      const isRefused = provider !== undefined && (await wasRefused(tx, agent.company_id, provider));
       if (why !== "missing" && (isRefused || (await ofProvider(tx, agent)) !== undefined)) return;
       const cause = why === "overloaded" ? "waiting" : why;
       const known = troubles.get(key)?.trouble;

@@ -12,7 +12,7 @@ import { updateCompany } from "../contract/companies.ts";
 import { listBrains } from "../contract/hiring.ts";
 import { putProvider } from "../contract/providers.ts";
 import { removeSecret, setSecret } from "../contract/secrets.ts";
-import { keepProviderStates } from "../gateway/states.ts";
+import { noteRefused } from "../gateway/states.ts";
 import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { probeIn } from "./brain-probe.ts";
 
@@ -120,7 +120,6 @@ for (const kind of storeKinds)
     });
 
     test("a brain that runs programs needs a sandbox, and a provider that refuses its key is not asked", async () => {
-      const states = keepProviderStates();
       const sandbox = {
         status: "works" as const,
         unsandboxedAllowed: false,
@@ -128,7 +127,6 @@ for (const kind of storeKinds)
         remedy: "Install it.",
       };
       const parts = {
-        states,
         logins: keepCodexLogins(),
         secrets: { valueFor: async () => "k" },
         sandbox: () => sandbox,
@@ -139,9 +137,9 @@ for (const kind of storeKinds)
       assert.equal((await probe()).available, true);
       const unsafe = await probe({ sandbox: () => ({ ...sandbox, status: "missing" }) });
       assert.deepEqual([unsafe.available, /No bwrap\. Install it\./.test(unsafe.says)], [false, true]);
-      await org.core.store.read(async (tx) => {
-        states.refuse(companyId, "anthropic", tx.now, { says: "bad key", key: "k" });
-      });
+      await org.core.store.write((tx) =>
+        noteRefused(tx, companyId, "anthropic", { says: "bad key", key: "k" }),
+      );
       const refused = await probe();
       assert.equal(refused.available, false);
       assert.match(

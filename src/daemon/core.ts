@@ -16,7 +16,6 @@ import { addPerson, boardTokenLabel, markSignedIn } from "../people/table.ts";
 import { query, selection } from "../store/query.ts";
 import type { Sandbox } from "../contract/installation.ts";
 import type { DispatcherParts } from "../dispatch/dispatch.ts";
-import { keepProviderStates, type ProviderStates } from "../gateway/states.ts";
 import { keepMirrors, type Mirrors } from "../repos/mirrors.ts";
 import { forgetUnused, keepSecrets, type SecretStore } from "../secrets/secrets.ts";
 import type { ProbeServer } from "../servers/checking.ts";
@@ -48,8 +47,6 @@ export interface CoreParts
   readonly sandbox?: () => Sandbox;
   /** What is noted of the ledger outside the database. Tests may leave it out. */
   readonly anchor?: AnchorReader;
-  /** Which providers of models can be used. Tests may leave it out. */
-  readonly providers?: ProviderStates;
   /** The logins of people's own programs. Tests may leave it out. */
   readonly logins?: CodexLogins;
   /** Why the brain of an agent can't work now. Tests leave it out: every brain can work. */
@@ -83,7 +80,6 @@ export function createCore(parts: CoreParts): Core {
     store: parts.store,
     mirrors:
       parts.mirrors ?? keepMirrors({ folder: join(tmpdir(), "agency-mirrors"), enclose: () => undefined }),
-    providers: parts.providers ?? keepProviderStates(),
     logins: parts.logins ?? keepCodexLogins(),
     troubleOf: parts.troubleOf ?? (async () => undefined),
     ...(parts.tryModel && { tryModel: parts.tryModel }),

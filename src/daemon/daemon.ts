@@ -32,7 +32,6 @@ import { keepCourier } from "../gateway/courier.ts";
 import { keepLostCalls } from "../gateway/lost-calls.ts";
 import { internetRelay } from "../gateway/relay.ts";
 import { keepCodexLogins } from "../brains/codex/login.ts";
-import { keepProviderStates } from "../gateway/states.ts";
 import { holds } from "../capabilities/rights.ts";
 import { callbackPath } from "../servers/signing-in.ts";
 import { storedTranscript } from "../processes/shared-transcripts.ts";
@@ -195,9 +194,8 @@ async function startLocked(opened: {
   });
   const mirrors = keepMirrors({ folder: home.repos, enclose: (shows) => sandbox.enclose(shows) });
   await sweepMirrors({ store, mirrors }).catch((error: unknown) => reportBug(error, "mirrors"));
-  const providers = keepProviderStates();
   const logins = keepCodexLogins({ home: home.path });
-  const brains = keepBrainHealth({ secrets, states: providers, logins });
+  const brains = keepBrainHealth({ secrets, logins });
   let url = "";
   const origin = (): string => addresses.origins[0] ?? url;
   const path = process.env["PATH"] ?? "/usr/bin:/bin";
@@ -226,7 +224,6 @@ async function startLocked(opened: {
     refusesWrites: () => (store.dialect === "sqlite" && space.isLow() ? diskFull() : undefined),
     secrets,
     mirrors,
-    providers,
     logins,
     troubleOf: brains.troubleOf,
     startingBrain,
@@ -278,7 +275,6 @@ async function startLocked(opened: {
     logins,
     isOutside: (agentId: string) => store.read((tx) => holds(tx, agentId, "net:*", "use")),
     compacts,
-    states: providers,
     reportBug,
     courier,
     closing: closing.signal,

@@ -52,7 +52,6 @@ import { repoHandlers } from "../repos/operations.ts";
 import { secretHandlers } from "../secrets/operations.ts";
 import { providerHandlers } from "../gateway/providers.ts";
 import type { CodexLogins } from "../brains/codex/login.ts";
-import type { ProviderStates } from "../gateway/states.ts";
 import type { Resolver } from "../readers/sight.ts";
 import type { TroubleOf } from "../runtime/work.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
@@ -80,7 +79,6 @@ interface HandlerParts extends BrainTesting {
   readonly secrets: SecretStore;
   readonly mirrors: Mirrors;
   readonly store: Store;
-  readonly providers: ProviderStates;
   readonly logins: CodexLogins;
   readonly troubleOf: TroubleOf;
   readonly startingBrain: () => Promise<StartingBrain>;
@@ -132,10 +130,10 @@ export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   onMeasure(parts.measured),
   ...nodeHandlers(parts.nodeId),
   brainTestHandler(parts),
-  brainListHandler({ ...parts, states: parts.providers }),
+  brainListHandler(parts),
   ...secretHandlers(parts.secrets),
   ...repoHandlers(parts),
-  ...providerHandlers({ secrets: parts.secrets, states: parts.providers, logins: parts.logins }),
+  ...providerHandlers({ secrets: parts.secrets, logins: parts.logins }),
   ...timelineHandlers,
   ...orgHandlers,
   ...agentPageHandlers,

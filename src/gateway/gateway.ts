@@ -28,7 +28,7 @@ import {
 import { contextTokensOf, priceOf, type Priced } from "./prices.ts";
 import { providerOf } from "./providers.ts";
 import { eventsIn } from "./server-events.ts";
-import type { ProviderStates } from "./states.ts";
+import { stateOfProvider } from "./states.ts";
 import * as texts from "./texts.ts";
 import { countTokens } from "./token-count.ts";
 import { learnFrom, messageIn, refusesAccount, waitsFor } from "./provider-waits.ts";
@@ -46,7 +46,6 @@ export interface GatewayParts extends CredentialParts {
   readonly isOutside: (agentId: string) => Promise<boolean>;
   /** Does this brain continue from a summary, in the same session, when its context is nearly full? */
   readonly compacts: (brainType: string) => boolean;
-  readonly states: ProviderStates;
   readonly reportBug: (error: unknown, about: string) => string;
   /** The daemon stops: providers that have not answered are not waited for. */
   readonly closing?: AbortSignal;
@@ -189,8 +188,10 @@ async function mayAsk(
   provider: string,
   key: string | undefined,
 ): Promise<void> {
-  const now = await parts.store.read(async (tx) => tx.now);
-  const state = parts.states.of(companyId, provider, now, key);
+  const { now, state } = await parts.store.read(async (tx) => ({
+    now: tx.now,
+    state: await stateOfProvider(tx, companyId, provider, key),
+  }));
   if (state?.cause === "refused") throw new Refused(401, texts.providerRefuses(provider, state.says));
   if (state !== undefined)
     throw new Refused(429, state.says, { "retry-after": String(Math.ceil((state.until - now) / 1000)) });
@@ -287,7 +288,7 @@ async function metered(
 
 /** Asks the provider, and waits and asks again where it says so. */
 export async function ask(
-  parts: Pick<GatewayParts, "store" | "newId" | "states" | "reportBug" | "closing" | "fetch">,
+  parts: Pick<GatewayParts, "store" | "newId" | "reportBug" | "closing" | "fetch">,
   { config, companyId, provider }: Pick<Place, "config" | "companyId"> & { readonly provider: string },
   {
     request,

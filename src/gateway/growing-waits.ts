@@ -1,10 +1,11 @@
 /**
  * The waits between tries of something that keeps failing, such as a brain that is signed out or a key that is refused: 30
- * seconds, then twice as long each time, up to an hour. Only in memory.
+ * seconds, then twice as long each time, up to an hour.
  */
 const firstWait = 30_000;
 const longestWait = 3_600_000;
 
+/** Only in memory, for what is another thing on each node. */
 export interface GrowingWaits {
   /** It failed. Returns when to try again. What fails before that time had begun earlier, and changes nothing. */
   failed(key: string, now: number): number;
@@ -12,15 +13,23 @@ export interface GrowingWaits {
   clear(key: string): void;
 }
 
+/** When to try again what failed now. */
+export function nextWait(
+  last: { readonly wait: number; readonly until: number } | undefined,
+  now: number,
+): { wait: number; until: number } {
+  if (last !== undefined && last.until > now) return { wait: last.wait, until: last.until };
+  const wait = Math.min(longestWait, Math.max(firstWait, (last?.wait ?? 0) * 2));
+  return { wait, until: now + wait };
+}
+
 export function growingWaits(): GrowingWaits {
   const waits = new Map<string, { wait: number; until: number }>();
   return {
     failed: (key, now) => {
-      const last = waits.get(key);
-      if (last !== undefined && last.until > now) return last.until;
-      const wait = last === undefined ? firstWait : Math.min(longestWait, last.wait * 2);
-      waits.set(key, { wait, until: now + wait });
-      return now + wait;
+      const next = nextWait(waits.get(key), now);
+      waits.set(key, next);
+      return next.until;
     },
     clear: (key) => void waits.delete(key),
   };

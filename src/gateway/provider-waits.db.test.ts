@@ -5,6 +5,7 @@ import { listProviders } from "../contract/providers.ts";
 import { always, answers } from "../testing/fake-model/script.ts";
 import { gatewayScene, providerKey } from "../testing/gateway-scene.ts";
 import { storeKinds } from "../testing/organization.ts";
+import { selection } from "../store/query.ts";
 import { windowsIn } from "./provider-waits.ts";
 
 const inSeconds = (seconds: number): string => String(Math.round(Date.now() / 1000) + seconds);
@@ -69,16 +70,62 @@ for (const kind of storeKinds)
       });
 
     test("asks again when the window has begun again", async () => {
-      const { ask, org, states } = await gatewayScene(kind, always(answers("Hi.", { headers: windows(1) })));
-      await (await ask()).text();
-      const stateAt = (time: number) => states.of(org.companyId, "fake", time, providerKey);
-      const { until } = stateAt(Date.now()) ?? assert.fail();
-      assert.ok(until !== null && stateAt(until - 1) !== undefined);
-      assert.equal(stateAt(until), undefined);
-      assert.deepEqual(
-        states.windowsOf(org.companyId, "fake", until + 5000).map(({ name }) => name),
-        ["week"],
+      const { ask, fake, org, advance } = await gatewayScene(
+        kind,
+        always(answers("Hi.", { headers: windows(1) })),
       );
+      const shown = async () => {
+        const { providers } = await org.board(listProviders, { companyId: org.companyId });
+        const { status, windows: open } = providers.find(({ name }) => name === "fake") ?? assert.fail();
+        return [status, ...open.map(({ name }) => name)];
+      };
+      await (await ask()).text();
+      assert.deepEqual(await shown(), ["waiting", "5 hours", "week"]);
+      advance(3_500_000);
+      assert.equal((await ask()).status, 429);
+      assert.equal(fake.calls.length, 1);
+      advance(101_000);
+      assert.deepEqual(await shown(), ["ready", "week"]);
+      await (await ask()).text();
+      assert.equal(fake.calls.length, 2);
+    });
+
+    test("waits on, on every node and after a restart, and so does a refused key", async () => {
+      const waiting = await gatewayScene(kind, always(answers("Hi.", { headers: windows(1) })));
+      await (await waiting.ask()).text();
+      waiting.restart();
+      assert.equal((await waiting.ask()).status, 429);
+      assert.equal(waiting.fake.calls.length, 1);
+
+      const refused = await gatewayScene(
+        kind,
+        always(() => ({ fault: 401 })),
+      );
+      for (let at = 0; at < 2; at++) {
+        assert.equal((await refused.ask()).status, 401);
+        refused.restart();
+      }
+      assert.equal(refused.fake.calls.length, 1);
+      // The wait grows across restarts as well.
+      refused.advance(31_000);
+      await refused.ask();
+      refused.restart();
+      refused.advance(31_000);
+      await refused.ask();
+      assert.equal(refused.fake.calls.length, 2);
+    });
+
+    test("a key that was refused is in no row of the database", async () => {
+      const { ask, opened, org } = await gatewayScene(
+        kind,
+        always(() => ({ fault: 401, says: `The key ${providerKey} is wrong.` })),
+      );
+      await ask();
+      const rows = await opened.store.read((tx) =>
+        tx.all(selection("provider_limits", ["company_id"]), { company_id: org.companyId }),
+      );
+      assert.equal(rows[0]?.cause, "refused");
+      assert.doesNotMatch(JSON.stringify(rows), new RegExp(providerKey));
     });
   });
 

@@ -1,8 +1,16 @@
 import type { ProviderConfig } from "../contract/providers.ts";
 import { writeIn } from "../dispatch/context.ts";
 import { tellOnce } from "../mail/notices.ts";
-import type { Store } from "../store/store.ts";
-import type { ProviderStates, UsageWindow } from "./states.ts";
+import type { Store, Tx } from "../store/store.ts";
+import {
+  forgetState,
+  hasState,
+  noteRefused,
+  noteWaiting,
+  noteWindows,
+  type UsageWindow,
+  windowsOf,
+} from "./states.ts";
 import * as texts from "./texts.ts";
 
 /**
@@ -13,7 +21,6 @@ import * as texts from "./texts.ts";
 interface Learning {
   readonly store: Store;
   readonly newId: () => string;
-  readonly states: ProviderStates;
 }
 
 interface Asked {
@@ -29,11 +36,18 @@ export async function learnFrom(
   tries: number,
 ): Promise<number | undefined> {
   const { companyId, provider, config, key } = asked;
-  const now = Date.now();
-  if (answer.ok) parts.states.clear(companyId, provider);
+  const { now, isKnown, before } = await parts.store.read(async (tx) => ({
+    now: tx.now,
+    isKnown: await hasState(tx, companyId, provider),
+    before: await windowsOf(tx, companyId, provider),
+  }));
+  const write = (change: (tx: Tx) => Promise<void>): Promise<void> =>
+    writeIn(parts.store, companyId, parts.newId, ({ tx }) => change(tx));
+  if (answer.ok && isKnown) await write((tx) => forgetState(tx, companyId, provider));
   if (answer.status === 401) await refusedKey(parts, asked, messageIn(await answer.clone().text()), key);
   const windows = windowsIn(answer.headers, now);
-  if (windows.length > 0) parts.states.setWindows(companyId, provider, windows);
+  if (windows.length > 0 && !areSame(windows, before))
+    await write((tx) => noteWindows(tx, companyId, provider, windows));
   const usedUp = windows.filter(({ used, until }) => used >= (config.mostOfWindows ?? 100) && until > now);
   if (answer.ok && usedUp.length > 0) {
     const longest = usedUp.reduce((one, other) => (other.until > one.until ? other : one));
@@ -45,6 +59,15 @@ export async function learnFrom(
   return Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : Math.min(30_000, 500 * 2 ** tries);
 }
 
+/** Almost every answer says the same as the last one. Some say in how many seconds a window begins again. */
+const areSame = (some: readonly UsageWindow[], others: readonly UsageWindow[]): boolean =>
+  some.length === others.length &&
+  some.every(({ name, used, until }) =>
+    others.some(
+      (other) => other.name === name && other.used === used && Math.abs(other.until - until) < 60_000,
+    ),
+  );
+
 /** From now on, all agents that use the provider wait. */
 export async function waitsFor(
   parts: Learning,
@@ -54,7 +77,7 @@ export async function waitsFor(
 ): Promise<void> {
   await writeIn(parts.store, companyId, parts.newId, async (writing) => {
     const until = writing.tx.now + wait;
-    parts.states.wait(companyId, provider, says, until);
+    await noteWaiting(writing.tx, companyId, provider, { says, until });
     if (wait > 5 * 60_000)
       await tellOnce(writing, {
         about: provider,
@@ -71,9 +94,9 @@ async function refusedKey(
   says: string,
   key: string | undefined,
 ): Promise<void> {
-  await writeIn(parts.store, companyId, parts.newId, (writing) => {
-    const until = parts.states.refuse(companyId, provider, writing.tx.now, { says, key });
-    return tellOnce(writing, {
+  await writeIn(parts.store, companyId, parts.newId, async (writing) => {
+    const until = await noteRefused(writing.tx, companyId, provider, { says, key });
+    await tellOnce(writing, {
       about: provider,
       kind: "key refused",
       to: null,

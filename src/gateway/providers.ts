@@ -13,7 +13,7 @@ import type { SecretStore } from "../secrets/secrets.ts";
 import { deleting, insertion, selection } from "../store/query.ts";
 import { tables } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import type { ProviderState, ProviderStates } from "./states.ts";
+import { forgetState, type ProviderState, stateOfProvider, windowsOf } from "./states.ts";
 import { keyMissing } from "./texts.ts";
 
 /** The providers of a company: those that everyone knows, and those that the board has added or changed. */
@@ -51,7 +51,6 @@ const builtIn: Readonly<Record<string, ProviderConfig>> = {
 /** What is known of the providers beside their records. */
 export interface ProviderParts {
   readonly secrets: Pick<SecretStore, "valueFor">;
-  readonly states: ProviderStates;
   readonly logins: CodexLogins;
 }
 
@@ -85,11 +84,11 @@ export async function providerTrouble(
   const found = login === undefined || value === undefined ? { token: value } : parts.logins.look(value);
   if ("says" in found)
     return { cause: found.until === null ? "signed_out" : "waiting", says: found.says, until: found.until };
-  const state = parts.states.of(companyId, name, tx.now, found.token);
+  const state = await stateOfProvider(tx, companyId, name, found.token);
   return state === undefined ? undefined : { ...state, secret };
 }
 
-interface ProviderTrouble extends Omit<ProviderState, "cause" | "key" | "until"> {
+interface ProviderTrouble extends Omit<ProviderState, "cause" | "until"> {
   /** Null: until something changes. */
   readonly until: number | null;
   readonly cause: ProviderState["cause"] | "no_key" | "signed_out";
@@ -112,7 +111,7 @@ export function providerHandlers(parts: ProviderParts): Guarded[] {
       status: trouble?.cause ?? "ready",
       says: trouble?.says ?? "",
       until: trouble?.until == null ? null : new Date(trouble.until).toISOString(),
-      windows: parts.states.windowsOf(companyId, name, tx.now).map(({ name: window, used, until }) => ({
+      windows: (await windowsOf(tx, companyId, name)).map(({ name: window, used, until }) => ({
         name: window,
         usedPercent: used,
         resetsAt: new Date(until).toISOString(),
@@ -130,7 +129,7 @@ export function providerHandlers(parts: ProviderParts): Guarded[] {
         config: JSON.stringify(config),
         created_at: tx.now,
       });
-      parts.states.clear(companyId, name);
+      await forgetState(tx, companyId, name);
       await call.record(companyId, { provider: name, dialect: config.dialect, baseUrl: config.baseUrl });
       return present(tx, companyId, name, config);
     }),
@@ -146,7 +145,7 @@ export function providerHandlers(parts: ProviderParts): Guarded[] {
       if (config === undefined) throw notFound("provider", input.name);
       const shown = await present(tx, companyId, input.name, config);
       await tx.run(dropProvider, { company_id: companyId, name: input.name });
-      parts.states.clear(companyId, input.name);
+      await forgetState(tx, companyId, input.name);
       await call.record(companyId, { provider: input.name });
       return shown;
     }),

@@ -13,7 +13,6 @@ import { why } from "../contract/why.ts";
 import { keepBrainHealth } from "../daemon/brain-health.ts";
 import { createCore, tidy } from "../daemon/core.ts";
 import { newId, newSecret } from "../daemon/ids.ts";
-import { keepProviderStates } from "../gateway/states.ts";
 import { bothStores, refusal } from "../testing/organization.ts";
 import { clearInbox, hang } from "../testing/scripts.ts";
 import { type Stage, stagedOn } from "../testing/stage.ts";
@@ -28,7 +27,6 @@ for (const kind of bothStores)
       const { store, org } = stage;
       const brains = keepBrainHealth({
         secrets: { valueFor: async () => "a key" },
-        states: keepProviderStates(),
         logins: keepCodexLogins(),
       });
       const heart = keepHeart({

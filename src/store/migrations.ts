@@ -34,6 +34,7 @@ export const keys: Readonly<Record<TableName, readonly string[]>> = {
   removed_events: ["company_id", "first_seq"],
   nodes: ["id"],
   transcript_chunks: ["session_id", "start_byte"],
+  provider_limits: ["company_id", "provider", "name"],
 };
 /** Tables with large rows, which SQLite should not keep in the index of the primary key. */
 const large: readonly TableName[] = [

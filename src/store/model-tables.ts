@@ -9,6 +9,22 @@ export const modelTables = {
     config: json(ProviderConfig),
     created_at: integer,
   },
+  /** Until when a provider can't be asked, and how much of its windows is used (gateway/states.ts). */
+  provider_limits: {
+    company_id: string,
+    provider: string,
+    /** Empty for the provider itself, otherwise the name of a window. */
+    name: string,
+    cause: oneOf(["refused", "waiting", "window"]),
+    says: string,
+    /** Percent of a window. */
+    used: integer,
+    until_at: integer,
+    /** How long the last wait after a refusal was. */
+    wait: integer,
+    /** Of the key that was refused. */
+    key_hash: orNull(string),
+  },
   /** What sessions asked models, each call once. */
   model_calls: {
     id: string,

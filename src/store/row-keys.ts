@@ -1,7 +1,7 @@
 /**
  * What tells the rows of a table apart. A change of any row of these tables is sealed by the ledger (chain.ts). Left out are
  * the ledger itself, content (its hash is in `versions`), the search index and sums (they repeat other rows), the nodes, which
- * change every few seconds, and copies of transcripts.
+ * change every few seconds, copies of transcripts, and what providers say about their limits.
  */
 export const rowKeys = {
   companies: ["id"],

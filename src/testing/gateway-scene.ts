@@ -11,7 +11,6 @@ import { setSecret } from "../contract/secrets.ts";
 import { newId } from "../daemon/ids.ts";
 import { authenticate } from "../dispatch/identity.ts";
 import { modelGateway } from "../gateway/gateway.ts";
-import { keepProviderStates } from "../gateway/states.ts";
 import { keepSecrets } from "../secrets/secrets.ts";
 import { startFakeModel } from "./fake-model/server.ts";
 import type { ModelScript } from "./fake-model/script.ts";
@@ -33,8 +32,8 @@ export async function gatewayScene(
   const made = await openTestStore(kind);
   let shift = 0;
   const opened = { ...made, store: withClock(made.store, () => Date.now() + shift) };
-  const [secrets, states] = [keepSecrets(), keepProviderStates()];
-  const org = await createOrganization(opened.store, { secrets, providers: states, logins });
+  const secrets = keepSecrets();
+  const org = await createOrganization(opened.store, { secrets, logins });
   const { companyId, board } = org;
   const fake = await startFakeModel({ [providerKey]: script, ...otherKeys });
   await board(setSecret, { companyId, name: "MODEL_KEY", value: providerKey });
@@ -55,24 +54,25 @@ export async function gatewayScene(
   const session = await org.session(agent.id);
   const bugs: unknown[] = [];
   const underWay = new Set<Promise<void>>();
-  const gateway = modelGateway({
+  const parts = {
     store: opened.store,
     newId,
-    authenticate: (token) => opened.store.read((tx) => authenticate(tx, token)),
-    secretOf: (company, name) => opened.store.read((tx) => secrets.valueFor(tx, company, name)),
+    authenticate: (token: string | undefined) => opened.store.read((tx) => authenticate(tx, token)),
+    secretOf: (company: string, name: string) =>
+      opened.store.read((tx) => secrets.valueFor(tx, company, name)),
     logins,
     isOutside: async () => false,
     compacts,
-    states,
-    reportBug: (error) => {
+    reportBug: (error: unknown) => {
       bugs.push(error);
       return "1";
     },
-    track: (request) => {
+    track: (request: Promise<void>) => {
       underWay.add(request);
       void request.finally(() => underWay.delete(request));
     },
-  });
+  };
+  let gateway = modelGateway(parts);
   const server = createServer((request, response) => {
     void gateway(request, response, new URL(request.url ?? "/", "http://x").pathname, () => json(request));
   });
@@ -117,7 +117,9 @@ export async function gatewayScene(
       await sleep(5);
     }
   };
+  /** From now on another gateway answers, as on another node. It knows only what the database has. */
+  const restart = (): void => void (gateway = modelGateway(parts));
   /** Sets the database's clock forward. */
   const advance = (milliseconds: number): void => void (shift += milliseconds);
-  return { org, opened, fake, agent, session, ask, booked, bugs, states, advance };
+  return { org, opened, fake, agent, session, ask, booked, bugs, restart, advance };
 }

@@ -15,7 +15,6 @@ import { Refusal, type RefusalCode } from "../contract/refusal.ts";
 import { admitBoard, type Core, createCore } from "../daemon/core.ts";
 import { newId, newSecret } from "../daemon/ids.ts";
 import type { CodexLogins } from "../brains/codex/login.ts";
-import type { ProviderStates } from "../gateway/states.ts";
 import { openSession } from "../runtime/sessions.ts";
 import type { Transcripts } from "../runtime/operations.ts";
 import { keepMirrors, type Mirrors } from "../repos/mirrors.ts";
@@ -144,19 +143,17 @@ export async function createOrganization(
     approvals?: boolean;
     ids?: { newId: () => string; newSecret: () => string };
     secrets?: SecretStore;
-    providers?: ProviderStates;
     logins?: CodexLogins;
     transcripts?: Transcripts;
     mirrors?: Mirrors;
   } = {},
 ): Promise<Organization> {
   const ids = options.ids ?? { newId, newSecret };
-  const { secrets, providers, logins, transcripts, mirrors } = options;
+  const { secrets, logins, transcripts, mirrors } = options;
   const core = createCore({
     store,
     ...ids,
     ...(secrets && { secrets }),
-    ...(providers && { providers }),
     ...(logins && { logins }),
     ...(transcripts && { transcripts }),
     mirrors: mirrors ?? temporaryMirrors(),
