@@ -12,6 +12,7 @@ import {
   type Probe,
   type SessionSpec,
 } from "./brain.ts";
+import { exposing } from "./exposed-secrets.ts";
 import { ownServer } from "./mcp-config.ts";
 import * as texts from "./texts.ts";
 
@@ -30,6 +31,7 @@ export const cliSettings = ({ name, command }: CliProgram, provider: string) => 
     .optional()
     .describe(`The program of ${name}: a name on PATH, or an absolute path. Default: ${command}.`),
   provider: ProviderName.optional().describe(`The provider of models it asks. Default: ${provider}.`),
+  ...exposing,
 });
 
 /** Finds the program and, if no configuration names one, asks it for its version. That takes a second, so an answer counts for a minute. */

@@ -79,3 +79,24 @@ test("a person is never launched, and the rehearsal runs with nothing but Node",
   for (const delayMs of [-1, 1.5, "1", 60_001])
     assert.throws(() => checkBrainConfig("rehearsal", { delayMs }), invalid);
 });
+
+test("a secret is exposed under no name that steers the program, and nothing of it is in what the program is started with", () => {
+  const exposing = (name: string) => ({ exposeSecrets: { [name]: { secret: "HOUSE" } } });
+  for (const type of ["claude_local", "codex_local", "anthropic_api", "openai_compatible"]) {
+    for (const name of [
+      "PATH",
+      "HOME",
+      "LD_PRELOAD",
+      "NODE_OPTIONS",
+      "ANTHROPIC_BASE_URL",
+      "https_proxy",
+      "A B",
+    ])
+      assert.throws(() => checkBrainConfig(type, exposing(name)), invalid, name);
+    checkBrainConfig(type, exposing("GITHUB_TOKEN"));
+    const config = JSON.stringify({ exposeSecrets: { GITHUB_TOKEN: "the-value" } });
+    const { launch } = launchBrain(type, config, session) ?? assert.fail();
+    assert.equal(launch.env["GITHUB_TOKEN"], "the-value");
+    assert.ok(![launch.command, ...launch.args, launch.stdin].join(" ").includes("the-value"));
+  }
+});

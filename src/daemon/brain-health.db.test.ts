@@ -200,7 +200,7 @@ for (const kind of storeKinds)
     );
 
     staged("one whose window is used up waits, also on a node that never asked it", async (stage) => {
-      const { starts } = await twoOn(stage, "claude_local", { command: "sh" });
+      const { runner, starts } = await twoOn(stage, "claude_local", { command: "sh" });
       await stage.store.write((tx) =>
         noteWaiting(tx, stage.org.companyId, "anthropic", {
           says: "The window is used up.",
@@ -208,7 +208,9 @@ for (const kind of storeKinds)
         }),
       );
       assert.equal((await starts(0)) + (await starts(3_500_000)), 0);
-      assert.equal(await starts(101_000), 2);
+      runner.otherwise(ends("overloaded"));
+      // Both may start at the same time, before one has found out.
+      assert.ok((await starts(101_000)) > 0);
     });
 
     staged("one whose key was refused is tried by one session, for all agents", async (stage) => {

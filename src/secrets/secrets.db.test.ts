@@ -121,6 +121,15 @@ for (const kind of bothStores)
         (await refusal(org.root(hireAgent, asked), "forbidden")).message,
         /Only the board can refer/,
       );
+      await board(updateCompany, {
+        companyId,
+        allowedAdapterTypes: ["process", "rehearsal", "claude_local"],
+      });
+      const exposed = { exposeSecrets: { A: { secret: "OURS" } } };
+      await refusal(
+        org.root(hireAgent, { ...asked, adapterType: "claude_local", adapterConfig: exposed }),
+        "forbidden",
+      );
       const other = await org.another();
       const agent = await other.board(createAgent, {
         companyId: other.companyId,

@@ -18,6 +18,7 @@ import { always, answers, failing, type Step, steps, use } from "../../../src/te
 import { temporaryFolder } from "../../support/daemon.ts";
 import { gone, sessionProcesses } from "../../support/processes.ts";
 import { type Adapter, fileOfProgram, pathWithPrograms } from "./adapters.ts";
+import { testExposedSecrets } from "./exposed.ts";
 import { testFullContext } from "./full-context.ts";
 import { testKeySearch } from "./key-search.ts";
 import { testPrefix } from "./prefix.ts";
@@ -127,6 +128,7 @@ export function testBrain(adapter: Adapter): void {
     testKeySearch(adapter);
     testPrefix(adapter);
     testFullContext(adapter);
+    testExposedSecrets(adapter);
 
     if (program !== undefined)
       for (const name of ["work", "refused"] as const)

@@ -59,6 +59,8 @@ export async function onBrain(
     readonly config?: Readonly<Record<string, unknown>>;
     readonly env?: Readonly<Record<string, string>>;
     readonly effort?: "low" | "high";
+    /** Further secrets of the company. */
+    readonly secrets?: Readonly<Record<string, string>>;
     /** How much the model can read. */
     readonly contextTokens?: number;
     /** What the provider takes. */
@@ -85,6 +87,8 @@ export async function onBrain(
   try {
     const { board, companyId } = daemon;
     await board.call(setSecret, { companyId, name: "FAKE_KEY", value: how.key ?? key });
+    for (const [name, value] of Object.entries(how.secrets ?? {}))
+      await board.call(setSecret, { companyId, name, value });
     const config = {
       dialect: adapter.dialect,
       baseUrl: model.url,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type ProviderDialect, ProviderName } from "../../contract/providers.ts";
-import { type Brain, brain, type ModelApi } from "../brain.ts";
+import { type Brain, brain, type ModelApi, withValues } from "../brain.ts";
+import { exposing } from "../exposed-secrets.ts";
 import { hearOwn, judgeOwn, ownProgram } from "../own-program.ts";
 import { type ApiSession, brainTypes } from "./api-session.ts";
 
@@ -20,7 +21,7 @@ const provider = (usual: string) =>
     `Provider of the company whose API is used. Default ${usual}. The board adds providers with PUT /api/companies/:companyId/providers/:name.`,
   );
 
-function apiBrain<C extends z.ZodObject>(
+function apiBrain<C extends z.ZodObject<typeof exposing>>(
   dialect: ProviderDialect,
   config: C,
   chosen: (config: z.infer<C>) => { readonly provider: string; readonly api: ModelApi },
@@ -54,7 +55,7 @@ function apiBrain<C extends z.ZodObject>(
       };
       return {
         ...ownProgram("api/main"),
-        env: { AGENCY_SESSION_SETTINGS: JSON.stringify(settings) },
+        env: { ...withValues(given.exposeSecrets ?? {}), AGENCY_SESSION_SETTINGS: JSON.stringify(settings) },
         stdin: session.briefing,
       };
     },
@@ -65,7 +66,7 @@ function apiBrain<C extends z.ZodObject>(
 
 export const anthropicBrain = apiBrain(
   "anthropic",
-  z.strictObject({ provider: provider("anthropic") }),
+  z.strictObject({ provider: provider("anthropic"), ...exposing }),
   ({ provider: name = "anthropic" }) => ({ provider: name, api: "messages" }),
   ["Asks Claude through Anthropic's API, or another server that speaks Anthropic's messages.", ""],
   [{}, { provider: "anthropic" }],
@@ -81,6 +82,7 @@ export const openAiBrain = apiBrain(
       .describe(
         "chat (the default): chat completions, which almost every server has. responses: OpenAI's Responses API, the only one of some models.",
       ),
+    ...exposing,
   }),
   ({ provider: name = "openai", api = "chat" }) => ({ provider: name, api }),
   [

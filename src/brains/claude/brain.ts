@@ -1,7 +1,7 @@
 import { existsSync, globSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { brain, type SessionSpec } from "../brain.ts";
+import { brain, type SessionSpec, withValues } from "../brain.ts";
 import {
   type CliProgram,
   cliReads,
@@ -65,7 +65,7 @@ export const claudeBrain = brain({
     copySkills(session, join(session.home, ".claude", "skills"));
     moveConversation(session);
   },
-  launch: ({ command = claudeProgram.command, provider, login = "key" }, session) => {
+  launch: ({ command = claudeProgram.command, provider, login = "key", exposeSecrets = {} }, session) => {
     const { id, url, token, model, effort, mayConsult, resume, contextTokens } = session;
     const resumes = resume !== undefined && conversationFile(session) !== undefined;
     return {
@@ -83,6 +83,7 @@ export const claudeBrain = brain({
         resumes ? ["--resume", resume] : ["--session-id", id],
       ].flat(),
       env: {
+        ...withValues(exposeSecrets),
         ANTHROPIC_BASE_URL: `${url}/model/${providerFor({ provider, login })}`,
         [login === "key" ? "ANTHROPIC_AUTH_TOKEN" : "CLAUDE_CODE_OAUTH_TOKEN"]: token,
         ...(model === null ? {} : Object.fromEntries(otherModels.map((name) => [name, model]))),

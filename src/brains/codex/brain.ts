@@ -1,7 +1,7 @@
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { brain, type SessionSpec } from "../brain.ts";
+import { brain, type SessionSpec, withValues } from "../brain.ts";
 import {
   type CliProgram,
   cliReads,
@@ -69,12 +69,12 @@ export const codexBrain = brain({
       writeFileSync(catalogFile(session), JSON.stringify(catalogFor(session.model, session)), {
         mode: 0o600,
       });
-    writeFileSync(join(homeOf(session), "config.toml"), toml(settingsFor(providerFor(config), session)), {
+    writeFileSync(join(homeOf(session), "config.toml"), toml(settingsFor(config, session)), {
       mode: 0o600,
     });
     copySkills(session, join(homeOf(session), "skills"));
   },
-  launch: ({ command = codexProgram.command }, session) => {
+  launch: ({ command = codexProgram.command, exposeSecrets = {} }, session) => {
     const { resume } = session;
     // Without its record, a conversation can't be continued.
     const resumes =
@@ -82,7 +82,7 @@ export const codexBrain = brain({
     return {
       command: programAt(command),
       args: ["exec", "--json", "--skip-git-repo-check", ...(resumes ? ["resume", resume] : []), "-"],
-      env: { CODEX_HOME: homeOf(session) },
+      env: { ...withValues(exposeSecrets), CODEX_HOME: homeOf(session) },
       stdin: openingOf(session, resumes),
     };
   },
@@ -103,7 +103,7 @@ const ServerFile = z.object({ mcpServers: z.record(z.string(), ServerEntry) });
  * Its sandbox is off: it fails inside ours. By default it would obey the AGENTS.md of a cloned repository, and offer sub-agents and
  * a search of the web.
  */
-function settingsFor(provider: string, session: SessionSpec) {
+function settingsFor(config: Parameters<typeof providerFor>[0] & Exposing, session: SessionSpec) {
   const { url, model, effort } = session;
   const { mcpServers } = ServerFile.parse(JSON.parse(readFileSync(session.mcpConfigFile, "utf8")));
   return {
@@ -120,11 +120,11 @@ function settingsFor(provider: string, session: SessionSpec) {
     // Its own skills are for people at a terminal, and putting them into the home takes time at each start.
     skills: { bundled: { enabled: false } },
     features: { multi_agent: session.mayConsult, goals: false, plugins: false, apps: false },
-    shell_environment_policy: { inherit: "core" },
+    shell_environment_policy: shellVariables(Object.keys(config.exposeSecrets ?? {})),
     model_providers: {
       agency: {
         name: "Agency",
-        base_url: `${url}/model/${provider}/v1`,
+        base_url: `${url}/model/${providerFor(config)}/v1`,
         env_key: "AGENCY_TOKEN",
         wire_api: "responses",
         request_max_retries: 2,
@@ -136,6 +136,20 @@ function settingsFor(provider: string, session: SessionSpec) {
     ),
   };
 }
+
+interface Exposing {
+  readonly exposeSecrets?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** By default it keeps variables that look like secrets from its shell. */
+const shellVariables = (exposed: readonly string[]) =>
+  exposed.length === 0
+    ? { inherit: "core" }
+    : {
+        inherit: "all",
+        ignore_default_excludes: true,
+        include_only: ["HOME", "PATH", "SHELL", "USER", "LOGNAME", "TMPDIR", "LANG", ...exposed],
+      };
 
 const catalogFile = (session: SessionSpec): string => join(homeOf(session), "models.json");
 
