@@ -9,6 +9,7 @@ import { dollars, plural, removedSentences, thousands } from "../contract/phrase
 import { viewOrg } from "../contract/roster.ts";
 import { search, viewCounts } from "../contract/finding.ts";
 import { viewAttention } from "../contract/attention.ts";
+import { isPressing } from "../contract/pressing.ts";
 import { approvalScreens } from "./approvals.ts";
 import { peopleScreens } from "./people.ts";
 import { indented, show, table } from "./show.ts";
@@ -216,26 +217,31 @@ const costText = ({ costUsd, inputTokens, outputTokens, sessions }: Cost): strin
   `${dollars(costUsd)}, ${thousands(inputTokens + outputTokens)} tokens, ${plural(sessions, "session")}`;
 
 function drawAttention(output: unknown, look: Drawing): string {
-  const { items, total, health } = viewAttention.output.parse(output);
+  const { items, total, pressing, health, notes } = viewAttention.output.parse(output);
   const { moving, scheduled, waitingForYou, stuck } = health;
-  const shown = items.flatMap(({ kind, title, reason, holdsUp, expires, by, abilities }) => [
-    "",
-    [
-      styled("bold", `${kind}: ${title}`),
-      ...(by === null ? [] : [`asked by ${by.title ?? "an agent that has left"}`]),
-      ...(holdsUp.count === 0 ? [] : [`holds up ${plural(holdsUp.count, "outcome")}`]),
-      ...(expires === null ? [] : [`expires ${when(expires, look.now)}`]),
-    ].join(", "),
-    `    │ ${indented(reason)}`,
-    ...abilities.flatMap(({ command }) => (command === null ? [] : [`  ${command}`])),
-  ]);
+  const shown = items
+    .filter(isPressing)
+    .flatMap(({ kind, title, reason, holdsUp, expires, by, abilities }) => [
+      "",
+      [
+        styled("bold", `${kind}: ${title}`),
+        ...(by === null ? [] : [`asked by ${by.title ?? "an agent that has left"}`]),
+        ...(holdsUp.count === 0 ? [] : [`holds up ${plural(holdsUp.count, "outcome")}`]),
+        ...(expires === null ? [] : [`expires ${when(expires, look.now)}`]),
+      ].join(", "),
+      `    │ ${indented(reason)}`,
+      ...abilities.flatMap(({ command }) => (command === null ? [] : [`  ${command}`])),
+    ]);
   return [
-    total === 0 ? "Nothing needs you." : `${plural(total, "item")} ${total === 1 ? "needs" : "need"} you.`,
+    pressing === 0
+      ? "Nothing needs you."
+      : `${plural(pressing, "item")} ${pressing === 1 ? "needs" : "need"} you.`,
     `Open outcomes: ${moving} moving, ${scheduled} scheduled, ${waitingForYou} waiting for you, ${stuck} stuck.`,
     ...shown,
     ...(items.length < total
       ? ["", `… and ${total - items.length} more. To see them, add: --limit ${total}`]
       : []),
+    ...(notes.length === 0 ? [] : ["", "Good to know:", ...notes.map(({ says }) => `  ${says}`)]),
   ].join("\n");
 }
 

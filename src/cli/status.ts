@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { viewAttention } from "../contract/attention.ts";
+import { isPressing } from "../contract/pressing.ts";
 import type { listCosts } from "../contract/budgets.ts";
 import type { listCompanies } from "../contract/companies.ts";
 import type { viewInstallation } from "../contract/installation.ts";
@@ -103,7 +104,9 @@ export function drawStatus(
   { company, url, daemon, working, spending, attention }: StatusPage,
   look: Drawing,
 ): string {
-  const { items, total, health } = attention;
+  const { total, pressing, health, notes } = attention;
+  const items = attention.items.filter(isPressing);
+  const isCut = total > attention.items.length;
   const uptime = daemon === null ? "" : `, up for ${lasting(look.now - Date.parse(daemon.startedAt))}`;
   const head = `${styled("bold", company.name)}${company.state === "active" ? "" : ` (${stated(company.state)})`}`;
   const where = styled("dim", `${url}${uptime}`);
@@ -128,7 +131,8 @@ export function drawStatus(
     `Outcomes  ${health.moving} moving, ${health.scheduled} scheduled, ${health.waitingForYou} waiting for you, ${health.stuck} stuck`,
     ...group(`Needs you (${questions.length})`, questions, look),
     ...group("Stuck", items.filter(isStuck), look),
-    ...(total > items.length ? ["", `… and ${total - items.length} more: agency attention`] : []),
+    ...(isCut ? ["", `… and ${pressing - items.length} more: agency attention`] : []),
+    ...notes.map(({ says }, at) => `${at === 0 ? "\nNote      " : "          "}${says}`),
     "",
     `Next      ${styled("cyan", look.short(nextStep(items, working.length > 0)))}`,
   ].join("\n");

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
 import { ops } from "virtual:operations";
+import { isPressing } from "../../../contract/pressing.ts";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { BesideContext } from "../../ui/beside-context.ts";
@@ -13,7 +14,7 @@ import { When } from "../../ui/time.tsx";
 import { AttentionList } from "./attention-list.tsx";
 import { Compose } from "./compose.tsx";
 import { GoodToKnow } from "./good-to-know.tsx";
-import { isPressing, type Item } from "./item.ts";
+import type { Item } from "./item.ts";
 import { Rail } from "./rail.tsx";
 import { homeReads } from "./reads.ts";
 import * as texts from "./texts.ts";

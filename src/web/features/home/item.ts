@@ -7,7 +7,4 @@ export type Item = Answer<typeof ops.viewAttention>["items"][number];
 export const keyOf = ({ kind, subject }: Item): string =>
   `${kind} ${subject.id ?? ""} ${subject.title ?? ""}`;
 
-/** A budget that is nearly used up stands under "Good to know". */
-export const isPressing = ({ kind, facts }: Item): boolean => kind !== "budget" || facts["usedUp"] !== false;
-
 export type Note = Answer<typeof ops.viewAttention>["notes"][number];
