@@ -13,7 +13,15 @@ import { brainMarks } from "../brains/registry.ts";
 import { redact, redactText } from "../redaction/redact.ts";
 import type { ReadTx } from "../store/store.ts";
 import { abilitiesOf } from "./abilities.ts";
-import { type ApprovalRow, canMove, isRevisable, type Payload, payloadOf, revisionOf } from "./approval.ts";
+import {
+  type ApprovalRow,
+  canMove,
+  isRevisable,
+  openStatuses,
+  type Payload,
+  payloadOf,
+  revisionOf,
+} from "./approval.ts";
 import { noSections, type Sections } from "./sections.ts";
 import { announceEnd, close, recordStep } from "./concluding.ts";
 import { diffOf, fieldsOf } from "./fields.ts";
@@ -147,6 +155,8 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     const changes = {
       ...noSections,
       ...(await sections?.(tx, approval, actor)),
+      // Budgets change all the time, so after the decision there are no figures of before and after it.
+      ...(!openStatuses.includes(approval.status) && { money: [] }),
       summary: (await summary(tx, approval)).map(redactText),
       fields: fieldsOf(await readable(tx, approval, actor)),
     };

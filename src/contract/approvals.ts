@@ -143,7 +143,9 @@ const Changes = z.object({
   headcount: z
     .object({ before: z.number(), after: z.number(), limit: z.number().nullable() })
     .nullable()
-    .describe("How many agents the company has, pending agents included. Limit null: none is set."),
+    .describe(
+      "How many agents the company has, pending agents included. Once it is decided: how many it had then. Limit null: none is set.",
+    ),
   rights: z.array(
     z.object({
       resource: z.string(),
@@ -157,7 +159,9 @@ const Changes = z.object({
   ),
   money: z
     .array(MoneyChange)
-    .describe("Each budget that changes or is shared. Agents see their own budgets and those below."),
+    .describe(
+      "Each budget that changes or is shared. Agents see their own budgets and those below. Empty once it is decided.",
+    ),
   brain: z
     .object({
       type: z.string(),

@@ -157,8 +157,8 @@ export const creation: ApprovalKind = {
   summary: async (tx, approval) => {
     const boss = await memberById(tx, approval.requested_by);
     const agent = await memberById(tx, approval.agent_id);
-    const count = await headcountWith(tx, approval.company_id, agent);
-    return creationChanges(wanted(approval), boss?.name, count);
+    const count = await headcountWith(tx, approval, agent);
+    return creationChanges(wanted(approval), boss?.name, count, approval.status);
   },
   sections: async (tx, approval, viewer) => {
     const { provider, systemPrompt, nextAgentId, adapterConfig, model } = wanted(approval);
@@ -177,7 +177,7 @@ export const creation: ApprovalKind = {
     const right = { resource: routeTo(nextAgentId), level: "send" } as const;
     return {
       place: await placeBelow(tx, requested_by),
-      headcount: await headcountWith(tx, company_id, agent),
+      headcount: await headcountWith(tx, approval, agent),
       rights: [await rightFrom(tx, viewer, company_id, null, right)],
       money: await foreseenMoney(tx, viewer, holder, {}),
       brain: brainShown(viewer, {

@@ -6,6 +6,7 @@ import { counting } from "../store/query.ts";
 import type { Settings } from "../contract/companies.ts";
 import type { Refusal } from "../contract/refusal.ts";
 import { defaultSettings, settingsOf } from "../dispatch/company-settings.ts";
+import { type ApprovalRow, openStatuses } from "../approvals/approval.ts";
 import { companyFull, roleFilled } from "./texts.ts";
 
 /** The limits on hiring by agents. They do not bind the board. */
@@ -50,15 +51,20 @@ export async function demandNewRole(call: CallContext, boss: Member, role: strin
 export const roleKey = (role: string): string =>
   role.normalize("NFKC").replace(/\s+/gu, " ").trim().toLowerCase();
 
-/** How a new agent changes the number. A pending one counts already. */
+/** How the agent of a request changes the number, or how it did when the request was decided. A pending one counts already. */
 export async function headcountWith(
   tx: ReadTx,
-  companyId: string,
+  { company_id, status, decided_at }: Pick<ApprovalRow, "company_id" | "status" | "decided_at">,
   agent: Pick<Member, "status"> | undefined,
 ) {
-  const count = await headcount(tx, companyId);
-  const before = count - (agent === undefined || agent.status === "terminated" ? 0 : 1);
-  return { before, after: before + 1, limit: limitOf(await settingsOf(tx, companyId)) };
+  const limit = limitOf(await settingsOf(tx, company_id));
+  const isDecided = !openStatuses.includes(status) && decided_at !== null;
+  const count = isDecided
+    ? ((await tx.first(employedAt, { company_id, at: decided_at }))?.count ?? 0)
+    : await headcount(tx, company_id);
+  const isCounted = isDecided ? status === "approved" : agent !== undefined && agent.status !== "terminated";
+  const before = count - (isCounted ? 1 : 0);
+  return { before, after: before + 1, limit };
 }
 
 /** How many agents the company has, pending ones included. */
@@ -70,5 +76,10 @@ const openCreations = counting(
   "approvals",
   ["company_id"],
   sql`and type = 'create_agent' and status in ('pending', 'revision_requested')`,
+);
+const employedAt = counting(
+  "agents",
+  ["company_id"],
+  ({ at }: { at: number }) => sql`and created_at <= ${at} and (ended_at is null or ended_at > ${at})`,
 );
 const employed = counting("agents", ["company_id"], sql`and status <> 'terminated'`);

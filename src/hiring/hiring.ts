@@ -250,7 +250,7 @@ export const hiring: ApprovalKind = {
     const hire = snapshotOf(approval);
     const boss = await memberById(tx, hire.reportsTo);
     const agent = await memberById(tx, approval.agent_id);
-    return hireChanges(hire, boss?.name, await headcountWith(tx, approval.company_id, agent));
+    return hireChanges(hire, boss?.name, await headcountWith(tx, approval, agent), approval.status);
   },
   sections: async (tx, approval, viewer) => {
     const hire = snapshotOf(approval);
@@ -263,7 +263,7 @@ export const hiring: ApprovalKind = {
     const isOpen = openStatuses.includes(approval.status);
     return {
       place: await placeBelow(tx, hire.reportsTo),
-      headcount: await headcountWith(tx, approval.company_id, agent),
+      headcount: await headcountWith(tx, approval, agent),
       rights,
       money: agent === undefined ? [] : await foreseenMoney(tx, viewer, agent, hire.budget ?? {}),
       brain: brainShown(viewer, hire),

@@ -1,6 +1,7 @@
 import { conflict, forbidden, invalid, limited, refused, type Refusal } from "../contract/refusal.ts";
 import { onOneLine } from "../contract/visible-text.ts";
 
+import type { ApprovalStatus } from "../contract/approvals.ts";
 import type { HireConfiguration } from "../contract/hiring.ts";
 
 /** What the product says about hires, create_agent and configurations. */
@@ -46,13 +47,22 @@ interface Headcount {
   readonly after: number;
 }
 
+/** A decided request is in the past. */
+const agentsText = ({ before, after }: Headcount, status: ApprovalStatus): string =>
+  status === "approved"
+    ? `Agents: ${before} before, ${after} after.`
+    : status === "rejected" || status === "cancelled"
+      ? `Agents: ${before}, would have been ${after}.`
+      : `Agents: ${before} now, ${after} after.`;
+
 export const hireChanges = (
   hire: HireConfiguration,
   manager = "the board",
-  { before, after }: Headcount,
+  count: Headcount,
+  status: ApprovalStatus,
 ): string[] => [
   `${hire.name} (${hire.role}) will report to ${manager}.`,
-  `Agents: ${before} now, ${after} after.`,
+  agentsText(count, status),
   `Brain: ${hire.adapterType}.`,
   `Rights: ${hire.grants.length === 0 ? "only those that come with the position" : hire.grants.map(({ resource, level }) => `${level} on ${resource}`).join(", ")}.`,
   `Budget: ${hire.budget === null ? "shared with its manager" : JSON.stringify(hire.budget)}.`,
@@ -170,10 +180,11 @@ interface Creation {
 export const creationChanges = (
   agent: Creation,
   manager = "the agent that asked",
-  { before, after }: Headcount,
+  count: Headcount,
+  status: ApprovalStatus,
 ): string[] => [
   `${agent.name}${agent.role === null ? "" : ` (${agent.role})`} will report to ${manager}.`,
-  `Agents: ${before} now, ${after} after.`,
+  agentsText(count, status),
   `Brain: ${agent.provider}${agent.model === null ? "" : `, ${agent.model}`}.`,
   `It replies to @${agent.nextAgent} and may send mail there.${agent.autoReply ? " Replies are sent automatically." : ""}`,
   "Budget: shared with its manager.",

@@ -13,36 +13,35 @@ import "./what-changes.css";
 
 export type Changes = Request["changes"];
 
-const titles = {
-  open: "What a yes changes",
-  approved: "What the yes changed",
-  not: "What a yes would have changed",
-} as const;
-
 /** Organization, rights, money, brain: everything that takes effect with a yes, at once or not at all. */
 export function WhatChanges({
   changes,
   name,
   giver,
-  decided,
+  status = "pending",
 }: {
   changes: Changes;
+  /** A decided request is told in the past. */
+  status?: Request["status"];
   /** The agent that would be hired. */
   name: string | null;
   /** The agent that would give the rights, if the request is not made yet: its chains are then looked up. */
   giver?: string;
-  /** How the request ended. Undefined: it is open. */
-  decided?: "approved" | "not";
 }): ReactNode {
   const { place, headcount, rights, brain, summary, heldUp, obstacles } = changes;
+  const tense = tenseOf(status);
+  const asked = changes.fields.flatMap(({ field, after }) => {
+    const [, measure] = /^budget\.(\w+)$/.exec(field) ?? [];
+    return measure === undefined || typeof after !== "number" ? [] : [{ measure, after }];
+  });
   const money = changes.money.filter(
     ({ before, after }) => before?.limit !== after?.limit || before?.left !== after?.left,
   );
   return (
     <section className="block" aria-labelledby="what-changes">
       <header>
-        <h2 id="what-changes">{titles[decided ?? "open"]}</h2>
-        {decided === undefined && <span className="note">all of it at once, or nothing</span>}
+        <h2 id="what-changes">{titles[tense]}</h2>
+        {tense === "open" && <span className="note">all of it at once, or nothing</span>}
       </header>
       <dl className="chg">
         {obstacles.length > 0 && (
@@ -89,22 +88,17 @@ export function WhatChanges({
                 {name !== null && (
                   <>
                     <span className="wire" />
-                    <span className={`node ${decided === "approved" ? "" : "new"}`}>
-                      <Tile
-                        id={name}
-                        name={name}
-                        kind={decided === "approved" ? "agent" : "pending"}
-                        size="xs"
-                      />
+                    <span className={`node ${tense === "done" ? "" : "new"}`}>
+                      <Tile id={name} name={name} kind={tense === "done" ? "agent" : "pending"} size="xs" />
                       <Line text={name} />
                     </span>
                   </>
                 )}
               </div>
-              {headcount !== null && decided === undefined && (
+              {headcount !== null && (
                 <p>
-                  {counted(headcount.before, "agent")} now, {headcount.after} after
-                  {headcount.limit !== null && `, ${headcount.limit} at most`}.
+                  {counted(headcount.before, "agent")} {headcountWords[tense](headcount.after)}
+                  {headcount.limit !== null && tense === "open" && `, ${headcount.limit} at most`}.
                 </p>
               )}
             </dd>
@@ -121,15 +115,17 @@ export function WhatChanges({
                     <span>
                       <RightWords {...right} />
                     </span>
-                    <Popover className="how" text={`how can ${right.from?.name ?? "the board"} give this?`}>
-                      {() =>
-                        giver === undefined ? (
-                          <Chain right={right} />
-                        ) : (
-                          <Explained agent={giver} resource={right.resource} level={right.level} />
-                        )
-                      }
-                    </Popover>
+                    {tense === "open" && (
+                      <Popover className="how" text={`how can ${right.from?.name ?? "the board"} give this?`}>
+                        {() =>
+                          giver === undefined ? (
+                            <Chain right={right} />
+                          ) : (
+                            <Explained agent={giver} resource={right.resource} level={right.level} />
+                          )
+                        }
+                      </Popover>
+                    )}
                   </li>
                 ))}
                 {rights.length === 0 && (
@@ -139,6 +135,14 @@ export function WhatChanges({
                   </li>
                 )}
               </ul>
+            </dd>
+          </>
+        )}
+        {tense !== "open" && asked.length > 0 && (
+          <>
+            <dt>Money</dt>
+            <dd className="num">
+              {asked.map(({ measure, after }) => `${amount(measure, after)} a month`).join(", ")}
             </dd>
           </>
         )}
@@ -166,7 +170,7 @@ export function WhatChanges({
                 </>
               )}
               {brain.effort !== null && `, effort ${brain.effort}`}
-              <Probe type={brain.type} />
+              {tense === "open" && <Probe type={brain.type} />}
               {brain.command !== null && (
                 <p>
                   runs{" "}
@@ -195,6 +199,21 @@ export function WhatChanges({
     </section>
   );
 }
+
+type Tense = "open" | "done" | "dropped";
+const tenseOf = (status: Request["status"]): Tense =>
+  status === "approved" ? "done" : status === "rejected" || status === "cancelled" ? "dropped" : "open";
+
+const titles: Readonly<Record<Tense, string>> = {
+  open: "What a yes changes",
+  done: "What the yes changed",
+  dropped: "What a yes would have changed",
+};
+const headcountWords: Readonly<Record<Tense, (after: number) => string>> = {
+  open: (after) => `now, ${after} after`,
+  done: (after) => `before, ${after} after`,
+  dropped: (after) => `then, ${after} with it`,
+};
 
 /** Whether the brain could work now. */
 function Probe({ type }: { type: string }): ReactNode {

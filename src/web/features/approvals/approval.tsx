@@ -131,11 +131,7 @@ function Whole({ newest, title }: { newest: Request; title: string }): ReactNode
               </div>
             )}
             {request.decision !== null && <Decided request={request} />}
-            <WhatChanges
-              changes={request.changes}
-              name={agent}
-              {...(!isOpen && { decided: request.status === "approved" ? "approved" : "not" })}
-            />
+            <WhatChanges changes={request.changes} name={agent} status={request.status} />
             <ChangedFields id={request.id} revision={newest.revision} />
             <Words request={request} />
             <Thread request={request} />

@@ -74,7 +74,7 @@ function Content({ newest }: { newest: Request }): ReactNode {
           </div>
         </section>
       )}
-      <WhatChanges changes={request.changes} name={agent} />
+      <WhatChanges changes={request.changes} name={agent} status={request.status} />
     </>
   );
 }
