@@ -1,7 +1,11 @@
 // The dashboard in a real browser, on the built daemon: what opens beside a list, and what rows and tiles say.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { viewApproval } from "../src/contract/approvals.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { approve, reject, viewApproval } from "../src/contract/approvals.ts";
+import { updateCompany } from "../src/contract/companies.ts";
+import { createAgent } from "../src/contract/hiring.ts";
+import { listSessions } from "../src/contract/sessions.ts";
 import { dashboard } from "./support/dashboard.ts";
 
 describe("panels beside lists", () => {
@@ -87,5 +91,133 @@ describe("panels beside lists", () => {
     await page.keyboard.press("Enter");
     await panel.getByText("Not now.").waitFor();
     assert.equal((await site.daemon.board.call(viewApproval, { id })).status, "rejected");
+  });
+
+  test("the rows of a transcript are reached by keys, and Enter opens the one that has the focus", async () => {
+    const { page } = site.visit;
+    const newest = async () =>
+      (await site.daemon.board.call(listSessions, { companyId: site.press.companyId, limit: 1 })).sessions[0];
+    let session = await newest();
+    for (; session === undefined; session = await newest()) await sleep(50);
+    const { id, startedAt } = session;
+    await page.route("**/api/sessions/*/transcript*", (route) => {
+      const from = Number(new URL(route.request().url()).searchParams.get("after") ?? 0);
+      const entries = Array.from({ length: 300 }, (_, place) => ({
+        at: startedAt,
+        kind: "text",
+        text: `line ${place}`,
+        place,
+      }));
+      return route.fulfill({ json: { entries: entries.slice(from), next: 300, truncated: false } });
+    });
+    await page.goto(site.at(`/sessions/${id}`));
+    const row = (at: number) => page.locator(`.transcript [data-line="${at}"]`);
+    const focused = (at: number) => page.locator(`.transcript [data-line="${at}"]:focus`);
+    // It shows the end. The first key chooses the last row in view.
+    await row(299).waitFor();
+    await page.keyboard.press("k");
+    await focused(299).waitFor();
+    for (const at of [298, 297, 296]) {
+      await page.keyboard.press(at % 2 === 0 ? "ArrowUp" : "k");
+      await focused(at).waitFor();
+    }
+    // Far enough for rows that were not rendered before.
+    for (let at = 295; at >= 240; at--) await page.keyboard.press("k");
+    await focused(240).waitFor();
+    await page.keyboard.press("j");
+    await focused(241).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/[?&]line=241(?:&|$)/);
+    await page.locator(".beside .whole", { hasText: "line 241" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".beside .whole").waitFor({ state: "detached" });
+  });
+
+  test("folded outcomes and open entries of the record are in the address", async () => {
+    const { page } = site.visit;
+    const bruno = site.press.agents.get("Bruno") ?? "";
+    const milo = site.press.agents.get("Milo") ?? "";
+    await page.goto(site.at("/outcomes"));
+    await page.locator(`#o-${milo}`).waitFor();
+    await page.locator(`#o-${bruno}`).focus();
+    await page.keyboard.press("ArrowLeft");
+    await page.locator(`#o-${milo}`).waitFor({ state: "detached" });
+    assert.match(page.url(), /[?&]folded=/);
+    await page.reload();
+    await page.locator(`#o-${bruno}[aria-expanded=false]`).waitFor();
+    assert.equal(await page.locator(`#o-${milo}`).count(), 0);
+    await page.locator(`#o-${bruno}`).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.locator(`#o-${milo}`).waitFor();
+    assert.doesNotMatch(page.url(), /folded=/);
+
+    await page.goto(site.at(`/activity?actor=${bruno}&operation=knowledge`));
+    const entry = page.locator(".event", { hasText: "Bruno created the file" });
+    await entry.getByRole("button", { name: /^Show entr/ }).click();
+    await page.waitForURL(/[?&]open=\d+/);
+    await page.reload();
+    await page.locator(".event-detail", { hasText: "hash " }).waitFor();
+    await entry.getByRole("button", { name: /^Show entr/ }).click();
+    await page.locator(".event-detail").waitFor({ state: "detached" });
+    assert.doesNotMatch(page.url(), /open=/);
+  });
+
+  test("the result of a brain's test is there after a reload, with its time", async () => {
+    const { page } = site.visit;
+    await page.goto(site.at("/settings/brains"));
+    const rehearsal = page.getByRole("region", { name: "rehearsal" });
+    await rehearsal.getByText("available, not tested").waitFor();
+    await rehearsal.getByRole("button", { name: "Test" }).click();
+    await rehearsal.locator(".tag.run", { hasText: "works" }).waitFor();
+    await page.reload();
+    await rehearsal.locator(".tag.run", { hasText: "works" }).waitFor();
+    await rehearsal.locator("[role=status] time").waitFor();
+  });
+
+  test("a setting says who changed it, however many changes came later", async () => {
+    const { page } = site.visit;
+    const { companyId } = site.press;
+    for (let at = 0; at <= 500; at++)
+      await site.daemon.board.call(updateCompany, { companyId, maxOutcomeUsd: 100 + at });
+    await page.goto(site.at("/settings/company"));
+    await page
+      .locator("form.setting", { hasText: "Limit of one outcome" })
+      .getByText(/^Changed by /)
+      .waitFor();
+    // Only the first change was of the name.
+    await page
+      .locator("form.setting", { hasText: "People and agents see it." })
+      .getByText(/^Changed by /)
+      .waitFor();
+  });
+
+  test("a decided request is told in the past, with the figures of that time", async () => {
+    const { page } = site.visit;
+    const { board } = site.daemon;
+    const { companyId } = site.press;
+    const [yes, no] = [await site.hire("Past Paul"), await site.hire("Past Nora")];
+    const before = (await board.call(viewApproval, { id: yes })).changes.headcount?.before ?? 0;
+    await page.goto(site.at(`/approvals/${yes}`));
+    await page.getByText(`${before} agents now, ${before + 1} after`).waitFor();
+    const { payloadHash } = await board.call(viewApproval, { id: yes });
+    await board.call(approve, { id: yes, payloadHash });
+    await page.getByRole("heading", { name: "What the yes changed" }).waitFor();
+    await page.getByText(`${before} agents before, ${before + 1} after.`).waitFor();
+    await page.getByText("$1 a month", { exact: true }).waitFor();
+    await board.call(reject, { id: no });
+    // Later hires change nothing of it.
+    await board.call(createAgent, {
+      companyId,
+      name: "Later Lou",
+      role: "Writer",
+      adapterType: "rehearsal",
+      reportsTo: site.press.rootId,
+    });
+    await page.reload();
+    await page.getByText(`${before} agents before, ${before + 1} after.`).waitFor();
+    await page.goto(site.at(`/approvals/${no}`));
+    await page.getByRole("heading", { name: "What a yes would have changed" }).waitFor();
+    // Past Paul was hired meanwhile.
+    await page.getByText(`${before} agents then, ${before + 1} with it.`).waitFor();
   });
 });

@@ -51,7 +51,7 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
     const nothing = { tokens: 0, costUsd: 0, milliseconds: 0, says: "", remedy: "" };
     const begun: BrainTest = { status: "running", companyId, type, test: id, provider, model, ...nothing };
     keep(begun);
-    await call.record(companyId, { type, ...(model === null ? {} : { model }) });
+    await call.record(companyId, { type, test: id, ...(model === null ? {} : { model }) });
     void resultOf({ companyId, agentId: root.id, type, model }, config)
       .catch((error: unknown) => ({
         status: "fails" as const,

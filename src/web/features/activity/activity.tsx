@@ -30,6 +30,8 @@ interface Filters {
   readonly from?: string;
   readonly to?: string;
   readonly refused?: string;
+  /** Numbers of entries that are open. */
+  readonly open?: string;
 }
 type Told = Answer<typeof ops.listEvents>["events"][number];
 
@@ -73,7 +75,13 @@ export function ActivityPage(): ReactNode {
                 })
               }
             />
-            <Events key={JSON.stringify(filters)} events={data.events} end={more(data.nextCursor)} />
+            <Events
+              key={JSON.stringify({ ...filters, open: "" })}
+              events={data.events}
+              end={more(data.nextCursor)}
+              open={filters.open ?? ""}
+              onOpen={(open) => change({ open })}
+            />
             {removedSentences(data.removed).map((says) => (
               <p key={says} className="quiet">
                 {says}
@@ -171,10 +179,21 @@ function FilterBar({ filters, change }: { filters: Filters; change: (part: Filte
 }
 
 /** New entries wait behind a button while the reader is further down. Several of the same kind in a row are one line. */
-function Events({ events, end }: { events: readonly Told[]; end: ReactNode }): ReactNode {
+function Events({
+  events,
+  end,
+  open,
+  onOpen,
+}: {
+  events: readonly Told[];
+  end: ReactNode;
+  open: string;
+  onOpen: (open: string) => void;
+}): ReactNode {
   const ref = useRowKeys(".event > button");
   const [held, setHeld] = useState<readonly Told[]>();
-  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const numbers = open.split(",").filter((each) => each !== "");
+  const isOpen = ({ seq }: Told): boolean => numbers.includes(String(seq));
   const shown = held ?? events;
   const newest = shown[0]?.seq ?? 0;
   const fresh = events.filter(({ seq }) => seq > newest).length;
@@ -215,15 +234,12 @@ function Events({ events, end }: { events: readonly Told[]; end: ReactNode }): R
             <Gap before={all[at - 1]?.at(-1)?.at} after={run[0].at} />
             <EventRun
               run={run}
-              isOpen={open.has(run[0].seq)}
-              onToggle={() =>
-                setOpen((known) => {
-                  const next = new Set(known);
-                  const { seq } = run[0];
-                  if (!next.delete(seq)) next.add(seq);
-                  return next;
-                })
-              }
+              isOpen={run.some(isOpen)}
+              onToggle={() => {
+                const others = numbers.filter((each) => run.every(({ seq }) => String(seq) !== each));
+                // A run grows at its front, so its last entry stands for it.
+                onOpen([...others, ...(run.some(isOpen) ? [] : [run.at(-1)?.seq])].join(","));
+              }}
             />
           </Fragment>
         ))}

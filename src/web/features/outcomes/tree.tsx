@@ -1,4 +1,4 @@
-import { useNavigate } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { useBeside } from "../../ui/beside.tsx";
@@ -18,6 +18,9 @@ const rowHeight = 34;
 /** Two lines: the second says whose it is, since when, and why it does not move. */
 const narrowHeight = 56;
 
+/** Folded rows are in the address by the end of their ids, which is random. */
+const endOf = (id: string): string => id.slice(-8);
+
 /** Why and how: each outcome below the one it serves. Rows that don't move say why. */
 export function OutcomeTree({
   graph,
@@ -27,7 +30,11 @@ export function OutcomeTree({
   matches: (node: GraphNode) => boolean;
 }): ReactNode {
   const navigate = useNavigate();
-  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
+  const search: { folded?: string } = useSearch({ strict: false });
+  const folded = useMemo(() => {
+    const ends = new Set(search.folded?.split(","));
+    return new Set(graph.outcomes.filter(({ id }) => ends.has(endOf(id))).map(({ id }) => id));
+  }, [graph, search.folded]);
   const [chosen, setChosen] = useState<string>();
   const scroll = useRef<HTMLDivElement>(null);
   const rows = useMemo(
@@ -65,11 +72,13 @@ export function OutcomeTree({
   };
   const fold = (row: Leaf<GraphNode> | undefined, isFolded: boolean): void => {
     if (row === undefined || !row.hasChildren) return;
-    setFolded((known) => {
-      const next = new Set(known);
-      if (isFolded) next.add(row.node.id);
-      else next.delete(row.node.id);
-      return next;
+    const next = new Set([...folded].map(endOf));
+    if (isFolded) next.add(endOf(row.node.id));
+    else next.delete(endOf(row.node.id));
+    void navigate({
+      to: ".",
+      search: { ...search, folded: [...next].join(",") || undefined },
+      replace: true,
     });
   };
   const inTree = (act: () => void) => (): false | undefined => {

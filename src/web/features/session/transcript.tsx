@@ -69,7 +69,28 @@ export function Transcript({
     setFollows(false);
     virtual.scrollToIndex(next, { align: "start" });
   };
-  useKeys({ n: nextError });
+  // J, K and the arrows move over the rows. A row that was far away is rendered only after the list has scrolled to it.
+  const [chosen, setChosen] = useState<number>();
+  const wanted = useRef<number>(undefined);
+  useEffect(() => {
+    const row = box.current?.querySelector<HTMLElement>(`[data-line="${wanted.current ?? ""}"]`);
+    if (row == null) return;
+    wanted.current = undefined;
+    row.focus({ preventScroll: true });
+  });
+  const move = (step: 1 | -1) => (): false | void => {
+    const active = document.activeElement;
+    if (lines.length === 0 || (active !== document.body && box.current?.contains(active) !== true))
+      return false;
+    const { startIndex = 0, endIndex = 0 } = virtual.range ?? {};
+    const from = chosen ?? (step > 0 ? startIndex - 1 : endIndex + 1);
+    const next = Math.max(0, Math.min(lines.length - 1, from + step));
+    setFollows(next === lines.length - 1);
+    setChosen(next);
+    wanted.current = next;
+    virtual.scrollToIndex(next, { align: "auto" });
+  };
+  useKeys({ n: nextError, j: move(1), k: move(-1), ArrowDown: move(1), ArrowUp: move(-1) });
   if (refused !== undefined) return <Refusal of={refused} />;
   if (isRead && entries.length === 0)
     return (
@@ -112,6 +133,9 @@ export function Transcript({
               <Row
                 key={index}
                 of={line}
+                index={index}
+                isChosen={index === chosen}
+                onFocus={() => setChosen(index)}
                 start={start}
                 isOpen={opened !== undefined && line.entry.place === opened}
                 onClick={() =>
@@ -139,13 +163,20 @@ function NothingYet({ startedAt }: { startedAt: string }): ReactNode {
 
 function Row({
   of: line,
+  index,
   start,
+  isChosen,
   isOpen,
+  onFocus,
   onClick,
 }: {
   of: TranscriptLine<Entry>;
+  index: number;
   start: number;
+  /** The keys go on from here. */
+  isChosen: boolean;
   isOpen: boolean;
+  onFocus: () => void;
   onClick: () => void;
 }): ReactNode {
   const { entry, text, folded, left, isFirst } = line;
@@ -153,7 +184,9 @@ function Row({
   return (
     <button
       type="button"
-      tabIndex={-1}
+      data-line={index}
+      tabIndex={isChosen ? 0 : -1}
+      onFocus={onFocus}
       className={`entry ${entry.kind}`}
       style={{ transform: `translateY(${start}px)` }}
       aria-expanded={folded > 0 ? false : undefined}

@@ -1,5 +1,6 @@
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { ops } from "virtual:operations";
+import { call } from "../../data/calling.ts";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
@@ -8,13 +9,20 @@ import { Button } from "../../ui/buttons.tsx";
 import { money, tokens } from "../../ui/figures.tsx";
 import { Markdown } from "../../ui/markdown.tsx";
 import { Empty, Loaded, Refusal } from "../../ui/states.tsx";
+import { When } from "../../ui/time.tsx";
 import { Said } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 
 /** The brains of this machine: what was found, a probe of each, and how it is configured. */
 export function Brains(): ReactNode {
-  const { company } = useHere();
+  const { company, me } = useHere();
   const brains = useRead(ops.listBrains, { companyId: company.id });
+  const tests = useRead(
+    ops.listEvents,
+    me?.role === "member"
+      ? null
+      : { companyId: company.id, order: "newest", operation: "brain.test", refused: false, limit: 200 },
+  ).data?.events;
   return (
     <Loaded of={brains} height={90}>
       {({ brains: all }) =>
@@ -27,14 +35,27 @@ export function Brains(): ReactNode {
             <Button onClick={refreshAll}>Look again</Button>
           </Empty>
         ) : (
-          all.map((brain) => <Brain key={brain.type} of={brain} />)
+          all.map((brain) => (
+            <Brain
+              key={brain.type}
+              of={brain}
+              last={tests?.find(({ data }) => data["type"] === brain.type)}
+            />
+          ))
         )
       }
     </Loaded>
   );
 }
 
-function Brain({ of }: { of: Answer<typeof ops.listBrains>["brains"][number] }): ReactNode {
+function Brain({
+  of,
+  last,
+}: {
+  of: Answer<typeof ops.listBrains>["brains"][number];
+  /** The entry of its last test. The daemon keeps the result until it stops. */
+  last: Answer<typeof ops.listEvents>["events"][number] | undefined;
+}): ReactNode {
   const { company, cantDecide } = useHere();
   const probe = useDo(ops.testBrain);
   const [found, setFound] = useState<Answer<typeof ops.testBrain>>();
@@ -48,6 +69,13 @@ function Brain({ of }: { of: Answer<typeof ops.listBrains>["brains"][number] }):
     setFound(output);
     if (output?.status === "running") await test(output.test);
   };
+  const lastTest = last?.data["test"];
+  useEffect(() => {
+    if (typeof lastTest !== "string" || lastTest === found?.test) return;
+    void call(ops.testBrain, { companyId: company.id, type: of.type, test: lastTest })
+      .then(setFound)
+      .catch(() => undefined);
+  }, [lastTest]);
   return (
     <section className="box" aria-label={of.type}>
       <header>
@@ -75,7 +103,12 @@ function Brain({ of }: { of: Answer<typeof ops.listBrains>["brains"][number] }):
         </p>
         {found !== undefined && (
           <div role="status">
-            <Said text={found.says} most={600} />
+            <Said text={found.says} most={600} />{" "}
+            {last !== undefined && found.test === lastTest && (
+              <span className="lab">
+                tested <When at={last.at} />
+              </span>
+            )}
             {found.status === "works" && (
               <span className="lab">
                 {" "}

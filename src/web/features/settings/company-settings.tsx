@@ -1,7 +1,9 @@
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { ops } from "virtual:operations";
+import { call } from "../../data/calling.ts";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
+import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
 import { Button } from "../../ui/buttons.tsx";
@@ -229,23 +231,40 @@ interface Changed {
   readonly at: string;
 }
 
-/** Who changed each setting last, by its key, as far as the newest changes tell. */
+type Page = Pick<Answer<typeof ops.listEvents>, "events" | "nextCursor">;
+
+/** Who changed each setting last, by its key. The newest changes are read live, and those before them page by page, once. */
 function useChanges(): ReadonlyMap<string, Changed> {
   const { company } = useHere();
-  const { data } = useRead(ops.listEvents, {
+  const asked = {
     companyId: company.id,
     order: "newest",
     operation: "company.update",
     refused: false,
     limit: 500,
-  });
+  } as const;
+  const { data } = useRead(ops.listEvents, asked);
+  const [older, setOlder] = useState<Page["events"]>([]);
+  const first = useRef<string>(undefined);
+  useEffect(() => {
+    // What is older than the newest page at the first look never changes.
+    if (data === undefined || first.current === company.id) return;
+    first.current = company.id;
+    const readOn = async ({ nextCursor }: Page): Promise<Page["events"]> => {
+      if (nextCursor === null) return [];
+      const page = await call(ops.listEvents, { ...asked, cursor: nextCursor });
+      return [...page.events, ...(await readOn(page))];
+    };
+    // Without them, the newest tell enough.
+    void readOn(data).then(setOlder, () => undefined);
+  }, [data, company.id]);
   return useMemo(() => {
     const changes = new Map<string, Changed>();
-    for (const { by, at, data: changed } of data?.events ?? [])
+    for (const { by, at, data: changed } of [...(data?.events ?? []), ...older])
       for (const key of Object.keys(changed))
         if (!changes.has(key)) changes.set(key, { who: by.person?.name ?? by.agent?.name ?? "Agency", at });
     return changes;
-  }, [data]);
+  }, [data, older]);
 }
 
 function ChangedBy({ of }: { of: Changed | undefined }): ReactNode {
