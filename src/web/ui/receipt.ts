@@ -13,7 +13,7 @@ interface Receipts {
 
 /** The receipt of a message that became an outcome has the outcome's id. The link beside it leads there. */
 const withoutIds = (text: string): string =>
-  text.replace(/\boutcome [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "an outcome");
+  text.replace(/\boutcome [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "it became an outcome");
 
 /** How far a message came, as a mark and a sentence. */
 export function receiptOf(one: Receipts): { mark: MarkName; label: string } {
