@@ -1,0 +1,253 @@
+// Three nodes on one PostgreSQL, each behind a network and a clock of its own, with agents that write, and clients that write
+// through all of them.
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { createClient } from "../../src/client/client.ts";
+import { updateAgent } from "../../src/contract/agents.ts";
+import { updateCompany, viewCompany } from "../../src/contract/companies.ts";
+import { createAgent } from "../../src/contract/hiring.ts";
+import { createFile } from "../../src/contract/knowledge.ts";
+import { createOutcome } from "../../src/contract/outcomes.ts";
+import { listSessions } from "../../src/contract/sessions.ts";
+import { createDatabase, type PostgresServer } from "../../src/testing/postgres.ts";
+import { startTcpProxy, type TcpProxy } from "../../src/testing/tcp-proxy.ts";
+import { type BuiltDaemon, startDaemon, temporaryFolder } from "./daemon.ts";
+import { type OthersLoad, watchOthers } from "./others-load.ts";
+import { sessionProcesses } from "./processes.ts";
+import type { Random } from "./random.ts";
+
+const clock = pathToFileURL(fileURLToPath(new URL("moved-clock.mjs", import.meta.url))).href;
+const scribe = fileURLToPath(new URL("scribe.mjs", import.meta.url));
+const scribes = 3;
+const writers = 15;
+/** Each writer writes this often, as long as its node answers in time. */
+const pace = 120;
+
+export interface Node {
+  readonly home: string;
+  readonly proxy: TcpProxy;
+  daemon: BuiltDaemon;
+  /** How many faults have disturbed it. */
+  faults: number;
+}
+
+export type Fleet = Awaited<ReturnType<typeof startFleet>>;
+
+export async function startFleet(server: PostgresServer, random: Random) {
+  const database = await createDatabase(server.url);
+  const homes = [0, 1, 2].map(() => temporaryFolder("node"));
+  const nodes: Node[] = [];
+  const others = watchOthers();
+  const clockOf = (home: string): string => join(home, "moved-clock");
+  const start = (home: string, proxy: TcpProxy): Promise<BuiltDaemon> =>
+    startDaemon({
+      home,
+      databaseUrl: proxy.url,
+      env: {
+        AGENCY_AUDIT_KEY: "one key that seals the ledger on all nodes",
+        NODE_OPTIONS: `--import=${clock}`,
+        MOVED_CLOCK: clockOf(home),
+      },
+    }).ready;
+  const closing: (() => void)[] = [() => others.stop()];
+  const stop = async (): Promise<void> => {
+    for (const close of closing) close();
+    for (const { daemon } of nodes) await daemon.kill();
+    for (const { proxy } of nodes) await proxy.stop();
+    for (const home of homes) home.remove();
+  };
+  try {
+    for (const { path: home } of homes) {
+      const proxy = await startTcpProxy(database.url);
+      nodes.push({ home, proxy, daemon: await start(home, proxy), faults: 0 });
+    }
+    const [first] = nodes;
+    assert.ok(first !== undefined);
+    const { board, companyId } = first.daemon;
+    const { rootAgentId } = await board.call(viewCompany, { companyId });
+    await board.call(updateAgent, { id: rootAgentId, adapterType: "human" });
+    await board.call(updateCompany, { companyId, requireBoardApprovalForNewAgents: false, maxSessions: 50 });
+    const outcomes: string[] = [];
+    for (let index = 0; index < scribes; index++) {
+      const { id } = await board.call(createAgent, {
+        companyId,
+        name: `Scribe ${index}`,
+        role: "scribe",
+        adapterType: "process",
+        adapterConfig: { command: process.execPath, args: [scribe, companyId] },
+      });
+      const made = await board.call(createOutcome, { companyId, title: `Book ${index}`, parents: [id] });
+      outcomes.push(made.id);
+    }
+
+    /** The nodes that a fault disturbs now. What they answer, and when, does not count. */
+    const disturbed = new Set<Node>();
+    const isWell = (node: Node): boolean => !disturbed.has(node);
+    const sessionsOn = (...some: readonly Node[]): Set<string> =>
+      new Set(
+        some.flatMap(({ home }) =>
+          sessionProcesses(home).flatMap(({ sessionId, command }) =>
+            command.includes(scribe) ? [sessionId] : [],
+          ),
+        ),
+      );
+    const liveSessions = async (): Promise<readonly { id: string; agentId: string }[] | undefined> =>
+      nodes
+        .find(isWell)
+        ?.daemon.board.call(listSessions, { companyId, live: true, limit: 100 })
+        .then(
+          ({ sessions }) => sessions.map(({ id, agent }) => ({ id, agentId: agent.id })),
+          () => undefined,
+        );
+
+    return {
+      database,
+      nodes,
+      companyId,
+      outcomes,
+      disturbed,
+      sessionsOn,
+      liveSessions,
+      others,
+      stop,
+      disturb: (...some: readonly Node[]): void => {
+        for (const node of some) {
+          disturbed.add(node);
+          node.faults += 1;
+        }
+      },
+      restart: async (node: Node): Promise<void> => {
+        node.daemon = await start(node.home, node.proxy);
+      },
+      crash: () => server.crash(),
+      /** Sets the clock of a node that runs. */
+      moveClock: (node: Node, milliseconds: number): void => {
+        writeFileSync(clockOf(node.home), String(milliseconds));
+        process.kill(node.daemon.pid, "SIGUSR2");
+      },
+      /** The time that the node showed when its clock was set last. */
+      clockShown: (node: Node): number => Number(readFileSync(`${clockOf(node.home)}.shown`, "utf8")),
+      /**
+       * Waits until every agent has one session, which a blocked outcome would not get, and no process of any other runs. None
+       * of the sessions is one of `lost`.
+       */
+      settled: async (promised: number, about: string, lost = new Set<string>()): Promise<number> => {
+        const from = performance.now();
+        for (;;) {
+          const live = (await liveSessions())?.map(({ id }) => id);
+          const running = sessionsOn(...nodes);
+          const took = performance.now() - from;
+          const isSettled =
+            live?.length === scribes &&
+            running.size === scribes &&
+            live.every((id) => running.has(id) && !lost.has(id));
+          if (isSettled && took < promised) return took;
+          if (took > promised) {
+            const slowed = others.since(from);
+            assert.ok(
+              took < promised * slowed,
+              `${about}: after ${Math.round(took)} ms (others slow the machine down ${slowed.toFixed(1)} times) the sessions are ${String(live)} and the processes those of ${[...running].join()}`,
+            );
+            if (isSettled) return took;
+          }
+          await sleep(100);
+        }
+      },
+      startLoad: () => startLoad({ nodes, companyId, random, isWell, others, closing }),
+      watchBrains: () => watchBrains(() => sessionsOn(...nodes), closing),
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Clients that write through any node that is well. They repeat a write whose end they don't know, also through another node. */
+function startLoad(on: {
+  nodes: readonly Node[];
+  companyId: string;
+  random: Random;
+  isWell: (node: Node) => boolean;
+  others: OthersLoad;
+  closing: (() => void)[];
+}) {
+  const { nodes, companyId, random, isWell, others, closing } = on;
+  const acknowledged: string[] = [];
+  const slow: { took: number; slowed: number }[] = [];
+  const from = performance.now();
+  let longest = 0;
+  let isOver = false;
+  const writer = async (name: string): Promise<void> => {
+    for (let index = 0; !isOver; index++) {
+      const description = `${name} ${index}`;
+      const began = performance.now();
+      for (let isDone = false; !isDone && !isOver;) {
+        const well = nodes.filter(isWell);
+        const node = random.pick(well.length === 0 ? nodes : well);
+        const asked = performance.now();
+        const { faults } = node;
+        const wasWell = isWell(node);
+        const client = createClient({ url: node.daemon.url, token: node.daemon.token });
+        isDone = await client
+          .call(
+            createFile,
+            { companyId, description, content: "x" },
+            { key: description.replaceAll(" ", "-") },
+          )
+          .then(
+            () => true,
+            () => sleep(50).then(() => false),
+          );
+        if (isDone) acknowledged.push(description);
+        // A whole fault may have come and gone meanwhile.
+        if (!wasWell || node.faults !== faults) continue;
+        const took = performance.now() - asked;
+        longest = Math.max(longest, took);
+        if (took > 6000) slow.push({ took, slowed: others.since(asked) });
+      }
+      await sleep(Math.max(0, pace - (performance.now() - began)));
+    }
+  };
+  closing.push(() => (isOver = true));
+  const all = Array.from({ length: writers }, (_, index) => writer(`w${index}`));
+  return {
+    acknowledged,
+    end: async () => {
+      isOver = true;
+      const seconds = (performance.now() - from) / 1000;
+      await Promise.all(all);
+      return { perSecond: acknowledged.length / seconds, slowed: others.since(from), longest, slow };
+    },
+  };
+}
+
+/** Notes which sessions have a process at the same time. */
+function watchBrains(look: () => Set<string>, closing: (() => void)[]) {
+  const together = new Map<string, number>();
+  let before = new Set<string>();
+  const timer = setInterval(() => {
+    const now = look();
+    // Two looks in a row: one look reads a process after the other.
+    const both = [...now].filter((id) => before.has(id)).toSorted();
+    for (const [index, one] of both.entries())
+      for (const other of both.slice(index + 1)) {
+        const pair = `${one} ${other}`;
+        together.set(pair, (together.get(pair) ?? 0) + 1);
+      }
+    before = now;
+  }, 250);
+  closing.push(() => clearInterval(timer));
+  return {
+    /** Pairs of sessions of one agent that ran at the same time. */
+    end: (agentOf: ReadonlyMap<string, string>): string[] => {
+      clearInterval(timer);
+      return [...together.keys()].filter((pair) => {
+        const [one = "", other = ""] = pair.split(" ");
+        return agentOf.get(one) !== undefined && agentOf.get(one) === agentOf.get(other);
+      });
+    },
+  };
+}

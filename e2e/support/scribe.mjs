@@ -1,0 +1,31 @@
+// The program of an agent that writes without end and never makes progress on its outcome. It says its token first. It writes its
+// next file only after the last one was acknowledged, and repeats a write whose end it does not know with the same key.
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const { AGENCY_URL: url, AGENCY_TOKEN: token, AGENCY_WORKSPACE: workspace } = process.env;
+const [companyId] = process.argv.slice(2);
+const session = basename(workspace);
+
+readFileSync(0, "utf8");
+console.log(`said ${token.replaceAll(/./g, "$& ")}`);
+for (let number = 0; ; number++) {
+  while (!(await write(`scribe ${session} ${number}`))) await sleep(200);
+  await sleep(250);
+}
+
+function write(description) {
+  return fetch(`${url}/api/companies/${companyId}/kb`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      "idempotency-key": description.replaceAll(" ", "-"),
+    },
+    body: JSON.stringify({ description, content: "x" }),
+  }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
