@@ -98,7 +98,7 @@ for (const { adapterType, dialect } of sampleOf(brains, 1))
           const result = entries.find(({ kind, tool }) => kind === "result" && tool === "read");
           assert.equal(result?.text, "one three");
           assert.ok(
-            entries.some(({ kind, text }) => kind === "output" && text.includes("400 read from the cache")),
+            entries.some(({ kind, text }) => kind === "usage" && text.includes("400 from the cache")),
           );
           assert.deepEqual(
             entries.filter(({ kind }) => kind === "error"),

@@ -91,3 +91,25 @@ test("colours of a terminal become names of a fixed set, and every other control
   );
   assert.deepEqual(looks, ["green", "green", ""]);
 });
+
+test("what an answer used does not part calls of one kind, nor a call from its result", () => {
+  const usage = {
+    kind: "usage",
+    text: "10 tokens read, 400 from the cache, 0 written to the cache, 3 answered",
+  };
+  const one = (at: number) => [usage, call("read_file"), result("read_file", `{"title":"File ${at}"}`)];
+  const rows = linesOf([...one(1), ...one(2), usage, call("Bash", '{"command":"ls"}')], new Set());
+  assert.deepEqual(
+    rows.map((row) => row.text),
+    [usage.text, "File 1 · File 2", "command ls"],
+  );
+  const late = linesOf([call("Bash", '{"command":"ls"}'), usage, result("Bash", "a file")], new Set());
+  assert.deepEqual(
+    late.map(({ text, answers }) => [text, answers]),
+    [
+      ["command ls", false],
+      [usage.text, false],
+      ["a file", true],
+    ],
+  );
+});

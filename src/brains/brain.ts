@@ -72,7 +72,10 @@ export interface Probe {
 export type Ear = (line: string) => readonly Heard[];
 
 export type Heard =
-  | Omit<TranscriptEntry, "at">
+  | (Omit<TranscriptEntry, "at" | "kind"> & {
+      /** What an answer of a model used is counted by the gateway. */
+      readonly kind: Exclude<TranscriptEntry["kind"], "usage">;
+    })
   /** Totals of the session so far. */
   | { readonly kind: "usage"; readonly usage: Usage }
   /** What the program calls this conversation. A later session can resume it. */

@@ -20,9 +20,9 @@ import {
 export const TranscriptEntry = z.object({
   at: z.string(),
   kind: z
-    .enum(["text", "tool", "result", "error", "output"])
+    .enum(["text", "tool", "result", "error", "output", "usage"])
     .describe(
-      "text: the agent's words. tool: a call. result: what the call returned. output: printed as it is.",
+      "text: the agent's words. tool: a call. result: what the call returned. output: printed as it is. usage: tokens of one answer of the model.",
     ),
   tool: z.string().optional(),
   text: z.string(),

@@ -265,6 +265,7 @@ async function startLocked(opened: {
     closing.signal,
     (given) => callers.mayWait(given),
   );
+  const uses = new Map<string, (text: string) => void>();
   /** Requests of models that are not booked yet. */
   const asking = new Set<Promise<void>>();
   const gateway = {
@@ -275,6 +276,7 @@ async function startLocked(opened: {
     logins,
     isOutside: (agentId: string) => store.read((tx) => holds(tx, agentId, "net:*", "use")),
     compacts,
+    used: (sessionId: string, text: string) => uses.get(sessionId)?.(text),
     reportBug,
     courier,
     closing: closing.signal,
@@ -373,7 +375,7 @@ async function startLocked(opened: {
     home,
     node,
     address: () => url,
-    running,
+    running: { ...running, uses },
     mirrors,
     courier,
     secrets,

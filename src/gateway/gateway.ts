@@ -44,6 +44,8 @@ export interface GatewayParts extends CredentialParts {
   readonly authenticate: (token: string | undefined) => Promise<Caller>;
   /** May this agent use the whole internet? */
   readonly isOutside: (agentId: string) => Promise<boolean>;
+  /** Called with what each answer to a session used, before the program can have ended. */
+  readonly used?: (sessionId: string, text: string) => void;
   /** Does this brain continue from a summary, in the same session, when its context is nearly full? */
   readonly compacts: (brainType: string) => boolean;
   readonly reportBug: (error: unknown, about: string) => string;
@@ -273,6 +275,7 @@ async function metered(
     // The next daemon hears from the courier what it used.
     if (parts.closing?.aborted !== true || courier?.files.fateOf(id) !== "asking") {
       const { status: how, tokens } = bookedEnd(callEnd(status, listener), most);
+      if (how !== "failed") parts.used?.(session.id, texts.tokensUsed(tokens));
       const context = {
         tokens: await contextTokensOf(provider, config, asked.model),
         compacts: parts.compacts,

@@ -1,3 +1,4 @@
+import type { TokensUsed } from "./dialects.ts";
 /** What the gateway says to a program that asks for a model, and to the board. */
 
 export const onlySessions = "Only a running session of an agent may ask for a model.";
@@ -95,3 +96,7 @@ export const remedies = {
 
 export const hostNotInRecord = (host: string): string =>
   `The record of this MCP server does not name the host ${host}. The board can add it to "hosts".`;
+
+/** Each in its own number, because each has its own price. */
+export const tokensUsed = ({ input, output, cacheRead, cacheWrite }: TokensUsed): string =>
+  `${input} tokens read, ${cacheRead} from the cache, ${cacheWrite} written to the cache, ${output} answered`;

@@ -31,6 +31,8 @@ export interface ProcessOptions {
   readonly transcripts: string;
   /** Called when there is something new in the transcript of a session. */
   readonly onTranscript?: (sessionId: string, closed: Promise<void>) => void;
+  /** By session: takes what each answer of a model used, for its transcript. */
+  readonly uses?: Map<string, (text: string) => void>;
   /** A home for each agent, which outlives its sessions. */
   readonly agentHomes: string;
   readonly home: string;
@@ -173,6 +175,8 @@ async function startProcess(
   const transcript = writeTranscript(options.transcripts, session.id, secrets, () =>
     options.onTranscript?.(session.id, transcript.closed),
   );
+  options.uses?.set(session.id, (text) => transcript.add({ kind: "usage", text }));
+  void transcript.closed.then(() => options.uses?.delete(session.id));
   const { onUsage, onThread = () => undefined } = session;
   const heard = hearing(child, transcript, { ear: brain.ear, secrets, onUsage, onThread });
   // A sandbox ends with everything in it. Without one, a process may have left the group.

@@ -147,7 +147,7 @@ async function readPart(
 
 /** Entries as people read them. What a program printed is shown as it is. */
 export function asText(entries: readonly TranscriptEntry[]): string {
-  const marks = { text: "", tool: "→ ", result: "← ", error: "! " };
+  const marks = { text: "", tool: "→ ", result: "← ", error: "! ", usage: "· " };
   return entries
     .map(({ kind, tool, text }) =>
       kind === "output"

@@ -13,6 +13,7 @@ import { listFiles, readFile } from "../../../src/contract/knowledge.ts";
 import { boardInbox } from "../../../src/contract/mail.ts";
 import { why } from "../../../src/contract/why.ts";
 import { setSecret } from "../../../src/contract/secrets.ts";
+import { tokensUsed } from "../../../src/gateway/texts.ts";
 import type { Conversation } from "../../../src/testing/fake-model/conversation.ts";
 import { always, answers, failing, type Step, steps, use } from "../../../src/testing/fake-model/script.ts";
 import { temporaryFolder } from "../../support/daemon.ts";
@@ -90,7 +91,7 @@ export function testBrain(adapter: Adapter): void {
           use(
             "create_file",
             { description: "Report", content: "All is well." },
-            { text: "I write it down." },
+            { text: "I write it down.", usage: { cacheRead: 300 } },
           ),
         ),
         async (stage) => {
@@ -111,6 +112,11 @@ export function testBrain(adapter: Adapter): void {
             entries.every(({ kind }) => kind !== "error"),
             shown,
           );
+          assert.deepEqual(
+            entries.flatMap(({ kind, text }) => (kind === "usage" ? [text] : [])),
+            stage.model.calls.flatMap(({ tokens }) => (tokens === undefined ? [] : [tokensUsed(tokens)])),
+          );
+          assert.match(shown, /tokens read, 300 from the cache, 0 written to the cache/);
           const { board, companyId } = stage.daemon();
           const { files } = await board.call(listFiles, { companyId, limit: 100 });
           const report = files.find(({ description }) => description === "Report");

@@ -18,7 +18,6 @@ import {
 import { z } from "zod";
 import { expanded, ownServer, serversIn } from "../mcp-config.ts";
 import { runToEnd, SessionEnd, tell } from "../own-program.ts";
-import { usedBy } from "../api/texts.ts";
 import { continued } from "../texts.ts";
 import { chooseIn } from "./choices.ts";
 import { answerPermission, type SessionRights } from "./permission.ts";
@@ -252,5 +251,8 @@ function tellUsage(answer: unknown): void {
   const { data } = WithUsage.safeParse(answer);
   if (data === undefined) return;
   const { inputTokens, outputTokens, cachedReadTokens, cachedWriteTokens } = data.usage;
-  tell({ kind: "output", text: usedBy(inputTokens, outputTokens, cachedReadTokens, cachedWriteTokens) });
+  tell({
+    kind: "output",
+    text: texts.usedBy(inputTokens, outputTokens, cachedReadTokens, cachedWriteTokens),
+  });
 }

@@ -49,3 +49,6 @@ export const effortNotSet = (command: string, effort: string, names: readonly st
   `The effort ${effort} has no effect: the program ${command} does not take it. ${offers(names)}. To change it: agency agents update <agent> --effort <effort>`;
 
 export const opening = (prompt: string, briefing: string): string => `${prompt}\n\n---\n\n${briefing}`;
+
+export const usedBy = (input: number, output: number, cacheRead: number, cacheWrite: number): string =>
+  `${input} input tokens (${cacheRead} read from the cache, ${cacheWrite} written to it), ${output} output tokens\n`;

@@ -13,7 +13,7 @@ import {
 import type { ModelApi } from "../brain.ts";
 import { tell, SessionEnd } from "../own-program.ts";
 import type { SessionTool } from "./own-tools.ts";
-import { notReached, usedBy } from "./texts.ts";
+import { notReached } from "./texts.ts";
 
 /** What one request to the model needs, apart from the conversation. */
 export interface ModelSpec {
@@ -92,7 +92,6 @@ export async function modelFor(
     }
     if (reason === undefined || reason === "error") throw new Error("The answer ended in the middle.");
     const answer = (await result.responseMessages).filter(({ role }) => role === "assistant");
-    tellUsage(usage);
     return {
       messages: answer,
       text: said,
@@ -143,12 +142,6 @@ function cached({ api }: Pick<ModelSpec, "api">): { providerOptions?: Options } 
 function withCachedEnd(spec: ModelSpec, messages: readonly ModelMessage[]): ModelMessage[] {
   const ends = messages.flatMap(({ role }, index) => (role === "assistant" ? [] : [index])).slice(-2);
   return messages.map((message, index) => (ends.includes(index) ? { ...message, ...cached(spec) } : message));
-}
-
-function tellUsage(usage: LanguageModelUsage | undefined): void {
-  const { inputTokens = 0, outputTokens = 0, inputTokenDetails } = usage ?? {};
-  const { cacheReadTokens = 0, cacheWriteTokens = 0 } = inputTokenDetails ?? {};
-  tell({ kind: "output", text: usedBy(inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens) });
 }
 
 const statusOf = (error: unknown): number | undefined =>

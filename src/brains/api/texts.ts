@@ -36,9 +36,6 @@ export const contextTooSmall = (tokens: number): string =>
 export const compacted = (before: number, most: number): string =>
   `The context was ${Math.round((100 * before) / most)} % full. The conversation continues from a summary.\n`;
 
-export const usedBy = (input: number, output: number, cacheRead: number, cacheWrite: number): string =>
-  `${input} input tokens (${cacheRead} read from the cache, ${cacheWrite} written to it), ${output} output tokens\n`;
-
 export const otherDialect = (provider: string, speaks: string, type: string): string =>
   `The provider ${provider} speaks ${speaks}. Agents that use it need the brain ${type}.`;
 

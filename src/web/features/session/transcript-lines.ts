@@ -62,6 +62,7 @@ function runFrom(entries: readonly LineEntry[], at: number): { end: number; call
   let end = at;
   let calls = 0;
   for (let each = entries[end]; tool !== undefined && each !== undefined; each = entries[++end]) {
+    if (each.kind === "usage") continue;
     if (each.tool !== tool || (each.kind !== "tool" && each.kind !== "result")) break;
     if (each.kind === "tool") calls += 1;
   }
@@ -80,7 +81,7 @@ const isSaid = (text: string): boolean => text !== "";
 
 function addEntry<E extends LineEntry>(lines: TranscriptLine<E>[], entry: E, at: number): void {
   const texts = textsOf(entry);
-  const above = lines.at(-1)?.entry;
+  const above = lines.findLast((line) => line.entry.kind !== "usage")?.entry;
   const answers = entry.kind === "result" && above?.kind === "tool" && above.tool === entry.tool;
   const isCut = entry.kind === "result" && texts.length > mostOfResult;
   const shown = isCut ? texts.slice(0, mostOfResult) : texts;
