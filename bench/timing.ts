@@ -1,3 +1,5 @@
+import { cpus } from "node:os";
+
 /**
  * Timing. Machines are noisy, so the subjects of a comparison take turns: a slice of each, repeated several times. The
  * median of the slices counts.
@@ -64,6 +66,14 @@ export async function medianMilliseconds(
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
+}
+
+/** How much CPU time all processes of the machine use from now on, in percent of what its cores have. */
+export function watchCores(): () => number {
+  const used = (): number =>
+    cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
+  const [from, before] = [performance.now(), used()];
+  return () => ((used() - before) / (performance.now() - from) / cpus().length) * 100;
 }
 
 /** Pseudo-random numbers that are the same in every run. */
