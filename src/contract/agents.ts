@@ -117,7 +117,6 @@ const reportId = idOf("agent").describe("UUID of your direct report.");
 export const listAgents = operation("agent.list", "GET /api/companies/:companyId/agents", {
   summary: "List the agents of a company.",
   lists: "agent",
-  kept: true,
   input: z.strictObject({
     companyId: CompanyId,
     status: z

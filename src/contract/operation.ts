@@ -59,11 +59,6 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   readonly carriesFiles?: number;
   /** Whether the call takes long. The daemon runs one such call at a time. */
   readonly heavy?: (input: Readonly<Record<string, unknown>>) => boolean;
-  /**
-   * The answer follows from the rows of the company and of the installation alone, so it may be answered from memory until one
-   * of them changes (dispatch/kept-answers.ts). Never for content, whose every read is recorded.
-   */
-  readonly kept?: true;
   /** The input is a secret, which the handler keeps. Other inputs lose the secrets they contain. */
   readonly takesSecret?: true;
   /** The input key that is the credential of the call. The call needs no other. */

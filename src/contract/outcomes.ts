@@ -301,7 +301,6 @@ export const listOutcomes = operation("outcome.list", "GET /api/companies/:compa
   summary: "List the outcomes of a company, newest first. From a position: your outcomes.",
   fromPosition: myOutcomes,
   lists: "outcome",
-  kept: true,
   input: z.strictObject({ companyId: CompanyId, status: Status, ...outcomeFilter, ...Page }),
   output: countedOutput,
   cli: { command: "outcomes list", example: "--status open --owner ada --blocked" },
@@ -309,7 +308,6 @@ export const listOutcomes = operation("outcome.list", "GET /api/companies/:compa
 
 export const listAgentOutcomes = operation("outcome.of_agent", "GET /api/agents/:id/outcomes", {
   summary: "List the outcomes an agent is responsible for.",
-  kept: true,
   input: z.strictObject({ id: idOf("agent"), status: Status, ...Page }),
   output: listOutput,
   cli: { command: "agents outcomes <id>", example: "ada --status open" },

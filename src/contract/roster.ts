@@ -60,7 +60,6 @@ export type Position = z.infer<typeof Position>;
 export const viewOrg = operation("org.view", "GET /api/companies/:companyId/org", {
   summary: "Show the reporting lines, and what each agent is doing or waiting for.",
   guidance: "An agent sees the work only of itself and its direct reports.",
-  kept: true,
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({
     agents: z.array(Position),

@@ -1,13 +1,15 @@
 import { hash } from "node:crypto";
 import { canonicalJson } from "../contract/canonical.ts";
 import type { Operation } from "../contract/operation.ts";
-import { query } from "../store/query.ts";
+import { sql } from "kysely";
+import { query, textQuery } from "../store/query.ts";
 import type { ReadTx, Store } from "../store/store.ts";
 import { type Caller, hashToken } from "./identity.ts";
+import { isKept } from "./kept-operations.ts";
 
 /**
- * Keeps the answers of lists until their company changes. Only operations that declare `kept` have such answers: what they
- * say follows from the rows of the company and of the installation alone, and nothing records that they were asked.
+ * Keeps the answers of reads until their company changes: those that follow from the rows of the company and of the installation
+ * alone (kept-operations.ts). Nothing records that they were asked.
  *
  *   asked ──not kept, or changed since──▶ computed and kept ──asked again, nothing changed──▶ answered from memory
  *
@@ -16,8 +18,8 @@ import { type Caller, hashToken } from "./identity.ts";
  * people included. On SQLite this process makes every commit, so without a commit nothing changed and no query is needed. On
  * PostgreSQL other nodes commit too, and one query reads both heads.
  *
- * Time changes answers without a write: a block ends, a credential expires, a month begins. An answer is kept until the first
- * of these.
+ * Time changes answers without a write: a block or the pause of an agent ends, a request or a credential expires, a month begins. An
+ * answer is kept until the first of these.
  */
 export class KeptAnswer {
   /** The answer as JSON, as a door sends it. */
@@ -93,7 +95,7 @@ export class KeptAnswers {
     compute: (tx: ReadTx) => Promise<Computed>,
   ): Promise<unknown> {
     const { operation, token, as, takesText } = asked;
-    if (operation.kept !== true || token === undefined)
+    if (!isKept(operation) || token === undefined)
       return this.#store.read(async (tx) => (await compute(tx)).output);
     const key = `${operation.name} ${hashToken(token)} ${canonicalJson([as ?? null, input])}`;
     // Counted before the transaction begins, which then sees at least these.
@@ -192,14 +194,15 @@ const twoHeads = query((db, p: { companyId: string }) =>
     .orderBy("company_id"),
 );
 
-/** When the next block of the company ends. */
-const nextAlarm = query((db, p: { companyId: string; now: number }) =>
-  db
-    .selectFrom("outcomes")
-    .select((eb) => eb.fn.min("blocked_until").as("at"))
-    .where("company_id", "=", p.companyId)
-    .where("status", "=", "open")
-    .where("blocked_until", ">", p.now),
+/** When time next changes something in the company: a block ends, a request expires, an agent may work again. */
+const nextAlarm = textQuery(
+  (p: { companyId: string; now: number }) => sql<{ at: number | null }>`select min(at) as at from (
+    select min(blocked_until) as at from outcomes
+      where company_id = ${p.companyId} and status = 'open' and blocked_until > ${p.now}
+    union all select min(expires_at) from approvals
+      where company_id = ${p.companyId} and status in ('pending', 'revision_requested') and expires_at > ${p.now}
+    union all select min(not_before) from agents
+      where company_id = ${p.companyId} and status = 'idle' and not_before > ${p.now}) as changes`,
 );
 
 const expiryOf = query((db, p: { hash: string }) =>

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { refusalCodes, Refusal } from "../../src/contract/refusal.ts";
+import { isKept } from "../../src/dispatch/kept-operations.ts";
 import type { Operation } from "../../src/contract/operation.ts";
 import type { Dispatch } from "../../src/dispatch/dispatch.ts";
 import { Chance } from "../../src/simulator/chance.ts";
@@ -101,17 +102,15 @@ interface Question {
 
 /** Several callers ask the same, because an answer belongs to one of them; the first asks something else too. */
 function questionsFor(pool: Pool, callers: number): Question[] {
-  return reading
-    .filter(({ kept }) => kept === true)
-    .flatMap((operation) => {
-      const first = pool.chance.between(0, callers - 1);
-      const [same, other] = [inputFor(operation, pool), inputFor(operation, pool)];
-      return [0, 1, 2, 3, 4, 5].map((index) => ({
-        operation,
-        caller: (first + (index % 5)) % callers,
-        input: index === 5 ? other : same,
-      }));
-    });
+  return reading.filter(isKept).flatMap((operation) => {
+    const first = pool.chance.between(0, callers - 1);
+    const [same, other] = [inputFor(operation, pool), inputFor(operation, pool)];
+    return [0, 1, 2, 3, 4, 5].map((index) => ({
+      operation,
+      caller: (first + (index % 5)) % callers,
+      input: index === 5 ? other : same,
+    }));
+  });
 }
 
 /** The first answer that is not what a program without memory says. */
@@ -142,14 +141,12 @@ async function recall(
 async function forget(world: Built): Promise<string | undefined> {
   const { concerns, make } = world.turn();
   const [agent] = world.nouns["agent"] ?? [];
-  const asked = reading
-    .filter(({ kept }) => kept === true)
-    .flatMap((operation) => {
-      const id = "id" in operation.input.shape ? { id: agent } : {};
-      return [id, { ...id, companyId: world.companyId }].flatMap((input) =>
-        operation.input.safeParse(input).success ? [{ operation, input }] : [],
-      );
-    });
+  const asked = reading.filter(isKept).flatMap((operation) => {
+    const id = "id" in operation.input.shape ? { id: agent } : {};
+    return [id, { ...id, companyId: world.companyId }].flatMap((input) =>
+      operation.input.safeParse(input).success ? [{ operation, input }] : [],
+    );
+  });
   const allowed: typeof asked = [];
   for (const one of asked)
     if ((await answerTo(world.dispatch, concerns, one.operation, one.input)).status === 200)
