@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { approve, reject, viewApproval } from "../src/contract/approvals.ts";
 import { updateCompany } from "../src/contract/companies.ts";
 import { createAgent } from "../src/contract/hiring.ts";
+import { sendMessage } from "../src/contract/mail.ts";
 import { listSessions } from "../src/contract/sessions.ts";
 import { dashboard } from "./support/dashboard.ts";
 
@@ -219,5 +220,28 @@ describe("panels beside lists", () => {
     await page.getByRole("heading", { name: "What a yes would have changed" }).waitFor();
     // Past Paul was hired meanwhile.
     await page.getByText(`${before} agents then, ${before + 1} with it.`).waitFor();
+  });
+
+  test("a conversation says which message an answer is to, and earlier messages come on demand", async () => {
+    const { page } = site.visit;
+    const { board } = site.daemon;
+    const { companyId } = site.press;
+    const emil = site.press.agents.get("Emil") ?? "";
+    // Nothing but this test writes.
+    await board.call(updateCompany, { companyId, maxSessions: 0 });
+    const question = await board.call(sendMessage, { companyId, to: emil, body: "The very first question" });
+    for (let at = 1; at <= 99; at++)
+      await board.call(sendMessage, { companyId, to: emil, body: `note ${at}` });
+    const asEmil = await site.press.as("Emil");
+    await asEmil.call(sendMessage, { companyId, body: "The last word.", inReplyTo: question.id });
+    await page.goto(site.at(`/mail/${emil}`));
+    const answer = page.locator(".messages li", { hasText: "The last word." });
+    await answer.waitFor();
+    // The question is not on the first page of a hundred.
+    assert.equal(await page.locator(`#m-${question.id}`).count(), 0);
+    await page.getByRole("button", { name: "Show more" }).last().click();
+    await page.locator(`#m-${question.id}`).waitFor();
+    await answer.getByRole("button", { name: /^answers The very first question/ }).click();
+    await page.locator(`#m-${question.id}:focus`).waitFor();
   });
 });

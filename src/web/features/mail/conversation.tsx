@@ -7,11 +7,12 @@ import { AskFor } from "../../ui/ask-for.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Markdown } from "../../ui/markdown.tsx";
+import { useMoreRows } from "../../ui/more-rows.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile, tileOf } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
-import { Line, Name, Said } from "../../ui/words.tsx";
+import { Line, Name, Said, withoutLinks } from "../../ui/words.tsx";
 import { nameOf, type ShownMessage, tileOfParty } from "./message.ts";
 import { receiptOf } from "../../ui/receipt.ts";
 import * as texts from "./texts.ts";
@@ -20,7 +21,12 @@ import * as texts from "./texts.ts";
 export function Conversation({ agent }: { agent: string }): ReactNode {
   const { company } = useHere();
   const about = useRead(ops.viewAgent, { id: agent });
-  const list = useRead(ops.listConversation, { companyId: company.id, with: agent, limit: 200 });
+  const { rows, more } = useMoreRows();
+  const list = useRead(
+    ops.listConversation,
+    { companyId: company.id, with: agent, limit: rows },
+    { keep: true },
+  );
   const name = about.data?.name ?? "this agent";
   const end = useRef<HTMLDivElement>(null);
   const last = list.data?.messages[0]?.id;
@@ -44,7 +50,7 @@ export function Conversation({ agent }: { agent: string }): ReactNode {
       )}
       <div className="work" tabIndex={0} aria-label="Conversation" role="region">
         <Loaded of={list}>
-          {({ messages }) =>
+          {({ messages, nextCursor }) =>
             messages.length === 0 ? (
               <div className="work-inner">
                 <Empty title={texts.noConversation(name)}>
@@ -52,11 +58,18 @@ export function Conversation({ agent }: { agent: string }): ReactNode {
                 </Empty>
               </div>
             ) : (
-              <ol className="messages">
-                {messages.toReversed().map((one) => (
-                  <Message key={one.id} of={one} />
-                ))}
-              </ol>
+              <>
+                {more(nextCursor)}
+                <ol className="messages">
+                  {messages.toReversed().map((one) => (
+                    <Message
+                      key={one.id}
+                      of={one}
+                      answers={messages.find(({ id }) => id === one.inReplyTo)}
+                    />
+                  ))}
+                </ol>
+              </>
             )
           }
         </Loaded>
@@ -101,7 +114,14 @@ function useMarkRead(messages: readonly ShownMessage[] | undefined): void {
   }, [unread, me?.role]);
 }
 
-function Message({ of }: { of: ShownMessage }): ReactNode {
+function Message({
+  of,
+  answers,
+}: {
+  of: ShownMessage;
+  /** The message that it answers, if that is on the page. */
+  answers?: ShownMessage | undefined;
+}): ReactNode {
   const { mark, label } = receiptOf(of);
   const made =
     of.acknowledgedAt === null ? undefined : /\boutcome ([0-9a-f-]{36})\b/.exec(of.result ?? "")?.[1];
@@ -111,7 +131,7 @@ function Message({ of }: { of: ShownMessage }): ReactNode {
   const canCancel = isMine && of.deliveredAt === null && of.cancelledAt === null && of.failure === null;
   const waits = !isMine && of.deliveredAt !== null && of.acknowledgedAt === null;
   return (
-    <li className={isMine ? "mine" : ""}>
+    <li id={`m-${of.id}`} tabIndex={-1} className={isMine ? "mine" : ""}>
       <Tile id={of.from.id ?? of.from.kind} name={nameOf(of.from)} kind={tileOfParty(of.from)} />
       <article>
         <header>
@@ -120,6 +140,15 @@ function Message({ of }: { of: ShownMessage }): ReactNode {
           </b>
           <When at={of.sentAt} />
         </header>
+        {answers !== undefined && (
+          <button
+            type="button"
+            className="more cut"
+            onClick={() => document.getElementById(`m-${answers.id}`)?.focus()}
+          >
+            answers <Line text={withoutLinks(answers.body ?? texts.longMessage).slice(0, 80)} />
+          </button>
+        )}
         <div className="words">
           {of.body === null ? (
             <Name of={{ kind: "file", id: of.file, title: "Open the message as a file" }} />

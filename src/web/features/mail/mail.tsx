@@ -5,6 +5,7 @@ import { useHere } from "../../data/company.ts";
 import { type Reading, useRead } from "../../data/reading.ts";
 import { Choice } from "../../ui/buttons.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { useMoreRows } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
@@ -47,7 +48,7 @@ export function MailPage(): ReactNode {
               }
             />
           </div>
-          <MessageList box={box} agent={agent} message={message} />
+          <MessageList key={box} box={box} agent={agent} message={message} />
         </div>
         <div className="mail-open">
           {isOpen && (
@@ -73,12 +74,17 @@ export function MailPage(): ReactNode {
   );
 }
 
-function useBox(box: (typeof boxes)[number]): Reading<{ messages: readonly ShownMessage[] }> {
+function useBox(
+  box: (typeof boxes)[number],
+  limit: number,
+): Reading<{ messages: readonly ShownMessage[]; nextCursor: string | null }> {
   const { company } = useHere();
   const companyId = company.id;
-  const waiting = useRead(ops.boardInbox, box === "waiting" ? { companyId, limit: 200 } : null);
-  const all = useRead(ops.listConversation, box === "all" ? { companyId, limit: 200 } : null);
-  const sent = useRead(ops.listSent, box === "sent" || box === "deferred" ? { companyId, limit: 500 } : null);
+  const kept = { keep: true };
+  const waiting = useRead(ops.boardInbox, box === "waiting" ? { companyId, limit } : null, kept);
+  const all = useRead(ops.listConversation, box === "all" ? { companyId, limit } : null, kept);
+  const isSent = box === "sent" || box === "deferred";
+  const sent = useRead(ops.listSent, isSent ? { companyId, limit } : null, kept);
   if (box === "waiting") return waiting;
   return box === "all" ? all : sent;
 }
@@ -92,12 +98,13 @@ function MessageList({
   agent: string | undefined;
   message: string | undefined;
 }): ReactNode {
-  const list = useBox(box);
+  const { rows, more } = useMoreRows();
+  const list = useBox(box, rows);
   const ref = useRowKeys("a.mail-row");
   return (
     <div className="work" ref={ref}>
       <Loaded of={list}>
-        {({ messages }) => {
+        {({ messages, nextCursor }) => {
           const shown =
             box === "deferred"
               ? messages.filter(
@@ -111,44 +118,48 @@ function MessageList({
                 <Empty title={texts.emptyBox[box]}>
                   <p>{texts.emptyBoxHint}</p>
                 </Empty>
+                {more(nextCursor)}
               </div>
             );
           return (
-            <ul>
-              {shown.map((one) => {
-                const { other, isMine } = otherParty(one, box === "waiting");
-                const { mark, label } = receiptOf(one);
-                const isHere = other.id === null ? one.id === message : other.id === agent;
-                return (
-                  <li key={one.id}>
-                    <Link
-                      className="mail-row"
-                      to={other.id === null ? "/mail" : `/mail/${other.id}`}
-                      search={{
-                        ...(box !== "waiting" && { box }),
-                        ...(other.id === null && { message: one.id }),
-                      }}
-                      aria-current={isHere ? "true" : undefined}
-                    >
-                      <Tile id={other.id ?? "system"} name={nameOf(other)} kind={tileOfParty(other)} />
-                      <div className="min-w-0">
-                        <div className="top">
-                          <b className="cut">
-                            {isMine && <span className="quiet">to </span>}
-                            <Line text={nameOf(other)} />
-                          </b>
-                          <When at={one.sentAt} />
+            <>
+              <ul>
+                {shown.map((one) => {
+                  const { other, isMine } = otherParty(one, box === "waiting");
+                  const { mark, label } = receiptOf(one);
+                  const isHere = other.id === null ? one.id === message : other.id === agent;
+                  return (
+                    <li key={one.id}>
+                      <Link
+                        className="mail-row"
+                        to={other.id === null ? "/mail" : `/mail/${other.id}`}
+                        search={{
+                          ...(box !== "waiting" && { box }),
+                          ...(other.id === null && { message: one.id }),
+                        }}
+                        aria-current={isHere ? "true" : undefined}
+                      >
+                        <Tile id={other.id ?? "system"} name={nameOf(other)} kind={tileOfParty(other)} />
+                        <div className="min-w-0">
+                          <div className="top">
+                            <b className="cut">
+                              {isMine && <span className="quiet">to </span>}
+                              <Line text={nameOf(other)} />
+                            </b>
+                            <When at={one.sentAt} />
+                          </div>
+                          <div className="cut second">
+                            <Line text={withoutLinks(one.body ?? texts.longMessage).slice(0, 200)} />
+                          </div>
                         </div>
-                        <div className="cut second">
-                          <Line text={withoutLinks(one.body ?? "A long message").slice(0, 200)} />
-                        </div>
-                      </div>
-                      <StatusMark mark={mark} label={label} />
-                    </Link>
-                  </li>
-                );
-              })}
-            </ul>
+                        <StatusMark mark={mark} label={label} />
+                      </Link>
+                    </li>
+                  );
+                })}
+              </ul>
+              {more(nextCursor)}
+            </>
           );
         }}
       </Loaded>

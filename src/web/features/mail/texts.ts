@@ -11,6 +11,7 @@ export const noConversation = (name: string): string => `You and ${name} have no
 export const writeBelow = "Write below. The answer arrives here.";
 export const chooseConversation = "Choose a conversation, or write to an agent.";
 export const openOutcome = "Open the outcome";
+export const longMessage = "A long message";
 export const systemName = "Agency";
 export const boardName = "Board";
 export const sentTo = (name: string): string => `Sent to ${name}.`;
