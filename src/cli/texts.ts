@@ -351,6 +351,21 @@ export const startsSlowly = (pid: number, log: string) =>
     `Look at its log: ${log}. To give up: kill ${pid}`,
   );
 
+export const waitsForStop = (pid: number, seconds: number): string =>
+  `Process ${pid} lets its running sessions end first. Waiting up to ${seconds} seconds…`;
+
+export const stopsSlowly = (pid: number, seconds: number) =>
+  refused(
+    `Agency has not stopped within ${seconds} seconds. It still runs, as process ${pid}.`,
+    "Wait longer with --seconds, or kill it: agency stop --force",
+  );
+
+export const notStopSeconds = (given: string) =>
+  refused(
+    `--seconds is ${given}, which is not a number of seconds.`,
+    "Give a number from 0 on: --seconds 90",
+  );
+
 export const storesAsSecrets = (names: readonly string[]): string =>
   `These values are stored as secrets, and the servers refer to them by name: ${names.join(", ")}. Import? [y/N] `;
 

@@ -25,10 +25,13 @@ import {
   noDatabaseYet,
   notDrainSeconds,
   notNodeSessions,
+  notStopSeconds,
   ownerHasLeft,
   startsSlowly,
+  stopsSlowly,
+  waitsForStop,
 } from "./texts.ts";
-import { announcedIn, askDaemon, entryPoint, homeOf, tokenOf } from "./where.ts";
+import { announcedIn, entryPoint, homeOf, tokenOf } from "./where.ts";
 
 /** `agency up` runs the daemon in the foreground until a signal stops it, and creates the first company. */
 export function addUp(program: Command, context: Context): void {
@@ -324,17 +327,29 @@ export function addStop(program: Command, context: Context): void {
   program
     .command("stop")
     .description("Stop the daemon of this home. Open work continues at the next start.")
+    .option("--seconds <number>", "The longest to wait for it.", "90")
+    .option("--force", "Kill it. Its sessions end with it, and nothing of theirs is saved.")
     .option(...jsonFlag)
-    .addHelpText("after", example("agency stop"))
-    .action(async (flags: { json?: true }) => {
-      const { url, pid } = announcedIn(homeOf(context.env));
-      if (pid === undefined || (await askDaemon(context.env, "/api/health")) === undefined)
-        throw new NoDaemon(`No daemon is running on ${homeOf(context.env)}.`);
-      process.kill(pid, "SIGTERM");
-      // The daemon knows how long its sessions may take, and the person can stop waiting.
-      for (let wait = 0; announcedIn(homeOf(context.env)).pid === pid && isAlive(pid); wait++) {
+    .addHelpText("after", example("agency stop", "agency stop --force"))
+    .action(async (flags: { seconds: string; force?: true; json?: true }) => {
+      const home = homeOf(context.env);
+      const seconds = Number(flags.seconds);
+      if (!Number.isFinite(seconds) || seconds < 0) throw notStopSeconds(flags.seconds);
+      const { isHeld } = await import("../daemon/home.ts");
+      const { url, pid } = announcedIn(home);
+      // The daemon may hang, or have lost its database, so it is not asked.
+      if (pid === undefined || !isHeld(home) || !isAlive(pid))
+        throw new NoDaemon(`No daemon is running on ${home}.`);
+      process.kill(pid, flags.force === true ? "SIGKILL" : "SIGTERM");
+      const from = performance.now();
+      for (let isTold = flags.json === true; isHeld(home) && isAlive(pid);) {
+        const waited = performance.now() - from;
+        if (waited > seconds * 1000) throw stopsSlowly(pid, seconds);
+        if (waited > 2000 && !isTold) {
+          context.terminal.out(waitsForStop(pid, seconds));
+          isTold = true;
+        }
         await new Promise((resolve) => setTimeout(resolve, 100));
-        if (wait === 20 && flags.json !== true) context.terminal.out("Waiting for running sessions to end…");
       }
       print(context, flags, { url, stopped: true }, "Agency is stopped. Start it again: agency up");
     });

@@ -164,6 +164,21 @@ export function lockHome(home: Home): { release: () => void } {
   return { release: () => lock.close() };
 }
 
+/** Whether a daemon runs on this home, also one that starts, hangs or has lost its database. */
+export function isHeld(home: string): boolean {
+  const file = join(home, "daemon.lock");
+  if (!existsSync(file)) return false;
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  try {
+    lock.exec("begin exclusive; rollback");
+    return false;
+  } catch {
+    return true;
+  } finally {
+    lock.close();
+  }
+}
+
 export function announceDaemon(home: Home, url: string): void {
   const file = join(home.path, "daemon.json");
   writeFileSync(`${file}.tmp`, JSON.stringify({ url, pid: process.pid }), { mode: 0o600 });
