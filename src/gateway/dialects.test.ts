@@ -17,7 +17,7 @@ const ask = (path: string, body: Fields, known: { contextTokens?: number; baseUr
     contextTokens: known.contextTokens ?? 400_000,
     baseUrl: known.baseUrl ?? "http://127.0.0.1:1",
   }) ?? assert.fail();
-const outsideOf = (body: Fields): readonly string[] => ask(responses, body).outside;
+const refusedOf = (body: Fields): readonly string[] => ask(responses, body).refused;
 const far = "https://evil.example/x.png";
 
 test("a tool that runs at the provider is seen wherever a request of the Responses API carries it", () => {
@@ -29,7 +29,7 @@ test("a tool that runs at the provider is seen wherever a request of the Respons
   const inside = (...tools: readonly object[]) => ({ type: "namespace", name: "mcp__agency", tools });
   for (const tools of [own, [inside(...own)], [{ type: "tool_search", execution: "client" }]])
     assert.deepEqual(
-      [outsideOf({ tools }), outsideOf({ input: [{ type: "additional_tools", tools }] })],
+      [refusedOf({ tools }), refusedOf({ input: [{ type: "additional_tools", tools }] })],
       [[], []],
     );
   for (const tools of [[search], [...own, inside(search)], [inside(inside(search))], [{ name: "none" }]])
@@ -43,7 +43,11 @@ test("a tool that runs at the provider is seen wherever a request of the Respons
       },
       { input: [{ type: "tool_search_output", tools }] },
     ])
-      assert.deepEqual(outsideOf(body), ["tools that run at the provider"], JSON.stringify(body));
+      assert.deepEqual(
+        refusedOf(body),
+        ["tools that run at the provider, which have no known price"],
+        JSON.stringify(body),
+      );
 });
 
 test("an address that a provider would fetch is seen at any depth and under any name", () => {
@@ -160,13 +164,8 @@ test("what stays or runs at a provider is seen, and a field that is not known is
     ],
     [responses, { store: true }, /storing the request/],
     [responses, { background: "true" }, /work in the background/],
-    [chat, { tools: [{ type: "web_search" }] }, /tools that run at the provider/],
-    [chat, { plugins: [{ id: "web" }] }, /plugins of the provider/],
-    [chat, { web_search_options: {} }, /a search of the web/],
     [chat, { store: true }, /storing the request/],
-    [messages, { container: "c1" }, /a container/],
     [messages, { mcp_servers: [{ type: "url" }] }, /MCP servers/],
-    [messages, { tools: [{ type: "code_execution_20250825" }] }, /tools that run at the provider/],
     [
       messages,
       { messages: [{ content: [{ source: { type: "file", file_id: "f" } }] }] },
@@ -177,6 +176,11 @@ test("what stays or runs at a provider is seen, and a field that is not known is
     assert.match(ask(path, body).outside.join(), says, JSON.stringify(body));
   const refused: readonly [path: string, body: Fields, says: RegExp][] = [
     [chat, { models: ["dearer"] }, /the field "models"/],
+    [chat, { tools: [{ type: "web_search" }] }, /tools that run at the provider/],
+    [chat, { plugins: [{ id: "web" }] }, /plugins of the provider/],
+    [chat, { web_search_options: {} }, /a search of the web/],
+    [messages, { container: "c1" }, /a container/],
+    [messages, { tools: [{ type: "code_execution_20250825" }] }, /tools that run at the provider/],
     [chat, { best_of: 9 }, /the field "best_of"/],
     [messages, { fetch_this: far }, /the field "fetch_this"/],
     [messages, { inference_geo: "us" }, /the field "inference_geo"/],

@@ -57,7 +57,6 @@ for (const kind of storeKinds)
         /permission_error.*may not use the model/,
       );
       for (const more of [
-        { tools: [{ type: "web_search_20250305", name: "web_search" }] },
         { mcp_servers: [{ type: "url", url: "https://evil.example" }] },
         {
           messages: [
@@ -72,6 +71,8 @@ for (const kind of storeKinds)
         assert.equal(refused.status, 403);
         assert.match(await refused.text(), /no access to the internet/);
       }
+      const search = await ask({ tools: [{ type: "web_search_20250305", name: "web_search" }] });
+      assert.deepEqual([search.status, /no known price/.test(await search.text())], [400, true]);
       const unknown = await scene(always(answers("Hi.")), { models: { mystery: {} } }, "mystery");
       assert.match(await (await unknown.ask({ model: "mystery" })).text(), /no known price/);
       assert.equal(fake.calls.length + unknown.fake.calls.length, 0);

@@ -62,15 +62,19 @@ const rules: Readonly<Record<ModelApi, ApiRules>> = {
 /** Fields that are known to reach out of the session, for which there is a phrase. */
 const reaching: Readonly<Record<string, string>> = {
   mcp_servers: "MCP servers of the provider",
-  container: "a container at the provider",
   conversation: "a conversation that is stored at the provider",
   previous_response_id: "an answer that is stored at the provider",
   prompt: "a prompt that is stored at the provider",
-  web_search_options: "a search of the web",
-  plugins: "plugins of the provider",
 };
 
-const serverTools = "tools that run at the provider";
+/** What a provider runs costs more than tokens, and its answers do not say how much. */
+const unpriced: Readonly<Record<string, string>> = {
+  container: "a container at the provider, which has no known price",
+  web_search_options: "a search of the web by the provider, which has no known price",
+  plugins: "plugins of the provider, which have no known price",
+};
+
+const serverTools = "tools that run at the provider, which have no known price";
 const fetched = "content from an address";
 const keptFile = "a file that is stored at the provider";
 
@@ -93,8 +97,11 @@ export function judgeRequest(api: ModelApi, body: Fields): Judged {
   const [outside, refused] = [new Set<string>(), new Set<string>()];
   for (const [field, value] of Object.entries(body)) {
     const phrase = reaching[field];
+    const dear = unpriced[field];
     if (!isSet(value)) continue;
-    if (phrase !== undefined) {
+    if (dear !== undefined) {
+      if (!isEmpty(value)) refused.add(dear);
+    } else if (phrase !== undefined) {
       if (!isEmpty(value)) outside.add(phrase);
     } else if (!fields.has(field)) refused.add(`the field "${field}"`);
     else if (!sealed.has(field)) walk(field, value);
@@ -116,7 +123,7 @@ export function judgeRequest(api: ModelApi, body: Fields): Judged {
       if (/^file_ids?$/.test(field)) outside.add(keptFile);
     } else if (Array.isArray(value)) {
       if (field === "tools" && !value.every((tool) => isFields(tool) && isOwnTool(tool)))
-        outside.add(serverTools);
+        refused.add(serverTools);
       for (const one of value) walk(field, one);
     } else if (isFields(value)) {
       const { type } = value;
