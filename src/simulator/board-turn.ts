@@ -22,6 +22,7 @@ import {
   filesMade,
   grantsAround,
   isLiveStatus,
+  lastParts,
   look,
   type OutcomeView,
   pendingMail,
@@ -259,9 +260,13 @@ async function end(board: SimulatedCaller, live: readonly OutcomeView[]): Promis
   return onOutcome(board, outcomes.closeOutcome, outcome, "write", { id, rationale: "No longer wanted." });
 }
 
-/** Changes the parents or the dependencies of an outcome. */
+/** Changes the parents or the dependencies of an outcome. Prefers the last part that another agent's work waits for. */
 async function move(board: SimulatedCaller, live: readonly OutcomeView[]): Promise<unknown> {
-  const { chance } = board.world;
+  const { chance, company, store } = board.world;
+  const last = chance.pick(await store.read((tx) => tx.all(lastParts, { companyId: company.id })));
+  const goal = chance.pick(live.filter(({ kind, id }) => kind === "mandate" && id !== last?.parent_id));
+  if (last !== undefined && goal !== undefined && chance.flip(0.5))
+    return call(board, outcomes.updateOutcome, { id: last.id, parents: [goal.id] });
   const outcome = await pickWork(board, live);
   const other = chance.pick(live.filter(({ responsible_id }) => responsible_id !== outcome?.responsible_id));
   if (outcome === undefined || other === undefined) return;

@@ -139,6 +139,47 @@ export const awaitedByOthers = query((db, p: { companyId: string }) =>
     .orderBy("w.num"),
 );
 
+/** Outcomes that are the only live part of another agent's open work, while that agent has no session. */
+export const lastParts = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("outcomes as o")
+    .innerJoin("edges as e", "e.child_id", "o.id")
+    .innerJoin("outcomes as w", "w.id", "e.parent_id")
+    .select(["o.id", "e.parent_id"])
+    .where("o.company_id", "=", p.companyId)
+    .where("o.status", "in", ["open", "submitted"])
+    .where("w.status", "=", "open")
+    .where("w.kind", "=", "work")
+    .where("w.blocked_reason", "is", null)
+    .whereRef("w.responsible_id", "<>", "o.responsible_id")
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom("edges as f")
+            .innerJoin("outcomes as c", "c.id", "f.child_id")
+            .select("c.id")
+            .whereRef("f.parent_id", "=", "w.id")
+            .whereRef("c.id", "<>", "o.id")
+            .where("c.status", "in", ["open", "submitted"]),
+        ),
+      ),
+    )
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom("sessions as s")
+            .select("s.id")
+            .whereRef("s.agent_id", "=", "w.responsible_id")
+            .where("s.ended_at", "is", null),
+        ),
+      ),
+    )
+    .orderBy("o.num")
+    .orderBy("w.num"),
+);
+
 export const grantsAround = query((db, p: { agentId: string }) =>
   db
     .selectFrom("grants")
