@@ -163,7 +163,9 @@ test("what stays or runs at a provider is seen, and a field that is not known is
       /a file that is stored/,
     ],
     [responses, { store: true }, /storing the request/],
-    [responses, { background: "true" }, /work in the background/],
+    [responses, { input: [{ id: "msg_1" }] }, /an item that is stored/],
+    [chat, { messages: [{ content: [{ type: "input_audio", input_audio: { data: far } }] }] }, /an address/],
+    [chat, { messages: [{ content: [{ type: "image", image: "//far.example/a.png" }] }] }, /an address/],
     [chat, { store: true }, /storing the request/],
     [messages, { mcp_servers: [{ type: "url" }] }, /MCP servers/],
     [
@@ -182,6 +184,10 @@ test("what stays or runs at a provider is seen, and a field that is not known is
     [messages, { container: "c1" }, /a container/],
     [messages, { tools: [{ type: "code_execution_20250825" }] }, /tools that run at the provider/],
     [chat, { best_of: 9 }, /the field "best_of"/],
+    [messages, { tools: [{ type: "bash_code_execution_20260101" }] }, /tools that run at the provider/],
+    [chat, { unknown: false }, /the field "unknown"/],
+    [chat, { constructor: true }, /the field "constructor"/],
+    [responses, { background: true, store: true }, /work in the background/],
     [messages, { fetch_this: far }, /the field "fetch_this"/],
     [messages, { inference_geo: "us" }, /the field "inference_geo"/],
     [messages, { speed: "fast" }, /the speed "fast"/],
@@ -211,7 +217,11 @@ test("the limit that is reserved is the one that is sent, times the answers that
   expect(chat, { max_tokens: 10, n: 50 }, 500, { max_tokens: 10, n: 50 });
   expect(chat, { max_tokens: 10, n: "50" }, 10, { max_tokens: 10, n: 1 });
   expect(chat, { max_tokens: 100, max_completion_tokens: 10 }, 100, { max_tokens: 100 });
-  expect(chat, { max_tokens: -1 }, 16_000, { max_tokens: 16_000 }, { contextTokens: 128_000 });
+  expect(chat, { max_tokens: -1 }, 8192, { max_tokens: 8192 }, { contextTokens: 128_000 });
+  // Some servers refuse a limit that does not fit behind the question.
+  const long = { messages: [{ role: "user", content: "word ".repeat(3000) }] };
+  const [left] = sent(ask(chat, long, { contextTokens: 8000 }));
+  assert.ok(left >= 1024 && left + countTokens(JSON.stringify(long)) <= 8000, String(left));
   expect(chat, {}, 4000, { max_tokens: 4000 }, { contextTokens: 8000 });
   expect(chat, { max_tokens: 10 }, 10, { max_completion_tokens: 10 }, openai);
   // This address takes no limit.

@@ -45,11 +45,14 @@ export interface AskedModel {
 }
 
 /**
- * For a request that sets no limit: what is reserved must be the most it can cost. An eighth of the context is what every known
- * model can write at once.
+ * For a request that sets no limit: what is reserved must be the most it can cost. Models with a small context refuse a limit above
+ * 8,192, and some servers one that does not fit into the context behind the question.
  */
-const usualOutput = ({ contextTokens }: AskedModel): number =>
-  Math.min(32_000, Math.max(4000, Math.floor(contextTokens / 8)));
+function usualOutput(body: Json, { contextTokens }: AskedModel): number {
+  const usual = contextTokens < 200_000 ? 8192 : 32_000;
+  const left = contextTokens - countTokens(JSON.stringify(body));
+  return Math.max(1024, Math.min(usual, left, Math.floor(contextTokens / 2)));
+}
 /** No model writes more at once. For an address that takes no limit. */
 const mostOfAll = 128_000;
 
@@ -108,14 +111,17 @@ const listening = (read: (event: Json, before: TokensUsed) => Said | undefined) 
     unsaid: () => (isLast ? 0 : Math.max(inPieces, inItems)),
   };
 };
-const written = (value: unknown): string =>
-  typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
+const written = (value: unknown): string => {
+  if (typeof value === "string") return value;
+  const isNothing = value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+  return isNothing ? "" : JSON.stringify(value);
+};
 
 const messages: Endpoint = {
   method: "POST",
   path: "/v1/messages",
   asks: (body, model) => {
-    const mostOutput = numberOf(body["max_tokens"]) || usualOutput(model);
+    const mostOutput = numberOf(body["max_tokens"]) || usualOutput(body, model);
     return request("messages", body, { mostOutput, change: { max_tokens: mostOutput } });
   },
   listens: listening((event, before) => {
@@ -160,7 +166,7 @@ const responses: Endpoint = {
   method: "POST",
   path: "/v1/responses",
   asks: (body, model) => {
-    const mostOutput = numberOf(body["max_output_tokens"]) || usualOutput(model);
+    const mostOutput = numberOf(body["max_output_tokens"]) || usualOutput(body, model);
     // It is stored unless the request says otherwise.
     const change = { store: body["store"] ?? false, max_output_tokens: mostOutput };
     return request("responses", body, { mostOutput, change });
@@ -179,7 +185,7 @@ const chat: Endpoint = {
   path: "/v1/chat/completions",
   asks: (body, model) => {
     const { max_tokens: limit, max_completion_tokens: otherLimit, ...rest } = body;
-    const each = Math.max(numberOf(limit), numberOf(otherLimit)) || usualOutput(model);
+    const each = Math.max(numberOf(limit), numberOf(otherLimit)) || usualOutput(body, model);
     const answers = Math.max(1, numberOf(body["n"]));
     return request("chat", rest, {
       mostOutput: each * answers,

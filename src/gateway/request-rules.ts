@@ -31,12 +31,12 @@ const rules: Readonly<Record<ModelApi, ApiRules>> = {
     isOwnTool: ({ type }) =>
       type === undefined ||
       type === null ||
-      (typeof type === "string" && /^(custom|function|(bash|text_editor|memory|computer)_\w+)$/.test(type)),
+      (typeof type === "string" && /^(custom|function|(bash|text_editor|memory|computer)_\d{8})$/.test(type)),
   },
   responses: {
     fields: listed(
       "model input instructions tools tool_choice parallel_tool_calls max_output_tokens max_tool_calls stream stream_options",
-      "reasoning text include store background temperature top_p top_logprobs truncation",
+      "reasoning text include store temperature top_p top_logprobs truncation",
       "prompt_cache_key safety_identifier user metadata client_metadata service_tier",
     ),
     // A namespace contains further tools, which are judged where they are.
@@ -60,19 +60,20 @@ const rules: Readonly<Record<ModelApi, ApiRules>> = {
 };
 
 /** Fields that are known to reach out of the session, for which there is a phrase. */
-const reaching: Readonly<Record<string, string>> = {
-  mcp_servers: "MCP servers of the provider",
-  conversation: "a conversation that is stored at the provider",
-  previous_response_id: "an answer that is stored at the provider",
-  prompt: "a prompt that is stored at the provider",
-};
+const reaching = new Map([
+  ["mcp_servers", "MCP servers of the provider"],
+  ["conversation", "a conversation that is stored at the provider"],
+  ["previous_response_id", "an answer that is stored at the provider"],
+  ["prompt", "a prompt that is stored at the provider"],
+]);
 
 /** What a provider runs costs more than tokens, and its answers do not say how much. */
-const unpriced: Readonly<Record<string, string>> = {
-  container: "a container at the provider, which has no known price",
-  web_search_options: "a search of the web by the provider, which has no known price",
-  plugins: "plugins of the provider, which have no known price",
-};
+const unpriced = new Map([
+  ["container", "a container at the provider, which has no known price"],
+  ["web_search_options", "a search of the web by the provider, which has no known price"],
+  ["plugins", "plugins of the provider, which have no known price"],
+  ["background", "work in the background, whose cost the gateway never sees"],
+]);
 
 const serverTools = "tools that run at the provider, which have no known price";
 const fetched = "content from an address";
@@ -81,7 +82,7 @@ const keptFile = "a file that is stored at the provider";
 /** Fields whose values are words, as a person, a model or a tool wrote them. A provider reads them and follows no address in them. */
 const words = listed(
   "text content thinking reasoning reasoning_content reasoning_details reasoning_text refusal instructions system input output",
-  "name title description definition context arguments signature encrypted_content data role type id call_id tool_call_id",
+  "name title description definition context arguments signature encrypted_content role type id call_id tool_call_id",
   "tool_use_id model user stop stop_sequences prompt_cache_key safety_identifier phase status",
 );
 /** Fields with a form of their own that a provider hands to the model or gives back, and never follows. */
@@ -96,18 +97,15 @@ export function judgeRequest(api: ModelApi, body: Fields): Judged {
   const { fields, isOwnTool } = rules[api];
   const [outside, refused] = [new Set<string>(), new Set<string>()];
   for (const [field, value] of Object.entries(body)) {
-    const phrase = reaching[field];
-    const dear = unpriced[field];
-    if (!isSet(value)) continue;
+    const [phrase, dear] = [reaching.get(field), unpriced.get(field)];
     if (dear !== undefined) {
-      if (!isEmpty(value)) refused.add(dear);
+      if (isSet(value) && !isEmpty(value)) refused.add(dear);
     } else if (phrase !== undefined) {
-      if (!isEmpty(value)) outside.add(phrase);
+      if (isSet(value) && !isEmpty(value)) outside.add(phrase);
     } else if (!fields.has(field)) refused.add(`the field "${field}"`);
-    else if (!sealed.has(field)) walk(field, value);
+    else if (isSet(value) && !sealed.has(field)) walk(field, value);
   }
   if (isSet(body["store"])) outside.add("storing the request");
-  if (isSet(body["background"])) outside.add("work in the background");
   if (isDearer(body["service_tier"], ["auto", "default", "standard_only", "flex"]))
     refused.add(`the service tier ${JSON.stringify(body["service_tier"])}, which has no known price`);
   if (isDearer(body["speed"], ["standard"]))
@@ -127,7 +125,9 @@ export function judgeRequest(api: ModelApi, body: Fields): Judged {
       for (const one of value) walk(field, one);
     } else if (isFields(value)) {
       const { type } = value;
-      if (type === "item_reference") outside.add("an item that is stored at the provider");
+      // The type of a reference may be left out.
+      const isBare = field === "input" && "id" in value && type === undefined && value["role"] === undefined;
+      if (type === "item_reference" || isBare) outside.add("an item that is stored at the provider");
       for (const [name, part] of Object.entries(value))
         if (!sealed.has(name) && !(name === "input" && String(type).endsWith("tool_use"))) walk(name, part);
     }
@@ -137,7 +137,7 @@ export function judgeRequest(api: ModelApi, body: Fields): Judged {
 /** A field for an address holds the content itself (`data:`) or leads out. Elsewhere only what is an address as a whole does. */
 function leadsOut(field: string, value: string): boolean {
   if (/ur[il]s?$/i.test(field)) return !/^\s*(data:|$)/i.test(value);
-  return !words.has(field) && /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(value);
+  return !words.has(field) && /^\s*([a-z][a-z0-9+.-]*:)?\/\//i.test(value);
 }
 
 const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
