@@ -244,7 +244,9 @@ async function startProcess(
       const asked = family(pid).filter((inner) => programOf(inner) !== "bwrap");
       if (!isBoxed) sendSignal(-pid, "SIGTERM");
       for (const inner of asked) sendSignal(inner, "SIGTERM");
-      setTimeout(kill, milliseconds).unref();
+      const last = setTimeout(kill, milliseconds).unref();
+      // Later its number may be that of another process.
+      child.once("close", () => clearTimeout(last));
     },
     kill,
   };

@@ -257,7 +257,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     const isStopped = ending && cause !== "done";
     const isBlameless = isBrains || isStopped || exit.leaseLost === true;
     const reason = isStopped ? endReasons.daemonStopped : exit.reason;
-    await writeIn(store, session.company_id, newId, async ({ tx }) => {
+    const isOver = await writeIn(store, session.company_id, newId, async ({ tx }) => {
       if (usage !== undefined) await noteUsage(tx, session.id, usage, newId);
       await noteLastWords(tx, session.id, exit.output, exit.toolCalls ?? 0);
       await forgetProcess(tx, session.id);
@@ -268,13 +268,17 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
           cause: row.summarized === 1 ? "done" : cause,
           says: exit.reason,
         });
+      return row === undefined || row.ended_at !== null;
     });
     meter.forget(session.id);
-    await settle(
-      session,
-      { reason, exitCode: exit.code, cause, isBlameless },
-      cause === "done" ? exit : null,
-    );
+    // A program that was asked to end may exit with any code. It has not failed, and its conversation can be resumed.
+    if (isOver) await settle(session, { reason, exitCode: null, isBlameless });
+    else
+      await settle(
+        session,
+        { reason, exitCode: exit.code, cause, isBlameless },
+        cause === "done" ? exit : null,
+      );
     processes.delete(session.id);
     stopping.delete(session.id);
     held.delete(session.id);

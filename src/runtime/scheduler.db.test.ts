@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
+import { freezeCompany } from "../contract/companies.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { sendDeferredMessage, sendMessage } from "../contract/mail.ts";
 import { pauseAgent, resumeAgent, terminateAgent, updateAgent } from "../contract/agents.ts";
@@ -254,6 +255,27 @@ for (const kind of storeKinds)
         left.outcomes.filter(({ kind }) => kind === "work"),
         [],
       );
+    });
+
+    staged("a program that was asked to end has not failed, whatever code it exits with", async (stage) => {
+      const { org, runner } = stage;
+      const gate = Promise.withResolvers<void>();
+      for (const name of ["Ann", "Ben", "Cleo", "Dan"]) {
+        const { id } = await org.agent(name);
+        runner.plan(id, (session) => session.hold(gate.promise));
+        await org.root(sendMessage, { to: id, body: "x" });
+      }
+      await stage.rest();
+      await org.board(freezeCompany, {});
+      await stage.rest();
+      assert.equal(runner.alive(), 0);
+      const { sessions } = await org.board(listSessions, {});
+      assert.deepEqual(
+        sessions.map(({ exitCode, end }) => [exitCode, end]),
+        sessions.map(() => [null, "stopped"]),
+      );
+      assert.equal(sessions.length, 4);
+      gate.resolve();
     });
 
     // covers STOP-01, SES-02

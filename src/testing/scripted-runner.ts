@@ -126,10 +126,10 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
         },
       };
       processes.push(process);
-      const kill = (): void => {
+      const endWith = (code: number | null, reason: string) => (): void => {
         process.killed = true;
         killed.add(spec.id);
-        process.end({ code: null, reason: "ended by SIGKILL", output: "" });
+        process.end({ code, reason, output: "" });
       };
       return {
         pid: ++pids,
@@ -140,8 +140,9 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
           void play(process, script);
         },
         hold: (still) => void (still ? heldStill.add(spec.id) : heldStill.delete(spec.id)),
-        stop: kill,
-        kill,
+        // The real programs exit with 143 when they are asked to end.
+        stop: endWith(143, "exited with code 143"),
+        kill: endWith(null, "ended by SIGKILL"),
       };
     },
   };
