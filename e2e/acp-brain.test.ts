@@ -165,6 +165,7 @@ describe("the brain acp", () => {
     const ways: readonly (readonly [string, number, RegExp])[] = [
       ["signed-out", 71, /asks to sign in: .*It offers: Sign in with the vendor/],
       ["busy", 72, /529 overloaded_error/],
+      ["refused", 71, /Authentication failed with provider at http:\/\/x \(HTTP 401\)\. Check your key\./],
       ["crashes", 1, /ended before it answered \(exit code 3\)/],
       ["no-http", 1, /can't use MCP servers over HTTP/],
       ["silent", 0, /without a word and without a call/],

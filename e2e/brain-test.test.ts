@@ -1,12 +1,13 @@
 // `agency brains test`: one small question on the way of a session's calls, and a plain answer for each thing that can be wrong.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { listCosts } from "../src/contract/budgets.ts";
-import { createCompany, updateCompany } from "../src/contract/companies.ts";
+import { createCompany, updateCompany, viewCompany } from "../src/contract/companies.ts";
 import { testBrain } from "../src/contract/hiring.ts";
 import { listEvents } from "../src/contract/ledger.ts";
 import { type ProviderConfig, putProvider } from "../src/contract/providers.ts";
@@ -86,7 +87,6 @@ test("a brain that works says which model answered, how fast, with how many toke
     ["anthropic_api", "good"],
     ["openai_compatible", "good-openai"],
     ["openai_compatible", "good-openai", { api: "responses" }],
-    ["codex_local", "good-openai"],
   ] as const;
   for (const [type, provider, more] of cases) {
     const { code, out, err } = await runWith(type, { provider, ...more });
@@ -99,7 +99,7 @@ test("a brain that works says which model answered, how fast, with how many toke
     );
   }
   const asked = fake.calls.map(({ conversation }) => conversation.dialect);
-  assert.deepEqual(asked, ["anthropic", "chat", "responses", "responses"]);
+  assert.deepEqual(asked, ["anthropic", "chat", "responses"]);
   const { input, output } = fake.tokensOf(key);
   assert.equal(fake.calls.length, cases.length);
   const { total } = await board.call(listCosts, { companyId });
@@ -132,7 +132,7 @@ test("each thing that can be wrong has its own sentence and its own remedy, and 
     ["anthropic_api", "busy", /busy asks to wait: .*\nTry again later/],
     ["anthropic_api", "ignorant", /does not take the model ".*": model: no-such-model\nTry another model/],
     ["anthropic_api", "broken", /broken answered with status 500: .*\n/],
-    ["anthropic_api", "gone", /gone can't be reached\.\nIs the server at http:.* running\?/],
+    ["anthropic_api", "gone", /gone can't be reached\. Is the server at http:.* running\?/],
     ["anthropic_api", "nowhere", /There is no provider called "nowhere"/],
     ["anthropic_api", "unpriced", /"mystery-1" has no known price/],
     ["anthropic_api", "good", /may not use the model "other".*\nTry another model/, "--model", "other"],
@@ -155,6 +155,50 @@ test("each thing that can be wrong has its own sentence and its own remedy, and 
   assert.match(wrong.err, /There is no brain called "telepathy"/);
 });
 
+test("a program runs as in a session, can change nothing, and leaves nothing", async () => {
+  const { board, companyId } = daemon;
+  const agent = fileURLToPath(new URL("support/acp-agent.mjs", import.meta.url));
+  const acp = (part: string) => ({ command: process.execPath, args: [agent], env: { ACP_PART: part } });
+  const sh = (line: string) => ({ command: "/bin/sh", args: ["-c", line] });
+  const cases: readonly [type: string, config: object, code: number, says: RegExp][] = [
+    [
+      "acp",
+      acp("works"),
+      0,
+      /^acp works\. .*node.* was started as in a session with a test message, and ended with exit code 0 .*It said: .*All done\. No model was asked through Agency/,
+    ],
+    [
+      "acp",
+      acp("signed-out"),
+      1,
+      /^acp does not work\. .*asks to sign in.*Sign in with the vendor.*\nCheck its program/,
+    ],
+    ["acp", acp("crashes"), 1, /^acp does not work\. .*ended before it answered \(exit code 3\)/],
+    [
+      "process",
+      sh('read -r line; echo "heard: $line"; pwd; test -n "$AGENCY_TOKEN"'),
+      0,
+      /^process works\. .*exit code 0 after .*It said: heard: This is a test and no work\. .*\/trials\/workspaces\//,
+    ],
+    ["process", sh("exit 3"), 1, /^process does not work\. .*exited with code 3\.\nCheck its program/],
+    [
+      "process",
+      { command: "no-such-agent" },
+      1,
+      /^process does not work\. There is no program called "no-such-agent"/,
+    ],
+  ];
+  for (const [type, config, code, says] of cases) {
+    const { code: ended, out, err } = await runWith(type, config);
+    assert.match(out, says, err);
+    assert.equal(ended, code, out);
+  }
+  const { rootAgentId } = await board.call(viewCompany, { companyId });
+  const { events } = await board.call(listEvents, { companyId, actor: rootAgentId });
+  assert.deepEqual(events, [], "a test acted as the root agent");
+  assert.equal(existsSync(join(options.home, "trials")), false);
+});
+
 test("a brain without a model is only looked at, and a test is known only in its company", async () => {
   const { board, companyId } = daemon;
   const list = (await agency(["brains"], options)).out;
@@ -164,6 +208,15 @@ test("a brain without a model is only looked at, and a test is known only in its
     /rehearsal +available/,
   ])
     assert.match(list, row);
+  const missing = ["brains", "use", "acp", "--adapter-config", '{"command":"no-such-agent"}'];
+  assert.match(
+    (await agency(missing, options)).out,
+    /It can't work yet\. There is no program called "no-such-agent"/,
+  );
+  assert.match(
+    (await agency(["brains", "use", "rehearsal"], options)).out,
+    /Try it: agency brains test rehearsal/,
+  );
   const { code, out } = await agency(["brains", "test", "rehearsal"], options);
   assert.deepEqual([code, out.trim()], [0, "rehearsal works. No model was asked: built in, no model."]);
   const { test: id } = await board.call(testBrain, { companyId, type: "rehearsal" });

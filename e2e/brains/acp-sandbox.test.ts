@@ -2,65 +2,17 @@
 // model is played. The first request must have Agency's tools: the scripts fail if it does not.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { pauseAgent } from "../../src/contract/agents.ts";
-import { always, steps, use } from "../../src/testing/fake-model/script.ts";
+import { pauseAgent, updateAgent } from "../../src/contract/agents.ts";
+import { always, type Step, steps, use } from "../../src/testing/fake-model/script.ts";
 import { gone, sessionProcesses } from "../support/processes.ts";
-import { type Adapter, claude, codex } from "./support/adapters.ts";
+import { acpAgents } from "./support/acp-agents.ts";
 import { testKeySearch } from "./support/key-search.ts";
-import { finish, turns, onBrain } from "./support/stage.ts";
+import { finish, turns, onBrain, until } from "./support/stage.ts";
 
-const otherModel = "test-model-1";
+/** Says nothing and calls nothing, so that only the request counts. */
+const finishing: Step = () => ({ text: "OK" });
 
-const agents: Readonly<Record<string, Adapter>> = {
-  "Claude Code": {
-    ...claude,
-    type: "acp",
-    configOf: (url) => ({
-      command: "claude-agent-acp",
-      env: {
-        ANTHROPIC_BASE_URL: `${url}/model/fake`,
-        ANTHROPIC_MODEL: claude.model,
-        ANTHROPIC_DEFAULT_HAIKU_MODEL: claude.model,
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-        CLAUDE_CODE_MAX_RETRIES: "0",
-        // Otherwise Claude hides MCP tools behind a search.
-        ENABLE_TOOL_SEARCH: "false",
-      },
-    }),
-  },
-  Codex: {
-    ...codex,
-    // Codex hides MCP tools behind a search for the models that it knows.
-    model: otherModel,
-    type: "acp",
-    configOf: (url) => ({
-      command: "codex-acp",
-      env: {
-        NO_BROWSER: "1",
-        MODEL_PROVIDER: "agency",
-        INITIAL_AGENT_MODE: "agent-full-access",
-        CODEX_CONFIG: JSON.stringify({
-          model: otherModel,
-          model_provider: "agency",
-          approval_policy: "never",
-          sandbox_mode: "danger-full-access",
-          web_search: "disabled",
-          model_providers: {
-            agency: {
-              name: "Agency",
-              base_url: `${url}/model/fake/v1`,
-              env_key: "AGENCY_TOKEN",
-              wire_api: "responses",
-              request_max_retries: 0,
-            },
-          },
-        }),
-      },
-    }),
-  },
-};
-
-for (const [name, adapter] of Object.entries(agents))
+for (const [name, adapter] of Object.entries(acpAgents))
   describe(`the brain acp with ${name}`, { concurrency: 2 }, () => {
     test("works with shell and tools; its words are on record, and every call is counted to the token", () =>
       onBrain(
@@ -98,6 +50,32 @@ for (const [name, adapter] of Object.entries(agents))
           );
         },
       ));
+
+    test("works with the agent's model and effort, whatever its own settings say", () => {
+      const own = adapter.configOf;
+      const chosen = { ...adapter, model: adapter.dialect === "openai" ? "gpt-5.5" : adapter.model };
+      // Values of env are secrets, so the name of a model among them would be hidden in the agent's own model.
+      const unset = (url: string) => {
+        const env = Object.entries(own(url).env).filter(([name]) => !name.endsWith("_MODEL"));
+        return { ...own(url), env: Object.fromEntries(env) };
+      };
+      return onBrain({ ...chosen, configOf: unset }, always(finishing), async (stage) => {
+        const { board } = stage.daemon();
+        await board.call(updateAgent, { id: stage.agentId, model: chosen.model, effort: "high" });
+        await stage.tell("Hello.");
+        // A program may ask for a title first, without tools.
+        const asked = await until(
+          async () => stage.model.calls.find(({ conversation }) => conversation.tools.length > 0),
+          120,
+          async () => "the model was not asked",
+        );
+        const { model, reasoning, output_config: output } = Object(asked.conversation.body);
+        assert.deepEqual([model, (reasoning ?? output)?.effort], [chosen.model, "high"]);
+        await board.call(pauseAgent, { id: stage.agentId });
+        const shown = JSON.stringify(await stage.transcript(await stage.ended(1, 30)));
+        assert.ok(!shown.includes("has no effect"), shown);
+      });
+    });
 
     test("kill -9 of the daemon leaves nothing, and the next session continues the conversation", () => {
       let isFirst = true;

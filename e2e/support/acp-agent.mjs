@@ -76,6 +76,16 @@ const app = agent({ name: "scripted" })
     if (part === "silent") return { stopReason: "end_turn" };
     if (part === "crashes") process.exit(3);
     if (part === "busy") throw RequestError.internalError({ details: "529 overloaded_error" });
+    if (part === "refused") {
+      // As Copilot does.
+      await say(client, sessionId, "Info: Request failed due to a transient API error. Retrying...");
+      await say(
+        client,
+        sessionId,
+        "Error: Authentication failed with provider at http://x (HTTP 401).\n  Check your key.",
+      );
+      return { stopReason: "end_turn" };
+    }
     const inbox = await use(client, sessionId, "read_inbox", {});
     if (part === "hangs" && !told.includes("previous session was cut off")) {
       await cancel;

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { updateAgent } from "../contract/agents.ts";
 import { updateCompany, viewCompany } from "../contract/companies.ts";
+import { listBrains } from "../contract/hiring.ts";
 import { JsonObject } from "../contract/words.ts";
 import { clientOf, companyOf, type Context, nounOf, print } from "./terminal.ts";
 import { companyFlag, example, jsonFlag, notJson } from "./texts.ts";
@@ -41,12 +42,16 @@ export function addBrains(program: Command, context: Context): void {
           adapterConfig: config,
           model: flags.model ?? null,
         });
+        const { brains } = await client.call(listBrains, { companyId });
+        const found = brains.find((brain) => brain.type === type);
         print(
           context,
           flags,
           { company: company.name, agent: root.name, type, config, model: flags.model ?? null },
           `${root.name} of ${company.name} now thinks with ${type}, and so will agents that are hired later. Agents hired before keep their brain.`,
-          `Try it: agency brains test ${type}`,
+          found === undefined || found.available
+            ? `Try it: agency brains test ${type}`
+            : `It can't work yet. ${found.says}`,
         );
       },
     );

@@ -212,9 +212,9 @@ export const listBrains = operation("brain.list", "GET /api/brains", {
 });
 
 export const testBrain = operation("brain.test", "POST /api/companies/:companyId/brains/:type/test", {
-  summary: "Check whether a brain works: look for its program and ask its model one small question.",
+  summary: "Check whether a brain works: run it as a session runs, with one small question to its model.",
   guidance:
-    "The question takes the way of a session's calls: the company's provider, key, models, prices and budget. Its cost is booked for the root agent. The call waits for the answer, up to 90 seconds.",
+    "The same program is started with the same command in the same sandbox. It asks its model through the company's provider, with its key, models, prices and budget. Its cost is booked for the root agent. Tools are listed but every call of one is refused, and nothing is reached but Agency. For `process`, the command must end with exit code 0. The call waits for the answer, up to 90 seconds.",
   input: z.strictObject({
     companyId: CompanyId,
     type: AdapterType.describe("Type of brain, such as `claude_local`."),

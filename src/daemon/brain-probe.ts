@@ -30,7 +30,7 @@ export async function probeIn(
   tx: ReadTx,
   parts: BrainProbing,
   companyId: string,
-  { type, config }: Configured,
+  { type, config, asksAgain = false }: Configured,
 ): Promise<Probe> {
   const found = await probeBrain(type, config);
   if (!found.available) return found;
@@ -44,13 +44,14 @@ export async function probeIn(
   if (dialectOf(type, config) !== record.dialect)
     return not(gatewayTexts.dialectNotSpoken(provider, record.dialect));
   const trouble = await providerTrouble(tx, parts, companyId, provider);
-  if (trouble?.cause === "refused")
+  if (trouble?.cause === "refused" && !asksAgain)
     return not(
       `${gatewayTexts.providerRefuses(provider, trouble.says)} ${gatewayTexts.remedies.key(record)}`,
     );
-  if (trouble?.cause === "waiting")
+  if (trouble?.cause === "waiting" && !asksAgain)
     return not(`${gatewayTexts.providerBusy(provider, trouble.says)} ${gatewayTexts.remedies.wait}`);
-  if (trouble !== undefined) return not(trouble.says);
+  if (trouble !== undefined && trouble.cause !== "refused" && trouble.cause !== "waiting")
+    return not(trouble.says);
   if (!(await answers(record.baseUrl)))
     return not(
       `${gatewayTexts.providerUnreachable(provider)} ${gatewayTexts.remedies.server(record.baseUrl)}`,
@@ -70,6 +71,8 @@ interface Configured {
   readonly type: string;
   /** JSON. */
   readonly config: string;
+  /** A provider that refused its key or asked to wait counts as one that can be asked. */
+  readonly asksAgain?: boolean;
 }
 
 /**

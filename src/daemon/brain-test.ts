@@ -1,12 +1,16 @@
 import { agentById } from "../agents/table.ts";
-import { apiUsed, checkBrainConfig, findBrain, probeBrain, providerUsed } from "../brains/registry.ts";
+import { checkBrainConfig, findBrain, providerUsed } from "../brains/registry.ts";
 import { rootAgentOf } from "../capabilities/members.ts";
 import { type BrainTest, testBrain } from "../contract/hiring.ts";
-import type { Sandbox } from "../contract/installation.ts";
 import { limited, notFound } from "../contract/refusal.ts";
 import { guarded, type Guarded } from "../dispatch/guarded.ts";
-import type { Trial, Tried } from "../gateway/trial.ts";
-import { brainNeedsSandbox, brainTestFailed, noModelToAsk, tooManyTests } from "./texts.ts";
+import { providerOf } from "../gateway/providers.ts";
+import { keyMissing } from "../gateway/texts.ts";
+import type { SecretStore } from "../secrets/secrets.ts";
+import type { Store } from "../store/store.ts";
+import { type BrainProbing, probeIn } from "./brain-probe.ts";
+import * as texts from "./texts.ts";
+import { type TrialBrain, type TrialEnd, trialPatience } from "./trial-sessions.ts";
 
 /**
  * Tests of brains. A test runs beside the calls, because a model may take a minute to answer and no transaction waits for it:
@@ -16,11 +20,12 @@ import { brainNeedsSandbox, brainTestFailed, noModelToAsk, tooManyTests } from "
  * The first call starts it, and the door repeats the call until it has ended (`waits`). Only in memory: a test that a restart
  * ended is not found any more.
  */
-export interface BrainTesting {
-  readonly sandbox: () => Sandbox;
-  /** Absent in tests without a gateway: no model is asked. */
-  readonly tryModel?: ((trial: Trial) => Promise<Tried>) | undefined;
-  readonly reportBug?: (error: unknown, about: string) => string;
+export interface BrainTesting extends BrainProbing {
+  readonly store: Store;
+  readonly secrets: Pick<SecretStore, "valueFor" | "resolve">;
+  /** Absent in tests without processes: the brain is only looked at. */
+  readonly runTrial?: ((brain: TrialBrain) => Promise<TrialEnd>) | undefined;
+  readonly reportBug?: ((error: unknown, about: string) => string) | undefined;
 }
 
 const mostRunning = 4;
@@ -38,7 +43,7 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
       return known;
     }
     if ([...tests.values()].filter(({ status }) => status === "running").length >= mostRunning)
-      throw limited(...tooManyTests(mostRunning));
+      throw limited(...texts.tooManyTests(mostRunning));
     const root = await agentById(tx, (await rootAgentOf(tx, companyId)) ?? "");
     const isRoots = root.brain_type === type;
     const config =
@@ -46,41 +51,83 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
         ? root.brain_config
         : checkBrainConfig(type, input.adapterConfig);
     const model = input.model ?? (isRoots ? root.model : null);
+    const effort = isRoots ? root.effort : null;
     const id = call.newId();
     const provider = providerUsed(type, config) ?? null;
+    const standard = provider === null ? undefined : await providerOf(tx, companyId, provider);
+    // What the input had of secrets is on record only with this transaction, so the trial gets their values from here.
+    const { config: whole, missing } = await parts.secrets.resolve(tx, {
+      company_id: companyId,
+      brain_config: config,
+    });
     const nothing = { tokens: 0, costUsd: 0, milliseconds: 0, says: "", remedy: "" };
     const begun: BrainTest = { status: "running", companyId, type, test: id, provider, model, ...nothing };
     keep(begun);
     await call.record(companyId, { type, test: id, ...(model === null ? {} : { model }) });
-    void resultOf({ companyId, agentId: root.id, type, model }, config)
+    const trial = { companyId, agentId: root.id, type, config: whole, effort };
+    const lacks = missing.map((name) => keyMissing(name)).join(" ");
+    void (
+      lacks === "" ? resultOf({ ...trial, model: model ?? standard?.defaultModel ?? null }) : failing(lacks)
+    )
       .catch((error: unknown) => ({
         status: "fails" as const,
-        ...brainTestFailed(parts.reportBug?.(error, "brain test")),
+        ...texts.brainTestFailed(parts.reportBug?.(error, "brain test")),
       }))
       .then((result) => keep({ ...begun, ...result }));
     return begun;
   });
+
+  async function failing(says: string): Promise<Partial<BrainTest>> {
+    return { status: "fails", says };
+  }
 
   function keep(test: BrainTest): void {
     tests.set(test.test, test);
     for (const [id, { status }] of tests) if (tests.size > mostKept && status !== "running") tests.delete(id);
   }
 
-  async function resultOf(
-    asked: Pick<Trial, "companyId" | "agentId" | "type" | "model">,
-    config: string,
-  ): Promise<Partial<BrainTest>> {
-    const { runsPrograms, probe } = findBrain(asked.type);
-    // With its default settings the program may be run, to see that it works. A probe of a configuration only looks.
-    const found = config === "{}" ? await probe() : await probeBrain(asked.type, config);
+  async function resultOf(brain: TrialBrain): Promise<Partial<BrainTest>> {
+    const { companyId, type, config } = brain;
+    // What earlier calls found out does not count: the test asks again.
+    const asked = { type, config, asksAgain: true };
+    const found = await parts.store.read((tx) => probeIn(tx, parts, companyId, asked));
     if (!found.available) return { status: "fails", says: found.says };
-    const { status, unsandboxedAllowed, says, remedy } = parts.sandbox();
-    if (runsPrograms && status !== "works" && !unsandboxedAllowed)
-      return { status: "fails", says: brainNeedsSandbox(asked.type, says), remedy };
-    const [provider, api] = [providerUsed(asked.type, config), apiUsed(asked.type, config)];
-    if (provider === undefined || api === undefined || parts.tryModel === undefined)
-      return { status: "works", says: noModelToAsk(found.says) };
-    const { works, ...tried } = await parts.tryModel({ ...asked, provider, api });
-    return { status: works ? "works" : "fails", says: found.says, ...tried };
+    const { runsPrograms } = findBrain(type);
+    // A person, and the rehearsal, which has no model and would find no work.
+    if (!runsPrograms || parts.runTrial === undefined)
+      return { status: "works", says: texts.noModelToAsk(found.says) };
+    return judged(brain, found.says, await parts.runTrial(brain));
   }
+}
+
+/** It works if the program ended well and, where its models are asked through Agency, one of them answered. */
+function judged(
+  { type, config }: TrialBrain,
+  found: string,
+  { exit, calls, isLate, milliseconds }: TrialEnd,
+): Partial<BrainTest> {
+  const answered = calls.flatMap((call) => (call.works ? [call] : []));
+  const refused = calls.findLast((call) => !call.works);
+  const isDone = !isLate && (exit.cause ?? (exit.code === 0 ? "done" : "failed")) === "done";
+  const spent = {
+    milliseconds,
+    tokens: answered.reduce((sum, { tokens }) => sum + tokens, 0),
+    costUsd: answered.reduce((sum, { costUsd }) => sum + costUsd, 0),
+  };
+  const needsModel = providerUsed(type, config) !== undefined;
+  const last = answered.at(-1);
+  if (!isDone || (needsModel && last === undefined)) {
+    const reason = isLate ? texts.trialLate(trialPatience / 1000) : texts.trialEnded(exit.reason);
+    // A call beside the question, such as one for a title, may be answered or refused without being what ended the program.
+    const isRefused = last === undefined || exit.cause === "signed_out" || exit.cause === "overloaded";
+    const fault =
+      isRefused && refused !== undefined && !refused.works
+        ? { says: refused.says, remedy: refused.remedy, model: refused.model }
+        : { says: reason, remedy: texts.trialRemedy(type) };
+    return { status: "fails", ...spent, ...fault };
+  }
+  if (last !== undefined)
+    return { status: "works", says: found, ...spent, provider: last.provider, model: last.model };
+  const said = exit.output.replaceAll(/\s+/g, " ").trim().slice(0, 200);
+  return { status: "works", ...spent, says: texts.ranWithoutModel(found, milliseconds, said) };
 }

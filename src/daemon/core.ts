@@ -39,7 +39,7 @@ export interface Core {
 
 export interface CoreParts
   extends
-    Pick<BrainTesting, "tryModel" | "reportBug">,
+    Pick<BrainTesting, "runTrial" | "reportBug">,
     Pick<DispatcherParts, "store" | "newId" | "newSecret" | "refusesWrites"> {
   /** What sessions printed. Tests leave it out: every transcript is then empty. */
   readonly transcripts?: Transcripts;
@@ -82,7 +82,7 @@ export function createCore(parts: CoreParts): Core {
       parts.mirrors ?? keepMirrors({ folder: join(tmpdir(), "agency-mirrors"), enclose: () => undefined }),
     logins: parts.logins ?? keepCodexLogins(),
     troubleOf: parts.troubleOf ?? (async () => undefined),
-    ...(parts.tryModel && { tryModel: parts.tryModel }),
+    ...(parts.runTrial && { runTrial: parts.runTrial }),
     ...(parts.reportBug && { reportBug: parts.reportBug }),
     startingBrain: parts.startingBrain ?? (async () => rehearsing),
     probeServer: parts.probeServer ?? (async () => ({ works: false, says: "", tools: [] })),

@@ -24,6 +24,8 @@ import { keepSecrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/store.ts";
 import { compacts } from "../brains/registry.ts";
 import { keepBrainHealth } from "./brain-health.ts";
+import { keepTrials } from "./trial-sessions.ts";
+import type { Audience } from "../contract/operation.ts";
 import { failPoint } from "../runtime/fail-points.ts";
 import { modelDoor } from "../doors/model.ts";
 import { openSite } from "../doors/site.ts";
@@ -203,6 +205,14 @@ async function startLocked(opened: {
     void door.on("connection", (socket) => server.emit("connection", socket));
   const running = { home: home.path, url: () => url, sandbox, onDoor, path };
   const servers = keepServers({ store, folder: home.servers, running, secrets, origin, reportBug });
+  const trials = keepTrials({
+    store,
+    newId,
+    newSecret,
+    secrets,
+    running,
+    folder: join(home.path, "trials"),
+  });
   const node = nodeId(home, newId);
   const telemetry =
     options.telemetry &&
@@ -229,7 +239,7 @@ async function startLocked(opened: {
     startingBrain,
     probeServer: servers.probe,
     signIns: servers.signIns,
-    tryModel: async (trial) => (await import("../gateway/trial.ts")).tryModel(gateway, trial),
+    runTrial: trials.run,
     reportBug,
     origin,
   });
@@ -243,14 +253,17 @@ async function startLocked(opened: {
   const endCalls = await lostCalls.ofEarlierRun();
   const closing = new AbortController();
   let origins: readonly string[] = [];
-  const check = (given: string | undefined) => store.read((tx) => authenticate(tx, given));
+  const check = async (given: string | undefined) =>
+    trials.callerOf(given) ?? store.read((tx) => authenticate(tx, given));
   const notices = (given: string | undefined, wasRefused: boolean) =>
     noticesFor(store, newId, given, wasRefused);
-  const audiences = (given: string | undefined, as: string | undefined) =>
-    store.read(async (tx) => {
+  const audiences = async (given: string | undefined, as: string | undefined) => {
+    if (trials.callerOf(given) !== undefined) return new Set<Audience>();
+    return store.read(async (tx) => {
       const { agentId } = (await authenticate(tx, given, as)).actor;
       return agentId === null ? undefined : audiencesOf(tx, agentId);
     });
+  };
   const limits = Limits.parse(options.limits ?? {});
   const callers = new Callers({
     limits,
@@ -279,6 +292,7 @@ async function startLocked(opened: {
     used: (sessionId: string, text: string) => uses.get(sessionId)?.(text),
     reportBug,
     courier,
+    trialOf: trials.trialOf,
     closing: closing.signal,
     track: (request: Promise<void>) => {
       asking.add(request);
@@ -389,6 +403,7 @@ async function startLocked(opened: {
   const stop = async (drainMilliseconds: number): Promise<void> => {
     await work.drain(drainMilliseconds);
     outages.hurry();
+    await trials.stop();
     await work.stop();
     await reports?.stop();
     await servers.stop();

@@ -12,7 +12,7 @@ import { givenText, isDescriptor } from "./given-text.ts";
 import { notAUrl } from "./texts.ts";
 
 /**
- * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `repos/`, `sandbox/`, `agents/`, `homes/`, `model-calls/`,
+ * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `repos/`, `sandbox/`, `agents/`, `homes/`, `model-calls/`, `trials/` (while a brain is tested),
  * `audit-anchor.log`, `board-token` and `audit-key` (made on first start), `secrets-key` (if the user put it there), and
  * `database-url` and `database-direct-url` (if the data is in PostgreSQL). Every
  * file has mode 0600. While a daemon runs, it also holds `daemon.json` (the daemon's address) and a lock that is released when

@@ -26,6 +26,20 @@ export const withProvider = (found: string, provider: string): string =>
 export const withConfig = (found: string, type: string, config: string): string =>
   `${found}. To choose it: agency brains use ${type} --adapter-config '${config}'`;
 
+/** What a brain hears when it is tested. */
+export const trialPrompt =
+  "You are asked one question, to find out whether you can be reached. Answer it in one word. Use no tools.";
+export const trialBriefing = "This is a test and no work. Use no tools. Reply with the word OK.\n";
+
+export const trialLate = (seconds: number): string =>
+  `It did not answer and end within ${seconds} seconds, and was stopped.`;
+export const trialEnded = (reason: string): string =>
+  `Its program was started as in a session: ${reason.replace(/\.$/, "")}.`;
+export const trialRemedy = (type: string): string =>
+  `Check its program and its configuration on the daemon's machine, then test again: agency brains test ${type}`;
+export const ranWithoutModel = (found: string, milliseconds: number, said: string): string =>
+  `${found} was started as in a session with a test message, and ended with exit code 0 after ${(milliseconds / 1000).toFixed(1)} s. ${said === "" ? "It printed nothing." : `It said: ${said}`} No model was asked through Agency, so no tokens were counted.`;
+
 export const noModelToAsk = (found: string): string => `No model was asked: ${found}.`;
 
 export const brainTestFailed = (id = ""): { says: string; remedy: string } => ({

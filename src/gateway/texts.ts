@@ -70,8 +70,6 @@ export const tooManyConnections = (most: number): string =>
   `This session has ${most} open connections, which is the limit. Close some first.`;
 
 /** What a test of a brain found, and what to do. */
-export const providerSilent = (provider: string, seconds: number): string =>
-  `The provider ${provider} did not answer within ${seconds} seconds.`;
 export const modelUnknown = (provider: string, model: string, says: string): string =>
   `The provider ${provider} does not take the model "${model}": ${says}`;
 export const providerFails = (provider: string, status: number, says: string): string =>

@@ -1,118 +1,132 @@
-import type { ModelApi } from "../brains/brain.ts";
 import { bookAlone, lacksFor } from "../budgets/reservations.ts";
 import type { ProviderConfig } from "../contract/providers.ts";
 import { writeIn } from "../dispatch/context.ts";
 import { callEnd } from "./call-files.ts";
 import { bookedEnd } from "./calls.ts";
-import { endpointOf, type Listener, noTokens, type TokensUsed } from "./dialects.ts";
-import { ask, type GatewayParts, Refused } from "./gateway.ts";
+import { costsNothing, endpointOf, noTokens } from "./dialects.ts";
+import {
+  priceAllowed,
+  ask,
+  jsonBodyOf,
+  type Exchange,
+  type GatewayParts,
+  pass,
+  Refused,
+} from "./forwarding.ts";
 import { credentialFor } from "./model-credentials.ts";
-import { contextTokensOf, priceOf } from "./prices.ts";
+import { contextTokensOf } from "./prices.ts";
 import { messageIn } from "./provider-waits.ts";
-import { providerOf } from "./providers.ts";
-import { eventsIn } from "./server-events.ts";
 import * as texts from "./texts.ts";
 import { countTokens } from "./token-count.ts";
 
 /**
- * One small question to a model, to find out whether a brain can work. It takes the way of a session's calls: the company's
- * provider, key, models, prices and budget. What it uses is booked for the root agent.
+ * The calls of a brain that is tested (daemon/trial-sessions.ts). They take the way of a session's calls: the same program asks the
+ * same address, and the company's provider, key, models, prices and budget count. There is no session row, so what a call uses is
+ * booked for the root agent. A provider that refused or asked to wait is asked all the same: the test finds out whether that has changed.
  */
-export interface Trial {
+export interface OpenTrial {
   readonly companyId: string;
+  /** The root agent. */
   readonly agentId: string;
   readonly type: string;
-  readonly provider: string;
-  /** The API that the brain's sessions ask. */
-  readonly api: ModelApi;
   /** Null: the provider's default. */
   readonly model: string | null;
+  /** What became of the calls so far. */
+  readonly calls: TrialCall[];
 }
 
-export type Tried =
+export type TrialCall =
   | {
       readonly works: true;
+      readonly provider: string;
       readonly model: string;
       readonly tokens: number;
       readonly costUsd: number;
-      readonly milliseconds: number;
     }
   | {
       readonly works: false;
+      readonly provider: string;
       readonly model: string | null;
       readonly says: string;
       readonly remedy: string;
     };
 
-/** A model that takes longer for one word is of no use to an agent. */
-const patience = 60_000;
-/** More than the answer takes, also of a model that thinks first, and less than anyone notices. */
-const mostOutput = 2000;
+interface TrialPlace {
+  readonly config: ProviderConfig;
+  readonly provider: string;
+}
 
-export async function tryModel(parts: GatewayParts, trial: Trial): Promise<Tried> {
-  const { store, newId } = parts;
-  const { companyId, provider, type } = trial;
-  const config = await store.read((tx) => providerOf(tx, companyId, provider));
-  const model = trial.model ?? config?.defaultModel ?? null;
-  const fails = (says: string, remedy: string): Tried => ({ works: false, model, says, remedy });
-  if (config === undefined) return fails(texts.noProvider(provider), texts.remedies.provider);
-  const { dialect, path, body } = questions[trial.api];
-  if (dialect !== config.dialect)
-    return fails(texts.dialectNotSpoken(provider, config.dialect), texts.remedies.provider);
-  if (model === null) return fails(texts.noModel(provider), texts.remedies.model(type));
-  if (config.models !== undefined && !(model in config.models))
-    return fails(texts.modelNotAllowed(model, Object.keys(config.models)), texts.remedies.model(type));
-  const price = await priceOf(provider, config, model);
-  if (price === undefined) return fails(texts.noPrice(model), texts.remedies.provider);
-  const credential = await credentialFor(parts, companyId, config);
-  if ("says" in credential) return fails(credential.says, "");
-  const contextTokens = await contextTokensOf(provider, config, model);
-  const endpoint = endpointOf(config, "POST", path);
-  const asked = endpoint?.asks?.({ ...body, model }, { contextTokens, baseUrl: config.baseUrl });
-  if (endpoint === undefined || asked === undefined)
-    return fails(texts.dialectNotSpoken(provider, config.dialect), texts.remedies.provider);
-  const reads = { input: countTokens(asked.body), output: asked.mostOutput };
-  const most = { usd: price({ ...noTokens, ...reads }), tokens: reads.input + reads.output };
-  const lacks = await store.read((tx) => lacksFor(tx, companyId, trial.agentId, most));
-  if (lacks !== undefined) return fails(texts.budgetTooSmall(lacks), texts.remedies.budget);
-
-  const begun = performance.now();
-  const timeout = AbortSignal.timeout(patience);
-  const closing = parts.closing === undefined ? timeout : AbortSignal.any([parts.closing, timeout]);
-  const request = { method: "POST", url: path, headers: headersFor(credential.key) };
-  let answer: Response;
+export async function forwardTrial(
+  parts: GatewayParts,
+  trial: OpenTrial,
+  { config, provider }: TrialPlace,
+  exchange: Exchange,
+): Promise<void> {
+  const { companyId, agentId, type } = trial;
+  const { request, response, path } = exchange;
+  const model = trial.model ?? config.defaultModel ?? null;
+  const failed = (says: string, remedy: string): void =>
+    void trial.calls.push({ works: false, provider, model, says, remedy });
+  const method = request.method ?? "GET";
+  if (method === "HEAD") return void response.writeHead(200).end();
+  let remedy = texts.remedies.model(type);
   try {
-    answer = await ask(
-      { ...parts, closing },
-      { config, companyId, provider },
-      { request, path },
-      credential,
-      asked.body,
-      1,
-    );
+    if (model === null) throw new Refused(403, texts.noModel(provider));
+    const contextTokens = await contextTokensOf(provider, config, model);
+    if (method === "GET" && path === "/")
+      return void response.end(JSON.stringify({ dialect: config.dialect, model, contextTokens }));
+    const endpoint = endpointOf(config, method, path);
+    if (endpoint === undefined) throw new Refused(404, texts.noEndpoint(`${method} ${path}`));
+    const credential = await credentialFor(parts, companyId, config);
+    if ("says" in credential) {
+      remedy = "";
+      throw new Refused(401, credential.says);
+    }
+    const place = { config, companyId, provider };
+    remedy = texts.remedies.server(config.baseUrl);
+    if (endpoint.asks === undefined)
+      return await pass(await ask(parts, place, exchange, credential, null, 1), response, () => undefined);
+    const asked = endpoint.asks(await jsonBodyOf(exchange), { contextTokens, baseUrl: config.baseUrl });
+    remedy = texts.remedies.model(type);
+    const price = await priceAllowed(parts, { config, provider, own: model, agentId }, asked);
+    remedy = texts.remedies.server(config.baseUrl);
+    if (costsNothing(endpoint))
+      return await pass(
+        await ask(parts, place, exchange, credential, asked.body, 1),
+        response,
+        () => undefined,
+      );
+    const most = { input: countTokens(asked.body), output: asked.mostOutput };
+    const mostSpent = { usd: price({ ...noTokens, ...most }), tokens: most.input + most.output };
+    const lacks = await parts.store.read((tx) => lacksFor(tx, companyId, agentId, mostSpent));
+    if (lacks !== undefined) {
+      remedy = texts.remedies.budget;
+      throw new Refused(403, texts.budgetTooSmall(lacks));
+    }
+    const answer = await ask(parts, place, exchange, credential, asked.body, 1);
+    if (!answer.ok) {
+      const refused = refusedBy(answer.status, messageIn(await answer.clone().text()));
+      failed(refused.says, refused.remedy);
+      return await pass(answer, response, () => undefined);
+    }
+    const listener = endpoint.listens?.();
+    let status: "done" | "cut" = "cut";
+    try {
+      await pass(answer, response, (data) => listener?.heard(data));
+      status = "done";
+    } finally {
+      const { tokens: used } = bookedEnd(callEnd(status, listener), most);
+      const input = used.input + used.cacheRead + used.cacheWrite;
+      const booked = { input_tokens: input, output_tokens: used.output, usd: price(used) };
+      await writeIn(parts.store, companyId, parts.newId, (writing) => bookAlone(writing, agentId, booked));
+      const tokens = input + used.output;
+      trial.calls.push({ works: true, provider, model, tokens, costUsd: booked.usd / 1e6 });
+    }
   } catch (error) {
-    if (timeout.aborted)
-      return fails(texts.providerSilent(provider, patience / 1000), texts.remedies.provider);
-    if (!(error instanceof Refused)) throw error;
-    return fails(error.message, texts.remedies.server(config.baseUrl));
+    if (error instanceof Refused && error.status !== 404)
+      failed(error.message, error.message === texts.noPrice(model ?? "") ? texts.remedies.provider : remedy);
+    throw error;
   }
-  if (!answer.ok) return { ...refusedBy(answer.status, messageIn(await answer.text())), works: false, model };
-  const used = await usedIn(answer, endpoint.listens?.(), reads);
-  const cost = price(used);
-  await writeIn(store, companyId, newId, (writing) =>
-    bookAlone(writing, trial.agentId, {
-      input_tokens: used.input + used.cacheRead + used.cacheWrite,
-      output_tokens: used.output,
-      usd: cost,
-    }),
-  );
-  return {
-    works: true,
-    model,
-    tokens: used.input + used.cacheRead + used.cacheWrite + used.output,
-    costUsd: cost / 1e6,
-    milliseconds: Math.round(performance.now() - begun),
-  };
 
   function refusedBy(status: number, says: string): { says: string; remedy: string } {
     if (status === 401 || status === 403)
@@ -124,60 +138,3 @@ export async function tryModel(parts: GatewayParts, trial: Trial): Promise<Tried
     return { says: texts.providerFails(provider, status, says), remedy: texts.remedies.provider };
   }
 }
-
-async function usedIn(
-  answer: Response,
-  listener: Listener | undefined,
-  most: Parameters<typeof bookedEnd>[1],
-): Promise<TokensUsed> {
-  const events = eventsIn(answer.headers.get("content-type") ?? "", (data) => listener?.heard(data));
-  for await (const chunk of answer.body ?? []) events.write(chunk);
-  events.end();
-  return bookedEnd(callEnd("done", listener), most).tokens;
-}
-
-const question = "Reply with the word OK.";
-
-/** The same question in each API. All of them stream, because some providers answer in no other way. */
-const questions: Readonly<
-  Record<Trial["api"], { dialect: ProviderConfig["dialect"]; path: string; body: object }>
-> = {
-  messages: {
-    dialect: "anthropic",
-    path: "/v1/messages",
-    body: {
-      max_tokens: 16,
-      stream: true,
-      // Without it, a token of a subscription is not taken.
-      system: "You are Claude Code, Anthropic's official CLI for Claude.",
-      messages: [{ role: "user", content: question }],
-    },
-  },
-  responses: {
-    dialect: "openai",
-    path: "/v1/responses",
-    body: {
-      stream: true,
-      store: false,
-      max_output_tokens: mostOutput,
-      instructions: "Answer in one word.",
-      input: [{ type: "message", role: "user", content: [{ type: "input_text", text: question }] }],
-    },
-  },
-  chat: {
-    dialect: "openai",
-    path: "/v1/chat/completions",
-    body: {
-      stream: true,
-      max_tokens: mostOutput,
-      messages: [{ role: "user", content: question }],
-    },
-  },
-};
-
-const headersFor = (key: string | undefined): Record<string, string> => ({
-  "content-type": "application/json",
-  accept: "text/event-stream",
-  "anthropic-version": "2023-06-01",
-  ...(key?.startsWith("sk-ant-oat") === true ? { "anthropic-beta": "oauth-2025-04-20" } : {}),
-});

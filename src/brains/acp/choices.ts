@@ -25,11 +25,13 @@ export async function chooseIn(
   let { offered } = of;
   const problems: string[] = [];
 
+  /** A program may take a value for another one that it knows, so what it says afterwards counts. */
   const set = async (option: SessionConfigOption, value: string): Promise<boolean> => {
+    if (option.currentValue === value) return true;
     try {
       const request: SetSessionConfigOptionRequest = { sessionId, configId: option.id, value };
       offered = (await agent.request(methods.agent.session.setConfigOption, request)).configOptions;
-      return true;
+      return offered.some(({ id, currentValue }) => id === option.id && currentValue === value);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       return false;

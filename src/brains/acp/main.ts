@@ -97,6 +97,8 @@ function start(): ChildProcess {
     ANTHROPIC_AUTH_TOKEN: token,
     OPENAI_BASE_URL: `${url}/model/openai/v1`,
     OPENAI_API_KEY: token,
+    // Claude takes a model that it does not list only from here.
+    ...(session.model === null ? {} : { ANTHROPIC_MODEL: session.model }),
   };
   return spawn(command, session.args, {
     cwd: workspace,
@@ -118,7 +120,7 @@ async function converse(): Promise<void> {
     home: process.env["HOME"] ?? workspace,
     mayReach,
   };
-  const { hear, end } = entriesOf(tell);
+  const { hear, end, lastPiece } = entriesOf(tell);
   let isHeard = false;
   const app = client({ name: "agency" })
     .onRequest(methods.client.session.requestPermission, async ({ params }) => {
@@ -164,6 +166,8 @@ async function converse(): Promise<void> {
     end();
     tellUsage(answer);
     const { stopReason } = answer;
+    const lastError = stopReason === "end_turn" ? causeIn(lastPiece()) : undefined;
+    if (lastError !== undefined) throw new SessionEnd(lastError, lastPiece().replaceAll(/\s+/g, " "));
     if (stopReason !== "end_turn")
       throw new SessionEnd(
         stopReason === "max_tokens" ? "out_of_context" : "failed",
@@ -236,10 +240,20 @@ function endBy(error: unknown, { authMethods = [] }: InitializeResponse): unknow
   const says = `${error.message} ${detailsIn(error.data)}`.trim();
   const ways = authMethods.map(({ name }) => name);
   if (error.code === -32_000) return new SessionEnd("signed_out", texts.mustSignIn(command, says, ways));
-  if (/\b401\b|authentication|unauthorized/i.test(says)) return new SessionEnd("signed_out", says);
-  return /\b(429|503|529)\b|overloaded|rate.?limit/i.test(says)
-    ? new SessionEnd("overloaded", says)
-    : new SessionEnd("failed", says);
+  return new SessionEnd(complaintIn(says) ?? "failed", says);
+}
+
+function complaintIn(says: string): "signed_out" | "overloaded" | undefined {
+  if (/\b401\b|authentication|unauthorized/i.test(says)) return "signed_out";
+  return /\b(429|503|529)\b|overloaded|rate.?limit/i.test(says) ? "overloaded" : undefined;
+}
+
+/**
+ * Copilot ends its turn as if all were well when its model was refused, and says the error itself as one whole piece. The words of a
+ * model come in many pieces, so a model that writes about an error is not meant.
+ */
+function causeIn(piece: string): "signed_out" | "overloaded" | undefined {
+  return piece.startsWith("Error:") ? complaintIn(piece) : undefined;
 }
 
 function detailsIn(data: unknown): string {

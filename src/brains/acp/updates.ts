@@ -8,8 +8,11 @@ type Entry = Parameters<typeof tell>[0];
 export function entriesOf(tell: (entry: Entry) => void): {
   hear: (update: SessionUpdate) => void;
   end: () => void;
+  /** The last piece of what the program said. */
+  lastPiece: () => string;
 } {
   let words = "";
+  let piece = "";
   const names = new Map<string, string>();
   /** Calls that are not told yet, because the program has not said what with. */
   const untold = new Set<string>();
@@ -25,9 +28,11 @@ export function entriesOf(tell: (entry: Entry) => void): {
   };
   return {
     end,
+    lastPiece: () => piece,
     hear: (update) => {
       if (update.sessionUpdate === "agent_message_chunk") {
-        words += textIn(update.content);
+        piece = textIn(update.content);
+        words += piece;
         return;
       }
       if (update.sessionUpdate === "tool_call") {

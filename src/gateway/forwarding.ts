@@ -1,0 +1,210 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ProviderConfig, ProviderDialect } from "../contract/providers.ts";
+import type { Caller } from "../dispatch/identity.ts";
+import { marker } from "../redaction/redact.ts";
+import type { Store } from "../store/store.ts";
+import type { CallFiles } from "./call-files.ts";
+import type { Courier } from "./courier.ts";
+import { addressOf, type Asked, refusalIn } from "./dialects.ts";
+import { type CredentialParts, credentialHeaders, type ModelCredential } from "./model-credentials.ts";
+import { type Priced, priceOf } from "./prices.ts";
+import { learnFrom, messageIn, refusesAccount, waitsFor } from "./provider-waits.ts";
+import { eventsIn } from "./server-events.ts";
+import * as texts from "./texts.ts";
+
+/** A request on its way to the provider, and the answer on its way back. */
+
+export interface GatewayParts extends CredentialParts {
+  readonly store: Store;
+  readonly newId: () => string;
+  readonly authenticate: (token: string | undefined) => Promise<Caller>;
+  /** May this agent use the whole internet? */
+  readonly isOutside: (agentId: string) => Promise<boolean>;
+  readonly reportBug: (error: unknown, about: string) => string;
+  /** The daemon stops: providers that have not answered are not waited for. */
+  readonly closing?: AbortSignal;
+  /** Called with what each answer to a session used, before the program can have ended. */
+  readonly used?: (sessionId: string, text: string) => void;
+  /** Does this brain continue from a summary, in the same session, when its context is nearly full? */
+  readonly compacts: (brainType: string) => boolean;
+  /** Called with each request, which ends when it is booked. The program that asked may be gone long before. */
+  readonly track?: (request: Promise<void>) => void;
+  readonly fetch?: typeof fetch;
+  /** Asks the models in a process that outlives this one. Without it, this process asks. */
+  readonly courier?: { readonly files: CallFiles } & Pick<Courier, "fetchFor">;
+}
+
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly readBody: () => Promise<unknown>;
+  readonly path: string;
+}
+
+export class Refused extends Error {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** A program that waits longer gives up by itself. */
+const mostWait = 60_000;
+const usualTries = 5;
+
+/** Asks the provider, and waits and asks again where it says so. */
+export async function ask(
+  parts: Pick<GatewayParts, "store" | "newId" | "reportBug" | "closing" | "fetch">,
+  {
+    config,
+    companyId,
+    provider,
+  }: {
+    readonly config: ProviderConfig;
+    readonly companyId: string;
+    readonly provider: string;
+  },
+  {
+    request,
+    path,
+  }: Pick<Exchange, "path"> & {
+    readonly request: Pick<IncomingMessage, "method" | "url" | "headers">;
+  },
+  given: ModelCredential,
+  body: string | null,
+  mostTries = usualTries,
+): Promise<Response> {
+  const search = new URL(request.url ?? "/", "http://gateway").search;
+  const url = `${addressOf(config, path)}${search}`;
+  const begun = performance.now();
+  const { closing } = parts;
+  let credential = given;
+  for (let tries = 1; ; tries++) {
+    const { key, renew } = credential;
+    const heard = await (parts.fetch ?? fetch)(url, {
+      method: request.method ?? "GET",
+      headers: { ...passedOn(request, config), ...credentialHeaders(config.dialect, credential) },
+      body,
+      redirect: "error",
+      signal: AbortSignal.any([
+        AbortSignal.timeout(15 * 60_000),
+        ...(closing === undefined ? [] : [closing]),
+      ]),
+    }).catch((error: unknown) => {
+      if (closing?.aborted !== true) parts.reportBug(error, `provider ${provider}`);
+      throw new Refused(502, texts.providerUnreachable(provider));
+    });
+    const renewed = heard.status === 401 ? await renew?.() : undefined;
+    if (renewed !== undefined) {
+      credential = renewed;
+      await heard.body?.cancel();
+      continue;
+    }
+    const answer = heard.ok ? heard : await withoutKey(heard, config.dialect, key);
+    const wait = await learnFrom(parts, { companyId, provider, config, key }, answer, tries);
+    if (wait === undefined) return answer;
+    if (tries >= mostTries || performance.now() - begun + wait > mostWait) {
+      await waitsFor(parts, { companyId, provider }, wait, messageIn(await answer.clone().text()));
+      return answer;
+    }
+    await answer.body?.cancel();
+    await sleep(wait, undefined, closing === undefined ? {} : { signal: closing });
+  }
+}
+
+/** A refusal may quote the key. One of the account reaches the program as one of the key, which every program understands. */
+async function withoutKey(
+  refusal: Response,
+  dialect: ProviderDialect,
+  key: string | undefined,
+): Promise<Response> {
+  const { status, headers } = refusal;
+  const body = await refusal.text();
+  const shown = key === undefined ? body : body.replaceAll(key, marker);
+  if (!refusesAccount(status, shown)) return new Response(shown, { status, headers });
+  const json = { "content-type": "application/json" };
+  return new Response(refusalIn(dialect, 401, messageIn(shown)), { status: 401, headers: json });
+}
+
+/** Sends the provider's answer on, and lets the listener hear it. A program that is gone does not end the reading. */
+export async function pass(
+  answer: Response,
+  response: ServerResponse,
+  hear: (data: unknown) => void,
+  before: () => Promise<void> = async () => undefined,
+): Promise<void> {
+  const kept = [...answer.headers].filter(([name]) => passedBack.test(name));
+  response.writeHead(answer.status, Object.fromEntries(kept));
+  response.on("error", () => undefined);
+  const events = eventsIn(answer.headers.get("content-type") ?? "", hear);
+  for await (const chunk of answer.body ?? []) {
+    events.write(chunk);
+    await before();
+    if (response.destroyed) continue;
+    if (!response.write(chunk))
+      await new Promise<void>((resolve) => {
+        response.once("drain", resolve);
+        response.once("close", resolve);
+      });
+  }
+  events.end();
+  await before();
+  response.end();
+}
+
+/** Only what the dialects need. Never the session's own credential. */
+function passedOn(
+  { headers }: Pick<IncomingMessage, "headers">,
+  { login }: ProviderConfig,
+): Record<string, string> {
+  const kept = ["content-type", "accept", "anthropic-version", "anthropic-beta", "user-agent", "openai-beta"];
+  // Codex sends these to the address of its login.
+  const ofCodex = login === undefined ? [] : ["originator", "version", "session-id", "thread-id"];
+  return Object.fromEntries(
+    [...kept, ...ofCodex].flatMap((name) => {
+      const value = headers[name];
+      return typeof value === "string" ? [[name, value]] : [];
+    }),
+  );
+}
+
+const passedBack =
+  /^(content-type|retry-after|request-id|x-request-id|anthropic-ratelimit-.*|x-ratelimit-.*|x-codex-.*)$/;
+
+export async function jsonBodyOf({ readBody }: Pick<Exchange, "readBody">): Promise<Record<string, unknown>> {
+  const body: unknown = await readBody();
+  if (typeof body !== "object" || body === null || Array.isArray(body))
+    throw new Refused(400, texts.bodyNotAnObject);
+  return { ...body };
+}
+
+export async function priceAllowed(
+  parts: GatewayParts,
+  {
+    config,
+    provider,
+    own,
+    agentId,
+  }: {
+    readonly config: ProviderConfig;
+    readonly provider: string;
+    readonly own: string | undefined;
+    readonly agentId: string;
+  },
+  asked: Asked,
+): Promise<Priced> {
+  if (own === undefined) throw new Refused(403, texts.noModel(provider));
+  if (asked.model !== own) throw new Refused(403, texts.modelNotAllowed(asked.model, [own]));
+  if (config.models !== undefined && !(own in config.models))
+    throw new Refused(403, texts.modelNotAllowed(own, Object.keys(config.models)));
+  if (asked.refused.length > 0) throw new Refused(400, texts.notForwarded(asked.refused));
+  if (asked.outside.length > 0 && !(await parts.isOutside(agentId)))
+    throw new Refused(403, texts.outsideNotAllowed(asked.outside));
+  const price = await priceOf(provider, config, own);
+  if (price === undefined) throw new Refused(403, texts.noPrice(own));
+  return price;
+}
