@@ -417,6 +417,41 @@ if (testStores.has("postgres"))
       assert.deepEqual(await keysOf("spoilt"), ["k0", "k1", "k2"]);
     });
 
+    test("a write whose batch failed meanwhile reads nothing more over the connection that was given back", async () => {
+      let calls = 0;
+      const { first, release } = await holdTurn(async () => {
+        if ((calls += 1) % 2 === 0) throw new Error("undo");
+      });
+      const [begun, spoilt, gate] = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+      const bad = store.write(async (tx) => {
+        await tx.lock("company");
+        await begun?.promise;
+        await tx.first(agent, { id: "\u0000" }).finally(() => spoilt?.resolve());
+      });
+      const failed = assert.rejects(bad, /invalid byte sequence/);
+      const late: string[] = [];
+      const waiting = store.write(async (tx) => {
+        await tx.lock("company");
+        await tx.all(kept, { file_id: "gate" });
+        begun?.resolve();
+        await gate?.promise;
+        const read = tx.all(kept, { file_id: "late" });
+        await read.then(
+          () => late.push("read"),
+          () => late.push("refused"),
+        );
+        await read;
+      });
+      await spoilt?.promise;
+      release();
+      await assert.rejects(first, /undo/);
+      gate?.resolve();
+      await waiting;
+      await failed;
+      // It ran again, alone.
+      assert.deepEqual(late, ["refused", "read"]);
+    });
+
     test("a row that a statement changed and returned is not read again, unless the change is undone", async () => {
       const sent: unknown = Reflect.get(pg.Client.prototype, "query");
       if (typeof sent !== "function") throw new TypeError("the driver has no queries");

@@ -95,6 +95,8 @@ export async function writeInBatch<T>(
   };
   const read = (asked: Asking): Promise<unknown[]> => {
     if (joining === undefined) return look((looking) => rowsOf(looking, asked));
+    // Its link may belong to another transaction by now.
+    if (refusal !== undefined) return Promise.reject(refusal.error);
     if (link !== undefined || queued > 0) return go((given) => knownOf(given, asked));
     if (early === undefined) return joining.then(() => read(asked));
     if (early.reader.isStale) return Promise.reject(new Stale());
@@ -106,6 +108,7 @@ export async function writeInBatch<T>(
     read,
     ahead: (asked) => {
       if (joining === undefined) return void announced.push(asked);
+      if (refusal !== undefined) return;
       if (keepingOf(asked.prepared) !== "shared") return;
       // If it fails, so does the transaction.
       if (early === undefined || link !== undefined || queued > 0) read(asked).catch(() => undefined);
