@@ -159,3 +159,13 @@ test("the windows of each kind of subscription are understood, and those of one 
       [],
     );
 });
+
+test("a window never ends later than in a month, whatever the provider says", () => {
+  const now = Date.parse("2030-01-01T00:00:00Z");
+  const headers = new Headers({
+    "anthropic-ratelimit-unified-5h-utilization": "1",
+    "anthropic-ratelimit-unified-5h-reset": "9e99",
+  });
+  const [window] = windowsIn(headers, now);
+  assert.equal(new Date(window?.until ?? 0).toISOString(), "2030-02-01T00:00:00.000Z");
+});

@@ -28,6 +28,9 @@ interface Asked {
   readonly provider: string;
 }
 
+/** No provider means more, and a date must stay one. */
+const longestWait = 31 * 86_400_000;
+
 /** How many milliseconds to wait before the request is made again. Undefined: this answer counts. */
 export async function learnFrom(
   parts: Learning,
@@ -56,7 +59,9 @@ export async function learnFrom(
   if (answer.status !== 429 && answer.status !== 529 && answer.status !== 503) return undefined;
   if (usedUp.length > 0) return Math.max(1000, ...usedUp.map(({ until }) => until - now));
   const seconds = Number(answer.headers.get("retry-after") ?? Number.NaN);
-  return Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : Math.min(30_000, 500 * 2 ** tries);
+  return Number.isFinite(seconds)
+    ? Math.min(longestWait, Math.max(0, seconds * 1000))
+    : Math.min(30_000, 500 * 2 ** tries);
 }
 
 /** Almost every answer says the same as the last one. Some say in how many seconds a window begins again. */
@@ -157,7 +162,9 @@ export function windowsIn(headers: Headers, now: number): UsageWindow[] {
   if (headers.get("anthropic-ratelimit-unified-status") === "rejected" && rejected > now)
     if (!found.some(({ used, until }) => used >= 100 && until >= rejected))
       found.push({ name: texts.subscription, used: 100, until: rejected });
-  return found.filter(({ used, until }) => Number.isFinite(used) && Number.isFinite(until));
+  return found
+    .filter(({ used, until }) => Number.isFinite(used) && Number.isFinite(until))
+    .map((window) => ({ ...window, until: Math.min(window.until, now + longestWait) }));
 }
 
 function named(minutes: number): string {
