@@ -118,6 +118,24 @@ for (const kind of storeKinds)
       };
     }
 
+    staged("one that has run for a minute works again, for all agents at once", async (stage) => {
+      const { org } = stage;
+      const brain = { adapterType: "acp", adapterConfig: { command: process.execPath } };
+      const { runner, starts } = await twoOn(stage, brain.adapterType, brain.adapterConfig);
+      runner.otherwise(ends("signed_out"));
+      await starts(0);
+      const third = await org.agent("Cleo");
+      await org.board(updateAgent, { id: third.id, ...brain });
+      await third.call(createOutcome, { title: "think", parents: [third.id] });
+      const gate = Promise.withResolvers<void>();
+      runner.otherwise((session) => session.hold(gate.promise));
+      assert.equal(await starts(31_000), 1, "one tries");
+      assert.equal(await starts(30_000), 0, "the others wait for it");
+      assert.equal(await starts(31_000), 2, "the others start");
+      gate.resolve();
+      await stage.rest();
+    });
+
     staged(
       "one that is signed out is told to the board once, and one session tries again after waits that grow",
       async (stage) => {

@@ -46,11 +46,17 @@ export function keepBrainHealth(parts: ProviderParts): NodeBrains {
     const provider = providerUsed(agent.brain_type, agent.brain_config);
     const isTried = provider !== undefined && (await wasRefused(tx, agent.company_id, provider));
     if (!isTried && !troubles.has(keyOf(agent))) return undefined;
-    const running = await tx.all(startedSince, { companyId: agent.company_id, since: tx.now - trial });
+    const running = await tx.all(liveSessions, { companyId: agent.company_id });
+    if (!isTried && running.some((one) => keyOf(one) === keyOf(agent) && one.started_at <= tx.now - trial)) {
+      troubles.delete(keyOf(agent));
+      waits.clear(keyOf(agent));
+      return undefined;
+    }
     return running.find(
       (one) =>
-        keyOf(one) === keyOf(agent) ||
-        (isTried && providerUsed(one.brain_type, one.brain_config) === provider),
+        one.started_at > tx.now - trial &&
+        (keyOf(one) === keyOf(agent) ||
+          (isTried && providerUsed(one.brain_type, one.brain_config) === provider)),
     )?.started_at;
   };
   return {
@@ -139,13 +145,12 @@ export function keepBrainHealth(parts: ProviderParts): NodeBrains {
   };
 }
 
-const startedSince = query((db, p: { companyId: string; since: number }) =>
+const liveSessions = query((db, p: { companyId: string }) =>
   db
     .selectFrom("sessions as s")
     .innerJoin("agents as a", "a.id", "s.agent_id")
     .select(["a.company_id", "a.brain_type", "a.brain_config", "s.started_at"])
     .where("s.company_id", "=", p.companyId)
     .where("s.ended_at", "is", null)
-    .where("s.started_at", ">", p.since)
     .orderBy("s.started_at", "desc"),
 );
