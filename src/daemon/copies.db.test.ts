@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -8,6 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +26,7 @@ import { Refusal, refusalOf } from "../contract/refusal.ts";
 import { byLength } from "../testing/run-length.ts";
 import { bothStores } from "../testing/organization.ts";
 import { testDatabase } from "../testing/postgres.ts";
-import { backUp, restoreBackup } from "./copies.ts";
+import { backUp, putFile, restoreBackup } from "./copies.ts";
 import { type DaemonOptions, startDaemon } from "./daemon.ts";
 import { migrate } from "./migrating.ts";
 
@@ -347,3 +349,24 @@ if (bothStores.includes("postgres"))
       });
     });
   });
+
+test("a backup takes only what is in the home itself, also if a link or a pipe has replaced it meanwhile", async () => {
+  const home = mkdtempSync(join(tmpdir(), "agency-links-"));
+  try {
+    mkdirSync(join(home, "real"));
+    writeFileSync(join(home, "real", "file"), "inside");
+    writeFileSync(join(home, "board-token"), "secret");
+    symlinkSync(join(home, "board-token"), join(home, "link"));
+    symlinkSync(home, join(home, "folder"));
+    execFileSync("mkfifo", [join(home, "pipe")]);
+    const lines: unknown[] = [];
+    const put = async (line: unknown): Promise<void> => void lines.push(line);
+    for (const path of ["link", join("folder", "board-token"), "pipe", "absent"])
+      assert.equal(await putFile(home, path, put), false, path);
+    assert.deepEqual(lines, []);
+    assert.equal(await putFile(home, join("real", "file"), put), true);
+    assert.equal(lines.length, 1);
+  } finally {
+    rmSync(home, { recursive: true });
+  }
+});

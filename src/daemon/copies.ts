@@ -1,6 +1,17 @@
 import { hash as digest } from "node:crypto";
-import { createReadStream, existsSync, readdirSync, statSync } from "node:fs";
-import { appendFile, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { constants, existsSync, readdirSync, statSync } from "node:fs";
+import {
+  appendFile,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import { dirname, join, normalize, sep } from "node:path";
 import { RowCheck } from "../events/rows.ts";
 import { type Damage, verify } from "../events/verify.ts";
@@ -363,24 +374,38 @@ async function putFolder(
   return files;
 }
 
-async function putFile(
+/**
+ * An agent may put a link or a pipe in the place of a file, or of a folder on the way to it, after its folder was listed. A backup
+ * contains only what is in the home itself.
+ */
+export async function putFile(
   home: string,
   path: string,
   put: Awaited<ReturnType<typeof writeBackup>>["put"],
 ): Promise<boolean> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let file: FileHandle;
   try {
-    const mode = statSync(join(home, path)).mode & 0o700;
+    file = await open(join(home, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    if (["ENOENT", "ELOOP", "ENOTDIR"].includes(Object(error).code)) return false;
+    throw error;
+  }
+  try {
+    const found = await file.stat();
+    // Only Linux says where an open file is.
+    const place = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
+    if (!found.isFile() || (place !== undefined && place !== join(await realpath(home), path))) return false;
     let before: Buffer | undefined;
     const part = (bytes: Buffer, more: boolean) =>
-      put({ file: [path, mode, bytes.toString("base64")], more });
-    for await (const chunk of createReadStream(join(home, path), { highWaterMark: 1024 * 1024 })) {
+      put({ file: [path, found.mode & 0o700, bytes.toString("base64")], more });
+    for await (const chunk of file.createReadStream({ highWaterMark: 1024 * 1024, autoClose: false })) {
       if (before !== undefined) await part(before, true);
       before = chunk;
     }
     await part(before ?? Buffer.alloc(0), false);
     return true;
-  } catch (error) {
-    if (Object(error).code === "ENOENT") return false;
-    throw error;
+  } finally {
+    await file.close();
   }
 }
