@@ -348,7 +348,10 @@ async function startLocked(opened: {
   // A company whose lock is held elsewhere keeps it waiting, but no start.
   const sweepOnce = (end: () => Promise<void>) =>
     tidy(store, node)
-      .then(end)
+      .then(end, async (error: unknown) => {
+        await end();
+        throw error;
+      })
       .catch((error: unknown) => {
         if (!closing.signal.aborted) reportBug(error, "sweep");
       });

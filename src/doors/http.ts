@@ -188,7 +188,10 @@ function tagsIn(header: string | undefined): string[] {
 async function health(parts: HttpParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (await parts.isReady())
     return send(response, 200, { status: "ok", ...(isAskedByName(request) && { version: parts.version }) });
-  send(response, refusalCodes.unavailable.http, { status: "starting", ...noCompanyExists().toBody() });
+  send(response, refusalCodes.unavailable.http, {
+    status: "starting",
+    ...(isAskedByName(request) && noCompanyExists().toBody()),
+  });
 }
 
 export interface Held {
