@@ -28,9 +28,13 @@ describe("agency doctor --deep", () => {
     ])
       assert.match(before.out, part);
     assert.match(before.out, /^ok +brain +rehearsal, of Acme\. Try it: agency brains test rehearsal$/m);
+    // Answers are kept until the next change of the company, and damage is none.
+    const changed = () => line.agency("kb", "create", "A change", "--content", "x");
     damage("update agents set brain_type = 'retired' where slug = 'root'");
+    await changed();
     const after = await line.agency("doctor");
     damage("update agents set brain_type = 'rehearsal' where slug = 'root'");
+    await changed();
     assert.equal(after.code, 1);
     assert.match(
       after.out,
