@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
@@ -119,6 +119,35 @@ test("the installed command starts a daemon, works with it, and stops it", async
     );
 
     assert.deepEqual(await daemon.stop(), { code: 0, signal: null });
+  } finally {
+    home.remove();
+  }
+});
+
+test("a user tests an organization with the fake model of the package, as the guide shows", async () => {
+  const home = temporaryFolder("package");
+  const options: DaemonOptions = {
+    home: home.path,
+    command: [join(place, "node_modules", ".bin", "agency")],
+    env: {
+      PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
+      AGENCY_ALLOW_UNSANDBOXED: "1",
+    },
+  };
+  try {
+    const guide = readFileSync(join(place, "node_modules/agency/docs/guide/fake-model.md"), "utf8");
+    writeFileSync(join(place, "greeting.mjs"), /```js\n([^]*?)```/.exec(guide)?.[1] ?? "");
+    const daemon = await startDaemon(options).ready;
+    const env = { ...process.env, AGENCY_URL: daemon.url, AGENCY_TOKEN: daemon.token };
+    const child = spawn(process.execPath, ["greeting.mjs"], { cwd: place, env });
+    const [out, err, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, "exit"),
+    ]);
+    assert.equal(code, 0, err);
+    assert.match(out, /^The agent used \d+ tokens of output\.\n$/);
+    await daemon.stop();
   } finally {
     home.remove();
   }

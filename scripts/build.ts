@@ -27,7 +27,11 @@ chmodSync(join(out, "cli/main.js"), 0o755);
 
 async function buildPrograms(): Promise<string[]> {
   const bundle = await rolldown({
-    input: Object.fromEntries(programs.map((path) => [path, join(root, "src", `${path}.ts`)])),
+    input: {
+      ...Object.fromEntries(programs.map((path) => [path, join(root, "src", `${path}.ts`)])),
+      // For users who test their own organizations.
+      "fake-model": join(root, "src/testing/fake-model/package.ts"),
+    },
     platform: "node",
     // Optional: pg uses it only where it is installed.
     external: ["pg-native"],
