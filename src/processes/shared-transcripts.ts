@@ -35,6 +35,8 @@ export interface SharedTranscripts {
 }
 
 const copyEvery = 2000;
+/** How long a stop waits for transcripts that are still being written to their files. */
+const closingWithin = 5000;
 
 /** On SQLite no other node can read the rows, so there are none. */
 export function shareTranscripts(parts: {
@@ -114,7 +116,7 @@ export function shareTranscripts(parts: {
       stopping.abort();
       await copying;
       const patience = new AbortController();
-      await Promise.race([Promise.all(open.values()), parts.sleep(copyEvery, patience.signal)]);
+      await Promise.race([Promise.all(open.values()), parts.sleep(closingWithin, patience.signal)]);
       patience.abort();
       await copyAll();
     },
