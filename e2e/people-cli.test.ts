@@ -37,7 +37,7 @@ class Terminal {
   /** Types the command again until its output has this. */
   async sees(part: RegExp, ...args: string[]): Promise<RegExpExecArray> {
     let out = "";
-    for (const begun = performance.now(); performance.now() - begun < allowed(90_000); await sleep(500)) {
+    for (const begun = performance.now(); performance.now() - begun < allowed(90_000); await sleep(1000)) {
       out = await this.types(...args);
       const found = part.exec(out);
       if (found !== null) return found;
