@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { agentById, endSessions, saveAgent } from "../agents/table.ts";
+import { endSessions } from "../agents/table.ts";
 import { setBudget } from "../contract/budgets.ts";
 import { boardInbox } from "../contract/mail.ts";
 import { listProviders, type ProviderConfig, putProvider } from "../contract/providers.ts";
@@ -236,13 +236,12 @@ for (const kind of storeKinds)
     });
 
     test("does not ask a session whose brain continues from a summary", async () => {
-      const { ask, agent, session, opened, booked } = await scene(
+      const { ask, agent, session, opened, booked, thinkWith } = await scene(
         always(() => ({ text: "Hi.", usage: { input: 9900, output: 1 } })),
         { models: { [sceneModel]: { price: { input: 5, output: 25 }, contextTokens: 10_000 } } },
       );
       const told = () => noticesFor(opened.store, newId, session.token);
-      const think = (brain_type: string) =>
-        opened.store.write(async (tx) => saveAgent(tx, { ...(await agentById(tx, agent.id)), brain_type }));
+      const think = (type: string) => thinkWith(agent.id, type, { provider: "fake" });
       await think("anthropic_api");
       await (await ask()).text();
       await booked();

@@ -10,6 +10,7 @@ import {
   jsonBodyOf,
   type Exchange,
   type GatewayParts,
+  ownModel,
   pass,
   Refused,
 } from "./forwarding.ts";
@@ -29,6 +30,8 @@ export interface OpenTrial {
   /** The root agent. */
   readonly agentId: string;
   readonly type: string;
+  /** JSON. */
+  readonly config: string;
   /** Null: the provider's default. */
   readonly model: string | null;
   /** What became of the calls so far. */
@@ -64,7 +67,7 @@ export async function forwardTrial(
 ): Promise<void> {
   const { companyId, agentId, type } = trial;
   const { request, response, path } = exchange;
-  const model = trial.model ?? config.defaultModel ?? null;
+  const model = ownModel(parts, trial, { config, provider }) ?? null;
   const failed = (says: string, remedy: string): void =>
     void trial.calls.push({ works: false, provider, model, says, remedy });
   const method = request.method ?? "GET";
