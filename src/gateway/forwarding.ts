@@ -58,7 +58,7 @@ export class Refused extends Error {
   }
 }
 
-/** It shows what an agent tried to reach, so it goes on record, once for each session. */
+/** It shows what an agent tried to reach, so it is put on record, once for each session. */
 export class Forbidden extends Refused {
   constructor(message: string) {
     super(403, message);

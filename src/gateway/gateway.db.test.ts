@@ -106,6 +106,28 @@ for (const kind of storeKinds)
       assert.ok(all.includes(403) || all.includes(401), all.join(" "));
     });
 
+    test("a small file that may be many pages is asked only if the budget covers the model's whole window", async () => {
+      const { ask, fake, org, agent, session, booked } = await scene(
+        always(answers("Hi.", { usage: { input: 120_000, output: 10 } })),
+      );
+      // 128,000 tokens at $6.25 for a million are $0.80.
+      const file = (type: string, media_type: string) => ({
+        messages: [
+          { role: "user", content: [{ type, source: { type: "base64", media_type, data: "AAAA" } }] },
+        ],
+      });
+      await org.board(setBudget, { id: agent.id, usd: 1.5 });
+      assert.equal((await ask(file("document", "application/pdf"))).status, 200);
+      await booked();
+      assert.equal((await ask(file("image", "image/png"))).status, 200);
+      await booked();
+      const { costUsd } = (await org.board(viewSession, { id: session.id })).usage;
+      assert.ok(costUsd > 1.2 && costUsd < 1.5, `${costUsd}`);
+      const { token } = await org.session(agent.id);
+      assert.equal((await ask(file("document", "application/pdf"), { token })).status, 403);
+      assert.equal(fake.calls.length, 2);
+    });
+
     test("waits and asks again at 429 and 529, and tells the board once when the key is refused", async () => {
       const { ask, fake } = await scene(
         always(failing(2, { fault: 529, headers: { "retry-after": "0" } }, answers("Hi."))),

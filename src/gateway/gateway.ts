@@ -17,7 +17,7 @@ import {
   type TokensUsed,
 } from "./dialects.ts";
 import { credentialFor, type ModelCredential } from "./model-credentials.ts";
-import { contextTokensOf, type Priced } from "./prices.ts";
+import { contextTokensOf, type Priced, windowTokensOf } from "./prices.ts";
 import { providerOf } from "./providers.ts";
 import { stateOfProvider } from "./states.ts";
 import type { OpenTrial } from "./trial.ts";
@@ -33,7 +33,6 @@ import {
   pass,
   Refused,
 } from "./forwarding.ts";
-import { countTokens } from "./token-count.ts";
 
 /**
  * The way from a session to a model: `/model/<provider>/…`, with the session's own token. The gateway puts the provider's key in
@@ -138,6 +137,7 @@ async function forward(parts: GatewayParts, place: Place, exchange: Exchange): P
   }
   const asked = endpoint.asks(await jsonBodyOf(exchange), {
     contextTokens: await contextTokensOf(provider, config, own ?? ""),
+    windowTokens: await windowTokensOf(provider, config, own ?? ""),
     baseUrl: config.baseUrl,
   });
   const price = await priceAllowed(parts, { config, provider, own, agentId: place.session.agent_id }, asked);
@@ -200,7 +200,7 @@ async function metered(
   const { companyId, session, provider, config } = place;
   const { asked, price, listener } = call;
   const id = newId();
-  const most = { input: countTokens(asked.body), output: asked.mostOutput };
+  const most = { input: asked.mostInput, output: asked.mostOutput };
   const { input } = most;
   const atMost: TokensUsed = {
     ...noTokens,
