@@ -28,6 +28,7 @@ for (const kind of storeKinds)
         const { board, companyId } = org;
         const key: { value?: string } = {};
         const brains = keepBrainHealth({
+          nodeId: "node-2",
           secrets: { valueFor: async () => key.value },
           logins: keepCodexLogins(),
         });
@@ -94,6 +95,7 @@ for (const kind of storeKinds)
     async function twoOn(stage: Stage, adapterType: string, adapterConfig: Record<string, unknown>) {
       const { org } = stage;
       const brains = keepBrainHealth({
+        nodeId: "node-2",
         secrets: { valueFor: async () => "a key" },
         logins: keepCodexLogins(),
       });
@@ -132,6 +134,28 @@ for (const kind of storeKinds)
       assert.equal(await starts(31_000), 1, "one tries");
       assert.equal(await starts(30_000), 0, "the others wait for it");
       assert.equal(await starts(31_000), 2, "the others start");
+      gate.resolve();
+      await stage.rest();
+    });
+
+    staged("a session that began before the trouble is no proof that the brain works", async (stage) => {
+      const { org } = stage;
+      const brain = { adapterType: "acp", adapterConfig: { command: process.execPath } };
+      const { runner, starts } = await twoOn(stage, brain.adapterType, brain.adapterConfig);
+      const gate = Promise.withResolvers<void>();
+      runner.otherwise((session) => session.hold(gate.promise));
+      assert.equal(await starts(0), 2, "both work");
+      const others = [];
+      for (const name of ["Cleo", "Dan"]) {
+        const other = await org.agent(name);
+        await org.board(updateAgent, { id: other.id, ...brain });
+        others.push(other);
+      }
+      runner.otherwise(ends("signed_out"));
+      for (const other of others) await other.call(createOutcome, { title: "think", parents: [other.id] });
+      assert.ok((await starts(120_000)) <= 2, "the newcomers find the trouble");
+      assert.equal(await starts(31_000), 1, "one tries");
+      assert.equal(await starts(31_000), 0, "the wait grows");
       gate.resolve();
       await stage.rest();
     });

@@ -28,15 +28,19 @@ export interface NodeBrains extends BrainHealth {
   readonly lacks: () => string[];
 }
 
-export function keepBrainHealth(parts: ProviderParts): NodeBrains {
-  const troubles = new Map<string, { agent: Configured; trouble: Trouble }>();
+export function keepBrainHealth(parts: ProviderParts & { readonly nodeId: string }): NodeBrains {
+  /** `since`: when a session last found it. */
+  const troubles = new Map<string, { agent: Configured; trouble: Trouble; since: number }>();
   /** Agents whose program is not on this machine. */
   const absent = new Map<string, Configured>();
   const keyOf = ({ company_id, brain_type, brain_config }: Configured): string =>
     `${company_id} ${brain_type} ${brain_config}`;
   const waits = growingWaits();
-  const tryNow = (agent: Configured, trouble: Trouble): void =>
-    void troubles.set(keyOf(agent), { agent, trouble: { ...trouble, until: 0 } });
+  const tryNow = (agent: Configured, trouble: Trouble): void => change(agent, { ...trouble, until: 0 });
+  const change = (agent: Configured, trouble: Trouble): void => {
+    const known = troubles.get(keyOf(agent));
+    if (known !== undefined) troubles.set(keyOf(agent), { ...known, trouble });
+  };
   const ofProvider: TroubleOf = async (tx, { company_id, brain_type, brain_config }) => {
     const provider = providerUsed(brain_type, brain_config);
     return provider === undefined ? undefined : providerTrouble(tx, parts, company_id, provider);
@@ -45,9 +49,16 @@ export function keepBrainHealth(parts: ProviderParts): NodeBrains {
   const triedSince = async (tx: ReadTx, agent: Configured): Promise<number | undefined> => {
     const provider = providerUsed(agent.brain_type, agent.brain_config);
     const isTried = provider !== undefined && (await wasRefused(tx, agent.company_id, provider));
-    if (!isTried && !troubles.has(keyOf(agent))) return undefined;
+    const own = troubles.get(keyOf(agent));
+    if (!isTried && own === undefined) return undefined;
     const running = await tx.all(liveSessions, { companyId: agent.company_id });
-    if (!isTried && running.some((one) => keyOf(one) === keyOf(agent) && one.started_at <= tx.now - trial)) {
+    // A session that began before the trouble, or on a node with another login, shows nothing.
+    const isProof = (one: (typeof running)[number]): boolean =>
+      keyOf(one) === keyOf(agent) &&
+      one.node_id === parts.nodeId &&
+      one.started_at > (own?.since ?? 0) &&
+      one.started_at <= tx.now - trial;
+    if (!isTried && running.some(isProof)) {
       troubles.delete(keyOf(agent));
       waits.clear(keyOf(agent));
       return undefined;
@@ -106,7 +117,7 @@ export function keepBrainHealth(parts: ProviderParts): NodeBrains {
         says: known?.cause === cause ? known.says : says,
         until: cause === "missing" && isAbsent ? null : until,
       };
-      troubles.set(key, { agent, trouble });
+      troubles.set(key, { agent, trouble, since: tx.now });
     },
     mended: (companyId) => {
       for (const { agent, trouble } of troubles.values())
@@ -121,7 +132,7 @@ export function keepBrainHealth(parts: ProviderParts): NodeBrains {
           : { available: true };
         if (troubles.get(keyOf(agent))?.trouble !== trouble) continue;
         // One that was there all the time is tried again after its wait.
-        if (!available) troubles.set(keyOf(agent), { agent, trouble: { ...trouble, until: null } });
+        if (!available) change(agent, { ...trouble, until: null });
         if (!available || trouble.until !== null) continue;
         tryNow(agent, trouble);
         free.add(agent.company_id);
@@ -149,7 +160,7 @@ const liveSessions = query((db, p: { companyId: string }) =>
   db
     .selectFrom("sessions as s")
     .innerJoin("agents as a", "a.id", "s.agent_id")
-    .select(["a.company_id", "a.brain_type", "a.brain_config", "s.started_at"])
+    .select(["a.company_id", "a.brain_type", "a.brain_config", "s.started_at", "s.node_id"])
     .where("s.company_id", "=", p.companyId)
     .where("s.ended_at", "is", null)
     .orderBy("s.started_at", "desc"),

@@ -22,7 +22,7 @@ import { keepMirrors } from "../repos/mirrors.ts";
 import { sweepMirrors } from "../repos/salvage.ts";
 import { keepSecrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/store.ts";
-import { compacts, mayAskFor } from "../brains/registry.ts";
+import { compacts } from "../brains/registry.ts";
 import { keepBrainHealth } from "./brain-health.ts";
 import { keepTrials } from "./trial-sessions.ts";
 import type { Audience } from "../contract/operation.ts";
@@ -130,6 +130,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   );
   const parts: Opened[] = [space];
   try {
+    // A start may take long, for want of space or for a new version of the tables. A person must be able to stop it.
+    await whenThereIsSpace(options, () => announceDaemon(home));
     const sandbox = await whenThereIsSpace(options, () =>
       keepSandbox({
         folder: home.sandbox,
@@ -143,6 +145,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     return await startLocked({ options, addresses, home, sandbox, space, store, release: lock.release });
   } catch (error) {
     for (const part of parts) part.stop();
+    retract(home);
     lock.release();
     throw error;
   }
@@ -197,7 +200,8 @@ async function startLocked(opened: {
   const mirrors = keepMirrors({ folder: home.repos, enclose: (shows) => sandbox.enclose(shows) });
   await sweepMirrors({ store, mirrors }).catch((error: unknown) => reportBug(error, "mirrors"));
   const logins = keepCodexLogins({ home: home.path });
-  const brains = keepBrainHealth({ secrets, logins });
+  const node = nodeId(home, newId);
+  const brains = keepBrainHealth({ secrets, logins, nodeId: node });
   let url = "";
   const origin = (): string => addresses.origins[0] ?? url;
   const path = process.env["PATH"] ?? "/usr/bin:/bin";
@@ -213,7 +217,6 @@ async function startLocked(opened: {
     running,
     folder: join(home.path, "trials"),
   });
-  const node = nodeId(home, newId);
   const telemetry =
     options.telemetry &&
     (await import("./telemetry.ts")).keepTelemetry(options.telemetry, node, (line) => options.log(line));
@@ -289,7 +292,6 @@ async function startLocked(opened: {
     logins,
     isOutside: (agentId: string) => store.read((tx) => holds(tx, agentId, "net:*", "use")),
     compacts,
-    mayAskFor,
     used: (sessionId: string, text: string) => uses.get(sessionId)?.(text),
     reportBug,
     courier,

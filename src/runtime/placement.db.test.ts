@@ -26,6 +26,7 @@ for (const kind of bothStores)
     function nodeOn(stage: Stage, id: string, capacity?: number, canStart = true) {
       const { store, org } = stage;
       const brains = keepBrainHealth({
+        nodeId: id,
         secrets: { valueFor: async () => "a key" },
         logins: keepCodexLogins(),
       });
