@@ -1,5 +1,9 @@
 // `agency stop` ends a daemon that can't answer, too.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { testDatabase } from "../src/testing/postgres.ts";
@@ -46,4 +50,26 @@ test("a daemon that hangs is named after the limit, and killed by force", () =>
     }
     const none = await agency(["stop"], { home, env: noOtherDaemon });
     assert.match(none.err, /No daemon is running/);
+  }));
+
+test("only the daemon itself is killed by force, not a program that has its number by now", () =>
+  onNewHome("sqlite", async ({ home }) => {
+    const { lockHome, openHome } = await import("../src/daemon/home.ts");
+    const daemon = await startDaemon({ home }).ready;
+    const left = JSON.parse(readFileSync(join(home, "daemon.json"), "utf8"));
+    await daemon.kill();
+    // Something else holds the home now, such as a restore.
+    const lock = lockHome(openHome(home));
+    const other = spawn("sleep", ["60"]);
+    const ended = once(other, "exit");
+    try {
+      writeFileSync(join(home, "daemon.json"), JSON.stringify({ ...left, pid: other.pid }));
+      const stopped = await agency(["stop", "--force"], { home, env: noOtherDaemon });
+      assert.match(stopped.err, /No daemon is running/);
+      assert.ok(isAlive(other.pid ?? 0));
+    } finally {
+      lock.release();
+      other.kill();
+      await ended;
+    }
   }));

@@ -335,30 +335,22 @@ export function addStop(program: Command, context: Context): void {
       const home = homeOf(context.env);
       const seconds = Number(flags.seconds);
       if (!Number.isFinite(seconds) || seconds < 0) throw notStopSeconds(flags.seconds);
-      const { isHeld } = await import("../daemon/home.ts");
-      const { url, pid } = announcedIn(home);
+      const { announcedProcess, isHeld } = await import("../daemon/home.ts");
+      const { url } = announcedIn(home);
       // The daemon may hang, or have lost its database, so it is not asked.
-      if (pid === undefined || !isHeld(home) || !isAlive(pid))
-        throw new NoDaemon(`No daemon is running on ${home}.`);
+      const pid = isHeld(home) ? announcedProcess(home) : undefined;
+      if (pid === undefined) throw new NoDaemon(`No daemon is running on ${home}.`);
       process.kill(pid, flags.force === true ? "SIGKILL" : "SIGTERM");
       const from = performance.now();
-      for (let isTold = flags.json === true; isHeld(home) && isAlive(pid);) {
+      for (let isTold = flags.json === true; isHeld(home) && announcedProcess(home) === pid;) {
         const waited = performance.now() - from;
-        if (waited > seconds * 1000) throw stopsSlowly(pid, seconds);
         if (waited > 2000 && !isTold) {
           context.terminal.out(waitsForStop(pid, seconds));
           isTold = true;
         }
+        if (waited > seconds * 1000) throw stopsSlowly(pid, seconds);
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
       print(context, flags, { url, stopped: true }, "Agency is stopped. Start it again: agency up");
     });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return Object(error).code === "EPERM";
-  }
 }

@@ -6,6 +6,7 @@ import { problemOfName } from "../agents/agent.ts";
 import { makeHomeFolder } from "../client/home-folder.ts";
 import { inMap } from "../contract/in-map.ts";
 import { Name } from "../contract/words.ts";
+import { startTimeOf } from "../processes/process-table.ts";
 import { privateFile } from "../store/blob-files.ts";
 import { diskFull, isDiskFull } from "../store/disk.ts";
 import { givenText, isDescriptor } from "./given-text.ts";
@@ -149,7 +150,8 @@ function secretIn(file: string, newSecret: () => string): string {
  * for any reason. A pid file was not used: the process it names may be gone, or be another program by now.
  */
 export function lockHome(home: Home): { release: () => void } {
-  const lock = new DatabaseSync(privateFile(join(home.path, "daemon.lock")), { timeout: 0 });
+  // A command that asks whether a daemon is running (below) holds it for a moment.
+  const lock = new DatabaseSync(privateFile(join(home.path, "daemon.lock")), { timeout: 500 });
   try {
     // The table is there from the second start on. Then nothing is written, which would need space on the disk.
     lock.exec("pragma journal_mode = delete; create table if not exists held (at integer); begin exclusive");
@@ -179,10 +181,28 @@ export function isHeld(home: string): boolean {
   }
 }
 
-export function announceDaemon(home: Home, url: string): void {
+/** Says which process is the daemon of this home, and once it answers, where. */
+export function announceDaemon(home: Home, url?: string): void {
   const file = join(home.path, "daemon.json");
-  writeFileSync(`${file}.tmp`, JSON.stringify({ url, pid: process.pid }), { mode: 0o600 });
+  const { pid } = process;
+  writeFileSync(`${file}.tmp`, JSON.stringify({ url, pid, started: startTimeOf(pid) }), { mode: 0o600 });
   renameSync(`${file}.tmp`, file);
+}
+
+/**
+ * The process that announced itself, if it runs. The file outlives a daemon that was killed; then its number may be that of another
+ * program, which has another start time.
+ */
+export function announcedProcess(home: string): number | undefined {
+  try {
+    const { pid, started } = Object(JSON.parse(readFileSync(join(home, "daemon.json"), "utf8")));
+    return typeof pid === "number" && typeof started === "string" && startTimeOf(pid) === started
+      ? pid
+      : undefined;
+  } catch {
+    // The file is missing, or it is not one of ours.
+    return undefined;
+  }
 }
 
 export function retract(home: Home): void {

@@ -133,7 +133,7 @@ async function startOn(home: string, cli: string, path: string | undefined) {
   try {
     for (;;) {
       if (child.exitCode !== null || child.signalCode !== null) throw didNotAnswer(said.trim());
-      const url = existsSync(file) ? String(Object(JSON.parse(readFileSync(file, "utf8")))["url"]) : "";
+      const url = existsSync(file) ? String(Object(JSON.parse(readFileSync(file, "utf8")))["url"] ?? "") : "";
       if (url !== "" && (await isHealthy(url))) {
         const milliseconds = performance.now() - from;
         return { stop, milliseconds, running: await companyOf(home, url, child.pid ?? 0) };
