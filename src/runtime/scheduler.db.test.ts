@@ -13,6 +13,7 @@ import {
 } from "../contract/outcomes.ts";
 import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
 import { listSessions } from "../contract/sessions.ts";
+import type { Store } from "../store/store.ts";
 import { storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import { clearInbox, completes } from "../testing/scripts.ts";
@@ -66,6 +67,29 @@ for (const kind of storeKinds)
       stage.advance(minute);
       await stage.rest();
       assert.deepEqual(names(stage), ["Ann"]);
+    });
+
+    staged("an agent that was ready when a tick failed is started by the next one", async (stage) => {
+      const { org, store } = stage;
+      stage.crash(stage);
+      let fails = 0;
+      const failing: Store = {
+        ...store,
+        write: (work) => (fails-- > 0 ? Promise.reject(new Error("the disk is full")) : store.write(work)),
+      };
+      const { runner, scheduler } = stage.node("node-2", { store: failing, sweepEvery: 1e9 });
+      runner.otherwise(clearInbox);
+      await stage.rest();
+      const ann = await org.agent("Ann");
+      await ann.call(createOutcome, { title: "think", parents: [ann.id] });
+      const deliverAt = new Date(stage.now() + minute).toISOString();
+      await org.root(sendDeferredMessage, { to: "self", body: "wake up", deliverAt });
+      stage.advance(minute);
+      fails = 1;
+      await assert.rejects(scheduler.tick(), /the disk is full/);
+      assert.equal(runner.started.length, 0);
+      await stage.rest();
+      assert.ok(runner.started.some(({ agent }) => agent.id === ann.id));
     });
 
     staged(

@@ -139,7 +139,11 @@ export function createScheduler(parts: NodeParts): Scheduler {
       await sessions.catchUp();
       hasActed = false;
       const found = await store.read(look);
-      await act(found);
+      await act(found).catch((error: unknown) => {
+        // They are no longer noted, and only the slow sweep would find them again.
+        for (const { id } of found.verdicts) toLookAt.add(id);
+        throw error;
+      });
       if (stopping) return null;
       const isDone = !hasActed && !hasMoreNews && (toLookAt.size === 0 || draining);
       if (isDone) return nextTime(found.due.times);
