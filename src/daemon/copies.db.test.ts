@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { execFileSync } from "node:child_process";
 import {
   existsSync,
@@ -12,6 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -353,19 +355,28 @@ if (bothStores.includes("postgres"))
 test("a backup takes only what is in the home itself, also if a link or a pipe has replaced it meanwhile", async () => {
   const home = mkdtempSync(join(tmpdir(), "agency-links-"));
   try {
-    mkdirSync(join(home, "real"));
-    writeFileSync(join(home, "real", "file"), "inside");
+    const [own, elsewhere] = [join(home, "homes"), join(home, "disk")];
+    mkdirSync(join(own, "real"), { recursive: true });
+    writeFileSync(join(own, "real", "file"), "inside");
     writeFileSync(join(home, "board-token"), "secret");
-    symlinkSync(join(home, "board-token"), join(home, "link"));
-    symlinkSync(home, join(home, "folder"));
-    execFileSync("mkfifo", [join(home, "pipe")]);
+    symlinkSync(join(home, "board-token"), join(own, "link"));
+    symlinkSync(home, join(own, "folder"));
+    execFileSync("mkfifo", [join(own, "pipe")]);
+    const socket = createServer().listen(join(own, "socket"));
+    await once(socket, "listening");
+    // A person keeps a folder of the home on another disk.
+    mkdirSync(join(elsewhere, "deeper"), { recursive: true });
+    writeFileSync(join(elsewhere, "deeper", "file"), "inside as well");
+    symlinkSync(elsewhere, join(home, "transcripts"));
     const lines: unknown[] = [];
     const put = async (line: unknown): Promise<void> => void lines.push(line);
-    for (const path of ["link", join("folder", "board-token"), "pipe", "absent"])
-      assert.equal(await putFile(home, path, put), false, path);
+    for (const path of ["link", join("folder", "board-token"), "pipe", "socket", "absent"])
+      assert.equal(await putFile(home, join("homes", path), put), false, path);
     assert.deepEqual(lines, []);
-    assert.equal(await putFile(home, join("real", "file"), put), true);
-    assert.equal(lines.length, 1);
+    assert.equal(await putFile(home, join("homes", "real", "file"), put), true);
+    assert.equal(await putFile(home, join("transcripts", "deeper", "file"), put), true);
+    assert.equal(lines.length, 2);
+    socket.close();
   } finally {
     rmSync(home, { recursive: true });
   }

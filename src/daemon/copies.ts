@@ -388,14 +388,17 @@ export async function putFile(
   try {
     file = await open(join(home, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
-    if (["ENOENT", "ELOOP", "ENOTDIR"].includes(Object(error).code)) return false;
+    if (["ENOENT", "ELOOP", "ENOTDIR", "ENXIO"].includes(Object(error).code)) return false;
     throw error;
   }
   try {
     const found = await file.stat();
     // Only Linux says where an open file is.
     const place = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
-    if (!found.isFile() || (place !== undefined && place !== join(await realpath(home), path))) return false;
+    // The person may keep one of the home's own folders elsewhere, behind a link.
+    const [top = "", ...below] = path.split(sep);
+    const expected = async (): Promise<string> => join(await realpath(join(home, top)), ...below);
+    if (!found.isFile() || (place !== undefined && place !== (await expected()))) return false;
     let before: Buffer | undefined;
     const part = (bytes: Buffer, more: boolean) =>
       put({ file: [path, found.mode & 0o700, bytes.toString("base64")], more });
