@@ -188,6 +188,8 @@ async function startProcess(
     killGroup(pid);
     void endRest();
   };
+  let isClosed = false;
+  child.once("close", () => (isClosed = true));
   let excess: string | undefined;
   let isHomeFull = false;
   const started = startTimeOf(pid) ?? "";
@@ -244,8 +246,9 @@ async function startProcess(
       const asked = family(pid).filter((inner) => programOf(inner) !== "bwrap");
       if (!isBoxed) sendSignal(-pid, "SIGTERM");
       for (const inner of asked) sendSignal(inner, "SIGTERM");
+      // Once it has closed, its number may be that of another process.
+      if (isClosed) return;
       const last = setTimeout(kill, milliseconds).unref();
-      // Later its number may be that of another process.
       child.once("close", () => clearTimeout(last));
     },
     kill,
