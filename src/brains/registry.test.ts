@@ -88,12 +88,15 @@ test("a secret is exposed under no name that steers the program, and nothing of 
       "HOME",
       "LD_PRELOAD",
       "NODE_OPTIONS",
+      "NPM_CONFIG_USERCONFIG",
+      "GIT_SSH_COMMAND",
       "ANTHROPIC_BASE_URL",
       "https_proxy",
       "A B",
     ])
       assert.throws(() => checkBrainConfig(type, exposing(name)), invalid, name);
-    checkBrainConfig(type, exposing("GITHUB_TOKEN"));
+    for (const name of ["GITHUB_TOKEN", "GIT_TOKEN", "NPM_TOKEN", "NODE_AUTH_TOKEN"])
+      checkBrainConfig(type, exposing(name));
     const config = JSON.stringify({ exposeSecrets: { GITHUB_TOKEN: "the-value" } });
     const { launch } = launchBrain(type, config, session) ?? assert.fail();
     assert.equal(launch.env["GITHUB_TOKEN"], "the-value");

@@ -66,7 +66,6 @@ export const processBrain = brain({
   ],
   reads: ({ command, args = [] }) => filesNamed([command, ...args]),
   plain: () => true,
-  usualProviders: [],
   program: neededCommand,
   probe: async (config) =>
     config === undefined
