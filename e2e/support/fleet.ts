@@ -1,7 +1,7 @@
 // Three nodes on one PostgreSQL, each behind a network and a clock of its own, with agents that write, and clients that write
 // through all of them.
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -129,7 +129,11 @@ export async function startFleet(server: PostgresServer, random: Random) {
         process.kill(node.daemon.pid, "SIGUSR2");
       },
       /** The time that the node showed when its clock was set last. */
-      clockShown: (node: Node): number => Number(readFileSync(`${clockOf(node.home)}.shown`, "utf8")),
+      /** Undefined: its process has shown no time yet. */
+      clockShown: (node: Node): number | undefined => {
+        const file = `${clockOf(node.home)}.shown`;
+        return existsSync(file) ? Number(readFileSync(file, "utf8")) : undefined;
+      },
       /**
        * Waits until every agent has one session, which a blocked outcome would not get, and no process of any other runs. None
        * of the sessions is one of `lost`.
