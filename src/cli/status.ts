@@ -104,9 +104,8 @@ export function drawStatus(
   { company, url, daemon, working, spending, attention }: StatusPage,
   look: Drawing,
 ): string {
-  const { total, pressing, health, notes } = attention;
+  const { pressing, health, notes } = attention;
   const items = attention.items.filter(isPressing);
-  const isCut = total > attention.items.length;
   const uptime = daemon === null ? "" : `, up for ${lasting(look.now - Date.parse(daemon.startedAt))}`;
   const head = `${styled("bold", company.name)}${company.state === "active" ? "" : ` (${stated(company.state)})`}`;
   const where = styled("dim", `${url}${uptime}`);
@@ -131,7 +130,7 @@ export function drawStatus(
     `Outcomes  ${health.moving} moving, ${health.scheduled} scheduled, ${health.waitingForYou} waiting for you, ${health.stuck} stuck`,
     ...group(`Needs you (${questions.length})`, questions, look),
     ...group("Stuck", items.filter(isStuck), look),
-    ...(isCut ? ["", `… and ${pressing - items.length} more: agency attention`] : []),
+    ...(pressing > items.length ? ["", `… and ${pressing - items.length} more: agency attention`] : []),
     ...notes.map(({ says }, at) => `${at === 0 ? "\nNote      " : "          "}${says}`),
     "",
     `Next      ${styled("cyan", look.short(nextStep(items, working.length > 0)))}`,

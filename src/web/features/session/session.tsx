@@ -58,13 +58,7 @@ function OneSession({ id }: { id: string }): ReactNode {
   }, [isBefore]);
   const open = (entry: Entry | undefined): void =>
     void navigate({ to: `/sessions/${id}`, search: { line: entry?.place }, replace: true });
-  const agent = session.data?.agent.id;
-  useKeys({
-    Escape: () =>
-      line === undefined
-        ? void navigate({ to: agent === undefined ? "/sessions" : `/agents/${agent}/sessions` })
-        : open(undefined),
-  });
+  useKeys({ Escape: () => (line === undefined ? false : open(undefined)) });
   const title = session.data === undefined ? "Session" : `Session of ${session.data.agent.name}`;
   return (
     <Page

@@ -233,6 +233,9 @@ interface Changed {
 
 type Page = Pick<Answer<typeof ops.listEvents>, "events" | "nextCursor">;
 
+/** A program may change settings every minute. What was changed longer ago than 2,500 changes is shown without a name. */
+const mostOlderPages = 4;
+
 /** Who changed each setting last, by its key. The newest changes are read live, and those before them page by page, once. */
 function useChanges(): ReadonlyMap<string, Changed> {
   const { company } = useHere();
@@ -250,13 +253,18 @@ function useChanges(): ReadonlyMap<string, Changed> {
     // What is older than the newest page at the first look never changes.
     if (data === undefined || first.current === company.id) return;
     first.current = company.id;
-    const readOn = async ({ nextCursor }: Page): Promise<Page["events"]> => {
-      if (nextCursor === null) return [];
-      const page = await call(ops.listEvents, { ...asked, cursor: nextCursor });
-      return [...page.events, ...(await readOn(page))];
+    const readOlder = async (): Promise<Page["events"]> => {
+      const events: Page["events"] = [];
+      let { nextCursor } = data;
+      for (let pages = 0; nextCursor !== null && pages < mostOlderPages; pages++) {
+        const page: Page = await call(ops.listEvents, { ...asked, cursor: nextCursor });
+        events.push(...page.events);
+        ({ nextCursor } = page);
+      }
+      return events;
     };
     // Without them, the newest tell enough.
-    void readOn(data).then(setOlder, () => undefined);
+    void readOlder().then(setOlder, () => undefined);
   }, [data, company.id]);
   return useMemo(() => {
     const changes = new Map<string, Changed>();
