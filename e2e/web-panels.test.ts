@@ -134,6 +134,48 @@ describe("panels beside lists", () => {
     await page.locator(".beside .whole").waitFor({ state: "detached" });
   });
 
+  test("a transcript shows the person's time and leads from error to error, by key and by mouse, and Escape goes back", async () => {
+    const { companyId } = site.press;
+    const context = await site.browser.newContext({
+      storageState: await site.visit.context.storageState(),
+      viewport: { width: 1440, height: 900 },
+      timezoneId: "Asia/Kolkata",
+    });
+    try {
+      const page = await context.newPage();
+      const newest = async () =>
+        (await site.daemon.board.call(listSessions, { companyId, limit: 1 })).sessions[0];
+      let session = await newest();
+      for (; session === undefined; session = await newest()) await sleep(50);
+      const { id, agent } = session;
+      await page.route("**/api/sessions/*/transcript*", (route) => {
+        const from = Number(new URL(route.request().url()).searchParams.get("after") ?? 0);
+        const entries = Array.from({ length: 200 }, (_, place) => ({
+          at: "2026-05-04T10:20:30.000Z",
+          kind: place === 20 || place === 120 ? "error" : "text",
+          text: `line ${place}`,
+          place,
+        }));
+        return route.fulfill({ json: { entries: entries.slice(from), next: 200, truncated: false } });
+      });
+      await page.goto(site.at(`/sessions/${id}`));
+      await page.locator(`.transcript [data-line="199"] time`, { hasText: "15:50:30" }).waitFor();
+      await page.getByText("2 errors").waitFor();
+      await page.keyboard.press("n");
+      await page.locator(`.transcript [data-line="20"].error:focus`).waitFor();
+      await page.getByRole("button", { name: "Next error" }).click();
+      await page.locator(`.transcript [data-line="120"].error:focus`).waitFor();
+      // After the last one comes the first.
+      await page.keyboard.press("n");
+      await page.locator(`.transcript [data-line="20"].error:focus`).waitFor();
+      await page.keyboard.press("Escape");
+      await page.waitForURL(new RegExp(`/agents/${agent.id}/sessions`));
+      await page.getByRole("heading", { level: 1, name: agent.name }).waitFor();
+    } finally {
+      await context.close();
+    }
+  });
+
   test("folded outcomes and open entries of the record are in the address", async () => {
     const { page } = site.visit;
     const bruno = site.press.agents.get("Bruno") ?? "";

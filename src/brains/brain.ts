@@ -32,8 +32,13 @@ export interface Brain<C extends z.ZodObject = z.ZodObject> {
   readonly probe: (config?: z.infer<C>) => Promise<Probe>;
   /** The program that a session with this configuration runs and that may be missing on a machine. Without it, none can be. */
   readonly program?: (config: z.infer<C>) => NeededProgram | undefined;
-  /** The provider of models that sessions with this configuration ask (gateway/). Without it, they ask none. */
+  /** The provider of models that sessions with this configuration ask (gateway/). The gateway refuses all others. */
   readonly provider?: (config: z.infer<C>) => string;
+  /**
+   * Only for a brain without `provider` that runs a command of the one who hires: the command finds its providers itself. It may ask
+   * these for their default model, and the others only for the model that the agent's settings name. Without both, no model is asked.
+   */
+  readonly usualProviders?: readonly string[];
   /** The API of that provider that sessions with this configuration ask. */
   readonly api?: (config: z.infer<C>) => ModelApi;
   /** True if it continues from a summary, in the same session, when its context is nearly full. Otherwise the session is asked to stop. */

@@ -76,6 +76,18 @@ export function providerUsed(type: string, config: string): string | undefined {
   return found?.provider?.(found.config.parse(JSON.parse(config)));
 }
 
+/**
+ * What sessions with this configuration may ask a provider for: the agent's model or, without one, the provider's default model
+ * (`default`), only a model that the agent's settings name (`named`), or nothing.
+ */
+export function mayAskFor(type: string, config: string, provider: string): "default" | "named" | "nothing" {
+  const used = providerUsed(type, config);
+  if (used !== undefined) return used === provider ? "default" : "nothing";
+  const usual = brains.find((candidate) => candidate.type === type)?.usualProviders;
+  if (usual === undefined) return "nothing";
+  return usual.includes(provider) ? "default" : "named";
+}
+
 /** The API that sessions with this configuration ask, if any. */
 export function apiUsed(type: string, config: string): ModelApi | undefined {
   const found = brains.find((candidate) => candidate.type === type);

@@ -22,7 +22,7 @@ import { keepMirrors } from "../repos/mirrors.ts";
 import { sweepMirrors } from "../repos/salvage.ts";
 import { keepSecrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/store.ts";
-import { compacts } from "../brains/registry.ts";
+import { compacts, mayAskFor } from "../brains/registry.ts";
 import { keepBrainHealth } from "./brain-health.ts";
 import { keepTrials } from "./trial-sessions.ts";
 import type { Audience } from "../contract/operation.ts";
@@ -292,6 +292,7 @@ async function startLocked(opened: {
     logins,
     isOutside: (agentId: string) => store.read((tx) => holds(tx, agentId, "net:*", "use")),
     compacts,
+    mayAskFor,
     used: (sessionId: string, text: string) => uses.get(sessionId)?.(text),
     reportBug,
     courier,

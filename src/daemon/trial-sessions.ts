@@ -82,7 +82,7 @@ export function keepTrials(parts: {
     }));
     const calls: OpenTrial["calls"] = [];
     const caller = { actor: agentActor(agentId), companyId, workspace: null };
-    open.set(token, { companyId, agentId, type, model, calls, caller });
+    open.set(token, { companyId, agentId, type, config, model, calls, caller });
     const { runner, watchdog } = processes();
     const renew = (): void => watchdog.renewal()(lease);
     const renewing = setInterval(renew, renewEvery);

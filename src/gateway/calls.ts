@@ -147,6 +147,7 @@ const mostOfContext = 0.85;
 const timeToSave = 5 * 60_000;
 
 export const sessionRow = selection("sessions", ["id"]);
+export const callOfSession = selection("model_calls", ["session_id", "provider"], sql`limit 1`);
 const callRow = selection("model_calls", ["id"]);
 const keepCall = insertion("model_calls");
 const endCall = updating(

@@ -21,12 +21,20 @@ for (const kind of storeKinds)
       const tokens = [expired, next, last, refused].map((token) => token ?? assert.fail());
       const hi = always(answers("Hi."));
       const logins = keepCodexLogins({ path: login.path });
-      const { org, ask, fake, bugs } = await gatewayScene(kind, hi, {}, sceneModel, logins, {
-        [tokens[1] ?? ""]: hi,
-        [tokens[2] ?? ""]: hi,
-        [tokens[3] ?? ""]: always(() => ({ fault: 401 })),
-      });
+      const { org, ask, fake, bugs, agent, thinkWith } = await gatewayScene(
+        kind,
+        hi,
+        {},
+        sceneModel,
+        logins,
+        {
+          [tokens[1] ?? ""]: hi,
+          [tokens[2] ?? ""]: hi,
+          [tokens[3] ?? ""]: always(() => ({ fault: 401 })),
+        },
+      );
       const { board, companyId } = org;
+      await thinkWith(agent.id, "codex_local", { login: "subscription" });
       const seen: string[] = [];
       const call = async (): Promise<number> => {
         const answer = await ask(

@@ -15,6 +15,7 @@ const endpointAt = (path: string, config: Partial<ProviderConfig> = {}) =>
 const ask = (path: string, body: Fields, known: { contextTokens?: number; baseUrl?: string } = {}): Asked =>
   endpointAt(path).asks?.(body, {
     contextTokens: known.contextTokens ?? 400_000,
+    windowTokens: 1_000_000,
     baseUrl: known.baseUrl ?? "http://127.0.0.1:1",
   }) ?? assert.fail();
 const refusedOf = (body: Fields): readonly string[] => ask(responses, body).refused;
@@ -72,6 +73,8 @@ test("an address that a provider would fetch is seen at any depth and under any 
     [chat, said({ type: "file", file: { filename: "x.pdf", file_data: far } })],
     [chat, said({ type: "new_kind", new_kind: { from: "file:///etc/passwd" } })],
     [chat, { messages: [{ role: "user", content: "Look.", images: [far] }] }],
+    [messages, said({ type: "search_result", source: { type: "url", url: far }, content: [] })],
+    [messages, said({ type: "image", source: far })],
   ];
   for (const [path, body] of cases)
     assert.deepEqual(ask(path, body).outside, ["content from an address"], JSON.stringify(body));
@@ -92,9 +95,15 @@ test("addresses in prose, in schemas, in arguments and in what a model said earl
           { role: "user", content: far },
           { role: "assistant", content: [{ type: "tool_use", id: "1", name: "fetch", input: { url: far } }] },
           { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: far }] },
+          {
+            role: "user",
+            content: [
+              { type: "search_result", source: far, title: far, content: [{ type: "text", text: far }] },
+            ],
+          },
           { role: "user", content: [{ type: "image", source: { type: "base64", data: "AAAA" } }] },
         ],
-        tools: [{ name: "fetch", description: far, input_schema: schema }],
+        tools: [{ name: "fetch", description: far, input_schema: schema, input_examples: [{ url: far }] }],
         metadata: { user_id: far },
         stop_sequences: [far],
       },
@@ -197,6 +206,12 @@ test("what stays or runs at a provider is seen, and a field that is not known is
   ];
   for (const [path, body, says] of refused)
     assert.match(ask(path, body).refused.join(), says, JSON.stringify(body));
+  // A cache that is kept for longer costs the same (OpenAI), and what is written to it is counted.
+  for (const path of [responses, chat])
+    assert.deepEqual(
+      ask(path, { prompt_cache_retention: "24h", prompt_cache_options: { mode: "explicit" } }).refused,
+      [],
+    );
   for (const tier of ["auto", "default", "flex", null])
     assert.deepEqual(ask(responses, { service_tier: tier }).refused, []);
 });
@@ -227,9 +242,73 @@ test("the limit that is reserved is the one that is sent, times the answers that
   // This address takes no limit.
   const login = endpointAt(responses, { login: "codex" }).asks?.(
     { max_output_tokens: 10 },
-    { contextTokens: 400_000, ...openai },
+    { contextTokens: 400_000, windowTokens: 400_000, ...openai },
   );
   assert.deepEqual([login?.mostOutput, JSON.parse(login?.body ?? "")], [128_000, { store: false }]);
+});
+
+test("an image counts as the most that the provider documents, and any other file as the model's window", () => {
+  const window = 1_000_000;
+  const data = "A".repeat(300_000);
+  const inline = `data:image/png;base64,${data}`;
+  const said = (...content: readonly object[]) => ({
+    messages: [{ role: "user", content }],
+    input: [{ role: "user", content }],
+  });
+  const shown = (...output: readonly object[]) => ({ input: [{ type: "function_call_output", output }] });
+  const image = { type: "image", source: { type: "base64", media_type: "image/png", data } };
+  const pdf = { type: "document", source: { type: "base64", media_type: "application/pdf", data: "AAAA" } };
+  const read = (path: string, { messages: asked, input }: Fields): number => {
+    const body = path === responses ? { input } : { messages: asked };
+    return ask(path, { ...body, max_tokens: 10 }).mostInput;
+  };
+  const between = (counted: number, least: number): void =>
+    assert.ok(counted >= least && counted < least + 200, `${counted} is not about ${least}`);
+  between(read(messages, said(image)), 4784);
+  between(read(messages, said({ type: "tool_result", content: [image, image] })), 2 * 4784);
+  between(read(chat, said({ type: "image_url", image_url: { url: inline } })), 50_000);
+  between(read(chat, said({ type: "image_url", image_url: inline })), 50_000);
+  between(read(responses, shown({ type: "input_image", image_url: inline })), 50_000);
+  // What only says that it is an image is counted as text as well.
+  const text = `data:text/plain,${data}`;
+  between(read(chat, said({ type: "image_url", image_url: { url: text } })), 150_000);
+  assert.equal(
+    read(chat, said(...Array.from({ length: 90 }, () => ({ type: "image_url", image_url: "" })))),
+    window,
+  );
+  const files: readonly [path: string, body: Fields][] = [
+    [messages, said(pdf)],
+    [messages, said({ type: "tool_result", content: [pdf] })],
+    [messages, said({ type: "document", source: { type: "url", url: far } })],
+    [messages, said({ type: "image", source: { type: "url", url: far } })],
+    [messages, said({ type: "document", source: { type: "file", file_id: "file_1" } })],
+    [messages, said({ type: "document", source: { type: "content", content: [pdf] } })],
+    [
+      chat,
+      said({ type: "file", file: { filename: "x.pdf", file_data: "data:application/pdf;base64,AAAA" } }),
+    ],
+    [chat, said({ type: "input_audio", input_audio: { data: "AAAA", format: "mp3" } })],
+    [chat, said({ type: "video_url", video_url: { url: "data:video/mp4;base64,AAAA" } })],
+    [chat, said({ type: "new_kind", new_kind: { from: "data:model/new;base64,AAAA" } })],
+    [chat, { messages: [{ role: "user", content: "Look.", images: ["AAAA"] }] }],
+    [responses, said({ type: "input_file", filename: "x.pdf", file_data: "AAAA" })],
+    [responses, said({ type: "input_file", file_id: "file-1" })],
+    [responses, shown({ type: "input_file", file_data: "AAAA" })],
+    [responses, { input: [{ type: "item_reference", id: "msg_1" }] }],
+  ];
+  for (const [path, body] of files)
+    assert.equal(read(path, body), window, JSON.stringify(body).slice(0, 200));
+  const texts: readonly [path: string, body: Fields][] = [
+    [
+      messages,
+      said({ type: "document", source: { type: "text", media_type: "text/plain", data: "Words." } }),
+    ],
+    [messages, said({ type: "redacted_thinking", data: "AAAA" })],
+    [messages, said({ type: "tool_use", id: "1", name: "x", input: { data: "AAAA", type: "image" } })],
+    [messages, said({ type: "text", text: "data:image/png;base64,AAAA" })],
+    [responses, { input: [{ type: "function_call", name: "x", arguments: '{"file_id":"1"}' }] }],
+  ];
+  for (const [path, body] of texts) between(read(path, body), 20);
 });
 
 test("tokens are counted rather too high in every script, and not wildly", () => {
@@ -278,6 +357,23 @@ test("what an answer used is what it says last, and before that what it has writ
   }
   for (const path of [messages, chat, responses])
     assert.deepEqual(heard(path).tokens, { input: 300, output: 5000, cacheRead: 0, cacheWrite: 0 });
+});
+
+test("what a model of OpenAI writes to its cache is a part of its input, with its own price", () => {
+  for (const [path, input, output] of [
+    [responses, "input_tokens", "output_tokens"],
+    [chat, "prompt_tokens", "completion_tokens"],
+  ] as const) {
+    const listener = endpointAt(path).listens?.() ?? assert.fail();
+    const details = { cached_tokens: 30, cache_write_tokens: 50 };
+    listener.heard({ usage: { [input]: 100, [output]: 7, [`${input}_details`]: details } });
+    assert.deepEqual(listener.used(), { input: 20, output: 7, cacheRead: 30, cacheWrite: 50 });
+    // An older model says nothing about it, and a wrong figure makes nothing negative.
+    listener.heard({ usage: { [input]: 100, [output]: 7, [`${input}_details`]: { cached_tokens: 30 } } });
+    assert.deepEqual(listener.used(), { input: 70, output: 7, cacheRead: 30, cacheWrite: 0 });
+    listener.heard({ usage: { [input]: 20, [output]: 7, [`${input}_details`]: details } });
+    assert.deepEqual(listener.used(), { input: 0, output: 7, cacheRead: 30, cacheWrite: 0 });
+  }
 });
 
 test("what a cache keeps for an hour is priced and reserved as such", async () => {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ModelApi } from "../brains/brain.ts";
 import type { ProviderConfig, ProviderDialect } from "../contract/providers.ts";
 import { judgeRequest, type Judged } from "./request-rules.ts";
-import { countTokens } from "./token-count.ts";
+import { countTokens, mostRead } from "./token-count.ts";
 
 /**
  * What the gateway must understand of each dialect: which paths exist, what a request asks for, what an answer used, and how a
@@ -21,6 +21,8 @@ export const noTokens: TokensUsed = { input: 0, output: 0, cacheRead: 0, cacheWr
 
 export interface Asked extends Judged {
   readonly model: string;
+  /** The most that the model can read of it. */
+  readonly mostInput: number;
   /** The most that may be written. The request as it is forwarded has this limit, where the provider takes one. */
   readonly mostOutput: number;
   /** Whether it asks the provider's cache to keep some of it for an hour. */
@@ -41,6 +43,8 @@ export interface Listener {
 /** What the gateway knows of the model that is asked. */
 export interface AskedModel {
   readonly contextTokens: number;
+  /** The most that it could read at once. */
+  readonly windowTokens: number;
   readonly baseUrl: string;
 }
 
@@ -48,9 +52,9 @@ export interface AskedModel {
  * For a request that sets no limit: what is reserved must be the most it can cost. Models with a small context refuse a limit above
  * 8,192, and some servers one that does not fit into the context behind the question.
  */
-function usualOutput(body: Json, { contextTokens }: AskedModel): number {
+function usualOutput(api: ModelApi, body: Json, { contextTokens }: AskedModel): number {
   const usual = contextTokens < 200_000 ? 8192 : 32_000;
-  const left = contextTokens - countTokens(JSON.stringify(body));
+  const left = contextTokens - mostRead(api, JSON.stringify(body), judgeRequest(api, body), 0);
   return Math.max(1024, Math.min(usual, left, Math.floor(contextTokens / 2)));
 }
 /** No model writes more at once. For an address that takes no limit. */
@@ -73,11 +77,14 @@ interface Endpoint {
 const request = (
   api: ModelApi,
   body: Json,
+  model: AskedModel,
   more: { readonly mostOutput: number; readonly change?: Json },
 ): Asked => {
   const forwarded = JSON.stringify({ ...body, ...more.change });
+  const judged = judgeRequest(api, body);
   return {
-    ...judgeRequest(api, body),
+    ...judged,
+    mostInput: mostRead(api, forwarded, judged, model.windowTokens),
     model: typeof body["model"] === "string" ? body["model"] : "",
     mostOutput: more.mostOutput,
     // Within a text the quotes would be escaped.
@@ -121,8 +128,8 @@ const messages: Endpoint = {
   method: "POST",
   path: "/v1/messages",
   asks: (body, model) => {
-    const mostOutput = numberOf(body["max_tokens"]) || usualOutput(body, model);
-    return request("messages", body, { mostOutput, change: { max_tokens: mostOutput } });
+    const mostOutput = numberOf(body["max_tokens"]) || usualOutput("messages", body, model);
+    return request("messages", body, model, { mostOutput, change: { max_tokens: mostOutput } });
   },
   listens: listening((event, before) => {
     const usage = jsonOf(event["usage"] ?? jsonOf(event["message"])["usage"]);
@@ -145,18 +152,17 @@ const messages: Endpoint = {
 const counting: Endpoint = {
   ...messages,
   path: "/v1/messages/count_tokens",
-  asks: (body) => request("messages", body, { mostOutput: 0 }),
+  asks: (body, model) => request("messages", body, model, { mostOutput: 0 }),
   listens: freeOf,
 };
 
 const openAiTokens = (usage: Json, input: string, output: string, details: string): TokensUsed => {
-  const cacheRead = numberOf(jsonOf(usage[details])["cached_tokens"]);
-  return {
-    input: Math.max(0, numberOf(usage[input]) - cacheRead),
-    output: numberOf(usage[output]),
-    cacheRead,
-    cacheWrite: 0,
-  };
+  const { cached_tokens: cached, cache_write_tokens: kept } = jsonOf(usage[details]);
+  const cacheRead = numberOf(cached);
+  // Newer models count what they write to their cache, as a part of the input.
+  const rest = Math.max(0, numberOf(usage[input]) - cacheRead);
+  const cacheWrite = Math.min(rest, numberOf(kept));
+  return { input: rest - cacheWrite, output: numberOf(usage[output]), cacheRead, cacheWrite };
 };
 
 const saidIn = (usage: Json, input: string, output: string): Said | undefined =>
@@ -166,10 +172,10 @@ const responses: Endpoint = {
   method: "POST",
   path: "/v1/responses",
   asks: (body, model) => {
-    const mostOutput = numberOf(body["max_output_tokens"]) || usualOutput(body, model);
+    const mostOutput = numberOf(body["max_output_tokens"]) || usualOutput("responses", body, model);
     // It is stored unless the request says otherwise.
     const change = { store: body["store"] ?? false, max_output_tokens: mostOutput };
-    return request("responses", body, { mostOutput, change });
+    return request("responses", body, model, { mostOutput, change });
   },
   listens: listening((event) =>
     saidIn(jsonOf(event["usage"] ?? jsonOf(event["response"])["usage"]), "input_tokens", "output_tokens"),
@@ -185,9 +191,9 @@ const chat: Endpoint = {
   path: "/v1/chat/completions",
   asks: (body, model) => {
     const { max_tokens: limit, max_completion_tokens: otherLimit, ...rest } = body;
-    const each = Math.max(numberOf(limit), numberOf(otherLimit)) || usualOutput(body, model);
+    const each = Math.max(numberOf(limit), numberOf(otherLimit)) || usualOutput("chat", body, model);
     const answers = Math.max(1, numberOf(body["n"]));
-    return request("chat", rest, {
+    return request("chat", rest, model, {
       mostOutput: each * answers,
       change: {
         [limitFor(model)]: each,
@@ -219,9 +225,9 @@ function freeOf(): Listener {
  */
 const withLogin: Endpoint = {
   ...responses,
-  asks: ({ max_output_tokens: _, ...body }, { contextTokens }) => {
-    const mostOutput = Math.min(mostOfAll, contextTokens);
-    return request("responses", body, { mostOutput, change: { store: false } });
+  asks: ({ max_output_tokens: _, ...body }, model) => {
+    const mostOutput = Math.min(mostOfAll, model.contextTokens);
+    return request("responses", body, model, { mostOutput, change: { store: false } });
   },
 };
 

@@ -28,6 +28,12 @@ export interface GatewayParts extends CredentialParts {
   readonly used?: (sessionId: string, text: string) => void;
   /** Does this brain continue from a summary, in the same session, when its context is nearly full? */
   readonly compacts: (brainType: string) => boolean;
+  /** What sessions of this brain may ask a provider for: see `mayAskFor` in brains/registry.ts. */
+  readonly mayAskFor: (
+    brainType: string,
+    brainConfig: string,
+    provider: string,
+  ) => "default" | "named" | "nothing";
   /** Called with each request, which ends when it is booked. The program that asked may be gone long before. */
   readonly track?: (request: Promise<void>) => void;
   readonly fetch?: typeof fetch;
@@ -50,6 +56,27 @@ export class Refused extends Error {
     this.status = status;
     this.headers = headers;
   }
+}
+
+/** It shows what an agent tried to reach, so it is put on record, once for each session. */
+export class Forbidden extends Refused {
+  constructor(message: string) {
+    super(403, message);
+  }
+}
+
+/**
+ * The model that a session may ask this provider for, which is the one that its agent's settings name. Without one it is the provider's
+ * default, if the brain names this provider or leads there by default.
+ */
+export function ownModel(
+  parts: Pick<GatewayParts, "mayAskFor">,
+  brain: { readonly type: string; readonly config: string; readonly model: string | null },
+  { config, provider }: { readonly config: ProviderConfig; readonly provider: string },
+): string | undefined {
+  const allowed = parts.mayAskFor(brain.type, brain.config, provider);
+  if (allowed === "nothing") throw new Forbidden(texts.providerNotUsed(provider));
+  return brain.model ?? (allowed === "default" ? config.defaultModel : undefined);
 }
 
 /** A program that waits longer gives up by itself. */
@@ -198,12 +225,12 @@ export async function priceAllowed(
   asked: Asked,
 ): Promise<Priced> {
   if (own === undefined) throw new Refused(403, texts.noModel(provider));
-  if (asked.model !== own) throw new Refused(403, texts.modelNotAllowed(asked.model, [own]));
+  if (asked.model !== own) throw new Forbidden(texts.modelNotAllowed(asked.model, [own]));
   if (config.models !== undefined && !(own in config.models))
     throw new Refused(403, texts.modelNotAllowed(own, Object.keys(config.models)));
   if (asked.refused.length > 0) throw new Refused(400, texts.notForwarded(asked.refused));
   if (asked.outside.length > 0 && !(await parts.isOutside(agentId)))
-    throw new Refused(403, texts.outsideNotAllowed(asked.outside));
+    throw new Forbidden(texts.outsideNotAllowed(asked.outside));
   const price = await priceOf(provider, config, own);
   if (price === undefined) throw new Refused(403, texts.noPrice(own));
   return price;

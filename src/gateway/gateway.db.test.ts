@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { agentById, endSessions, saveAgent } from "../agents/table.ts";
+import { endSessions } from "../agents/table.ts";
 import { setBudget } from "../contract/budgets.ts";
 import { boardInbox } from "../contract/mail.ts";
 import { listProviders, type ProviderConfig, putProvider } from "../contract/providers.ts";
@@ -104,6 +104,28 @@ for (const kind of storeKinds)
       assert.ok(booked.costUsd <= 0.02, `${booked.costUsd}`);
       assert.equal(fake.calls.length, all.filter((status) => status === 200).length);
       assert.ok(all.includes(403) || all.includes(401), all.join(" "));
+    });
+
+    test("a small file that may be many pages is asked only if the budget covers the model's whole window", async () => {
+      const { ask, fake, org, agent, session, booked } = await scene(
+        always(answers("Hi.", { usage: { input: 120_000, output: 10 } })),
+      );
+      // 128,000 tokens at $6.25 for a million are $0.80.
+      const file = (type: string, media_type: string) => ({
+        messages: [
+          { role: "user", content: [{ type, source: { type: "base64", media_type, data: "AAAA" } }] },
+        ],
+      });
+      await org.board(setBudget, { id: agent.id, usd: 1.5 });
+      assert.equal((await ask(file("document", "application/pdf"))).status, 200);
+      await booked();
+      assert.equal((await ask(file("image", "image/png"))).status, 200);
+      await booked();
+      const { costUsd } = (await org.board(viewSession, { id: session.id })).usage;
+      assert.ok(costUsd > 1.2 && costUsd < 1.5, `${costUsd}`);
+      const { token } = await org.session(agent.id);
+      assert.equal((await ask(file("document", "application/pdf"), { token })).status, 403);
+      assert.equal(fake.calls.length, 2);
     });
 
     test("waits and asks again at 429 and 529, and tells the board once when the key is refused", async () => {
@@ -236,13 +258,12 @@ for (const kind of storeKinds)
     });
 
     test("does not ask a session whose brain continues from a summary", async () => {
-      const { ask, agent, session, opened, booked } = await scene(
+      const { ask, agent, session, opened, booked, thinkWith } = await scene(
         always(() => ({ text: "Hi.", usage: { input: 9900, output: 1 } })),
         { models: { [sceneModel]: { price: { input: 5, output: 25 }, contextTokens: 10_000 } } },
       );
       const told = () => noticesFor(opened.store, newId, session.token);
-      const think = (brain_type: string) =>
-        opened.store.write(async (tx) => saveAgent(tx, { ...(await agentById(tx, agent.id)), brain_type }));
+      const think = (type: string) => thinkWith(agent.id, type, { provider: "fake" });
       await think("anthropic_api");
       await (await ask()).text();
       await booked();

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ProviderDialect, ProviderConfig } from "../contract/providers.ts";
-import { writeIn } from "../dispatch/context.ts";
+import { agentById, type AgentRow } from "../agents/table.ts";
+import { callContext, writeIn } from "../dispatch/context.ts";
 import type { Caller } from "../dispatch/identity.ts";
+import { redactText } from "../redaction/redact.ts";
 import type { Row } from "../store/schema.ts";
 import { callEnd } from "./call-files.ts";
-import { closeCall, bookedEnd, noteUse, openCall, sessionRow } from "./calls.ts";
+import { bookedEnd, callOfSession, closeCall, noteUse, openCall, sessionRow } from "./calls.ts";
 import {
   type Asked,
   costsNothing,
@@ -15,7 +17,7 @@ import {
   type TokensUsed,
 } from "./dialects.ts";
 import { credentialFor, type ModelCredential } from "./model-credentials.ts";
-import { contextTokensOf, type Priced } from "./prices.ts";
+import { contextTokensOf, type Priced, windowTokensOf } from "./prices.ts";
 import { providerOf } from "./providers.ts";
 import { stateOfProvider } from "./states.ts";
 import type { OpenTrial } from "./trial.ts";
@@ -25,11 +27,12 @@ import {
   ask,
   jsonBodyOf,
   type Exchange,
+  Forbidden,
   type GatewayParts,
+  ownModel,
   pass,
   Refused,
 } from "./forwarding.ts";
-import { countTokens } from "./token-count.ts";
 
 /**
  * The way from a session to a model: `/model/<provider>/…`, with the session's own token. The gateway puts the provider's key in
@@ -47,6 +50,7 @@ export function modelGateway(
     readonly trialOf?: (token: string | undefined) => OpenTrial | undefined;
   },
 ) {
+  const recordRefusal = refusalRecorder(parts);
   const handle = async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -70,7 +74,12 @@ export function modelGateway(
       }
       const found = await place(parts, caller, provider);
       dialect = found.config.dialect;
-      await forward(parts, { ...found, provider }, exchange);
+      try {
+        await forward(parts, found, exchange);
+      } catch (error) {
+        if (error instanceof Forbidden) await recordRefusal(found, error.message);
+        throw error;
+      }
     } catch (error) {
       const refused = error instanceof Refused ? error : undefined;
       if (refused === undefined && parts.closing?.aborted !== true) parts.reportBug(error, "model gateway");
@@ -88,12 +97,16 @@ export function modelGateway(
 }
 
 interface Place {
+  readonly caller: Caller;
   readonly session: Row<"sessions">;
+  readonly agent: AgentRow;
   readonly companyId: string;
   readonly config: ProviderConfig;
+  readonly provider: string;
 }
 
-async function place(parts: GatewayParts, { actor, companyId }: Caller, provider: string): Promise<Place> {
+async function place(parts: GatewayParts, caller: Caller, provider: string): Promise<Place> {
+  const { companyId, actor } = caller;
   const { sessionId, agentId } = actor;
   if (sessionId === null || agentId === null || companyId === null)
     throw new Refused(403, texts.onlySessions);
@@ -102,20 +115,17 @@ async function place(parts: GatewayParts, { actor, companyId }: Caller, provider
     if (config === undefined) throw new Refused(404, texts.noProvider(provider));
     const session = await tx.first(sessionRow, { id: sessionId });
     if (session === undefined) throw new Refused(403, texts.onlySessions);
-    return { session, companyId, config };
+    return { caller, session, agent: await agentById(tx, agentId), companyId, config, provider };
   });
 }
 
-async function forward(
-  parts: GatewayParts,
-  place: Place & { readonly provider: string },
-  exchange: Exchange,
-): Promise<void> {
+async function forward(parts: GatewayParts, place: Place, exchange: Exchange): Promise<void> {
   const { config, provider, companyId } = place;
   const { request, response, path } = exchange;
   const method = request.method ?? "GET";
+  const own = await modelFor(parts, place);
   if (method === "HEAD") return void response.writeHead(200).end();
-  if (method === "GET" && path === "/") return void response.end(JSON.stringify(await offerTo(place)));
+  if (method === "GET" && path === "/") return void response.end(JSON.stringify(await offerTo(place, own)));
   const endpoint = endpointOf(config, method, path);
   if (endpoint === undefined) throw new Refused(404, texts.noEndpoint(`${method} ${path}`));
   const credential = await credentialFor(parts, companyId, config);
@@ -126,29 +136,42 @@ async function forward(
     return pass(answer, response, () => undefined);
   }
   const asked = endpoint.asks(await jsonBodyOf(exchange), {
-    contextTokens: await contextOf(place),
+    contextTokens: await contextTokensOf(provider, config, own ?? ""),
+    windowTokens: await windowTokensOf(provider, config, own ?? ""),
     baseUrl: config.baseUrl,
   });
-  // The model that the session was started with: after a change of the agent's model it may still finish its turn.
-  const own = place.session.model ?? config.defaultModel;
   const price = await priceAllowed(parts, { config, provider, own, agentId: place.session.agent_id }, asked);
   if (costsNothing(endpoint))
     return pass(await ask(parts, place, exchange, credential, asked.body), response, () => undefined);
   await metered(parts, place, exchange, { credential, asked, price, listener: endpoint.listens?.() });
 }
 
-/** What a session may ask for: a program that was told no model finds it here. */
-async function offerTo(
-  place: Place & { readonly provider: string },
-): Promise<{ dialect: ProviderDialect; model: string; contextTokens: number }> {
-  const { config, provider, session } = place;
-  const model = session.model ?? config.defaultModel;
-  if (model === undefined) throw new Refused(403, texts.noModel(provider));
-  return { dialect: config.dialect, model, contextTokens: await contextOf(place) };
+/**
+ * The model that the session may ask for. After a change of the agent's settings, a session that runs may still finish its turn with
+ * the model that it was started with, and with a provider that it has asked before.
+ */
+async function modelFor(parts: GatewayParts, place: Place): Promise<string | undefined> {
+  const { agent, session, provider, config } = place;
+  const brain = { type: agent.brain_type, config: agent.brain_config, model: session.model };
+  try {
+    return ownModel(parts, brain, place);
+  } catch (error) {
+    const earlier = await parts.store.read((tx) =>
+      tx.first(callOfSession, { session_id: session.id, provider }),
+    );
+    if (earlier === undefined) throw error;
+    return session.model ?? config.defaultModel;
+  }
 }
 
-const contextOf = ({ config, provider, session }: Place & { readonly provider: string }): Promise<number> =>
-  contextTokensOf(provider, config, session.model ?? config.defaultModel ?? "");
+/** What a session may ask for: a program that was told no model finds it here. */
+async function offerTo(
+  { config, provider }: Place,
+  model: string | undefined,
+): Promise<{ dialect: ProviderDialect; model: string; contextTokens: number }> {
+  if (model === undefined) throw new Refused(403, texts.noModel(provider));
+  return { dialect: config.dialect, model, contextTokens: await contextTokensOf(provider, config, model) };
+}
 
 /** A provider that refused its key or asked to wait is not asked again before it makes sense. */
 async function mayAsk(
@@ -169,7 +192,7 @@ async function mayAsk(
 /** Reserves the most that the call can cost, forwards it, and books what it used, also if the program is gone meanwhile. */
 async function metered(
   parts: GatewayParts,
-  place: Place & { readonly provider: string },
+  place: Place,
   exchange: Exchange,
   call: { credential: ModelCredential; asked: Asked; price: Priced; listener: Listener | undefined },
 ): Promise<void> {
@@ -177,7 +200,7 @@ async function metered(
   const { companyId, session, provider, config } = place;
   const { asked, price, listener } = call;
   const id = newId();
-  const most = { input: countTokens(asked.body), output: asked.mostOutput };
+  const most = { input: asked.mostInput, output: asked.mostOutput };
   const { input } = most;
   const atMost: TokensUsed = {
     ...noTokens,
@@ -235,6 +258,26 @@ async function metered(
       );
     }
   }
+}
+
+/** Of one session, and how many sessions are remembered. A program may ask for what is refused as often as it likes. */
+const mostRecorded = 20;
+const mostSessions = 1000;
+
+function refusalRecorder({ store, newId }: GatewayParts) {
+  const known = new Map<string, Set<string>>();
+  return async ({ caller, companyId, provider, session }: Place, message: string): Promise<void> => {
+    const refused = redactText(message.slice(0, 500).toWellFormed());
+    const ofSession = known.get(session.id) ?? new Set();
+    if (ofSession.has(refused) || ofSession.size >= mostRecorded) return;
+    known.set(session.id, ofSession.add(refused));
+    if (known.size > mostSessions) known.delete(known.keys().next().value ?? "");
+    await store.write(async (tx) => {
+      await tx.lock(companyId);
+      const call = callContext(tx, { caller, companyId, newId, newSecret: newId, operation: "model.refuse" });
+      await call.record(session.agent_id, { provider, refused });
+    });
+  };
 }
 
 function tokenOf({ headers }: IncomingMessage): string | undefined {

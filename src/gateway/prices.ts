@@ -76,6 +76,16 @@ export async function contextTokensOf(
   return listed?.provider.id === "openai" ? Math.min(tokens, mostOfOpenAi) : tokens;
 }
 
+/** The most that the model could read at once, also if it is told to use less. */
+export async function windowTokensOf(
+  provider: string,
+  config: ProviderConfig,
+  model: string,
+): Promise<number> {
+  const listed = (await listOf(provider, config, model))(oneToken)?.model.context_window;
+  return Math.max(listed ?? 0, await contextTokensOf(provider, config, model));
+}
+
 function withPrice(price: Price, { input, output, cacheRead, cacheWrite }: TokensUsed): number {
   // Dollars for a million tokens are millionths of a dollar for one.
   return (

@@ -49,10 +49,12 @@ for (const kind of storeKinds)
       ],
     ] as const)
       test(`while a window is ${how}, all agents wait together until it begins again`, async () => {
-        const { ask, fake, org, opened, session } = await gatewayScene(kind, script, change);
+        const { ask, fake, org, opened, session, thinkWith } = await gatewayScene(kind, script, change);
         await (await ask()).text();
         const asked = fake.calls.length;
-        const other = await org.session((await org.agent("Ben")).id);
+        const ben = await org.agent("Ben");
+        await thinkWith(ben.id, "anthropic_api", { provider: "fake" });
+        const other = await org.session(ben.id);
         for (const token of [session.token, other.token]) {
           const refused = await ask({}, { token });
           assert.equal(refused.status, 429);

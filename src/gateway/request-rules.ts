@@ -9,6 +9,16 @@ export interface Judged {
   readonly outside: readonly string[];
   /** What no agent may ask for, as phrases: its cost or its effect is not known. */
   readonly refused: readonly string[];
+  readonly media: Media;
+}
+
+/** What a request contains beside text. A model does not read it letter by letter. */
+export interface Media {
+  readonly images: number;
+  /** How many characters of the request are images. */
+  readonly imageLetters: number;
+  /** Whether it has or names anything else, such as a PDF: a few letters may be many pages. */
+  readonly hasFiles: boolean;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -37,7 +47,7 @@ const rules: Readonly<Record<ModelApi, ApiRules>> = {
     fields: listed(
       "model input instructions tools tool_choice parallel_tool_calls max_output_tokens max_tool_calls stream stream_options",
       "reasoning text include store temperature top_p top_logprobs truncation",
-      "prompt_cache_key safety_identifier user metadata client_metadata service_tier",
+      "prompt_cache_key prompt_cache_retention prompt_cache_options safety_identifier user metadata client_metadata service_tier",
     ),
     // A namespace contains further tools, which are judged where they are.
     isOwnTool: ({ type }) =>
@@ -47,7 +57,8 @@ const rules: Readonly<Record<ModelApi, ApiRules>> = {
     fields: listed(
       "model messages tools tool_choice parallel_tool_calls functions function_call n max_tokens max_completion_tokens",
       "stream stream_options stop temperature top_p presence_penalty frequency_penalty logit_bias logprobs top_logprobs",
-      "response_format seed reasoning_effort verbosity store prompt_cache_key safety_identifier user metadata service_tier",
+      "response_format seed reasoning_effort verbosity store prompt_cache_key prompt_cache_retention prompt_cache_options",
+      "safety_identifier user metadata service_tier",
       // Of local servers.
       "top_k min_p top_a typical_p repeat_penalty repetition_penalty repeat_last_n length_penalty min_tokens stop_token_ids",
       "chat_template_kwargs enable_thinking thinking think reasoning include_reasoning reasoning_format cache_prompt keep_alive",
@@ -87,15 +98,31 @@ const words = listed(
 );
 /** Fields with a form of their own that a provider hands to the model or gives back, and never follows. */
 const sealed = listed(
-  "input_schema parameters schema json_schema metadata client_metadata arguments annotations citations logit_bias action",
+  "input_schema input_examples parameters schema json_schema metadata client_metadata arguments annotations citations logit_bias action",
   "chat_template_kwargs guided_json guided_regex guided_choice guided_grammar structured_outputs grammar",
 );
+
+/** Blocks of one image each. */
+const imageTypes = new Set<unknown>(["image", "input_image", "image_url", "computer_screenshot"]);
+/** Fields whose values are files, or names of files that the provider has. */
+const fileFields = listed("data file_data file_id file_ids file_url images");
+/** Objects whose `data` is text. */
+const textTypes = new Set<unknown>(["text", "redacted_thinking"]);
+
+/** The letters of an image that is in the request itself. */
+function lettersOf({ source, image_url: url }: Fields): number {
+  const at = isFields(url) ? url["url"] : url;
+  if (typeof at === "string") return /^data:image\//i.test(at) ? at.length : 0;
+  const { type, data } = isFields(source) ? source : {};
+  return type === "base64" && typeof data === "string" ? data.length : 0;
+}
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
 
 export function judgeRequest(api: ModelApi, body: Fields): Judged {
   const { fields, isOwnTool } = rules[api];
   const [outside, refused] = [new Set<string>(), new Set<string>()];
+  const media = { images: 0, imageLetters: 0, hasFiles: false };
   for (const [field, value] of Object.entries(body)) {
     const [phrase, dear] = [reaching.get(field), unpriced.get(field)];
     if (dear !== undefined) {
@@ -112,24 +139,36 @@ export function judgeRequest(api: ModelApi, body: Fields): Judged {
     refused.add(`the speed ${JSON.stringify(body["speed"])}, which has no known price`);
   if (api === "messages" && compacts(body["context_management"]))
     refused.add("a summary that the provider writes, which is not in its figures");
-  return { outside: [...outside], refused: [...refused] };
+  return { outside: [...outside], refused: [...refused], media };
 
-  /** `field` is the name under which the value is found, also within a list. */
-  function walk(field: string, value: unknown): void {
+  /** `field` is the name under which the value is found, also within a list. `isCounted`: it is text, or part of an image. */
+  function walk(field: string, value: unknown, isCounted = false): void {
     if (typeof value === "string") {
       if (leadsOut(field, value)) outside.add(fetched);
       if (/^file_ids?$/.test(field)) outside.add(keptFile);
+      const isFile = fileFields.has(field) || (!words.has(field) && /^\s*data:/i.test(value));
+      if (isFile && !isCounted) media.hasFiles = true;
     } else if (Array.isArray(value)) {
       if (field === "tools" && !value.every((tool) => isFields(tool) && isOwnTool(tool)))
         refused.add(serverTools);
-      for (const one of value) walk(field, one);
+      for (const one of value) walk(field, one, isCounted);
     } else if (isFields(value)) {
       const { type } = value;
       // The type of a reference may be left out.
       const isBare = field === "input" && "id" in value && type === undefined && value["role"] === undefined;
       if (type === "item_reference" || isBare) outside.add("an item that is stored at the provider");
-      for (const [name, part] of Object.entries(value))
-        if (!sealed.has(name) && !(name === "input" && String(type).endsWith("tool_use"))) walk(name, part);
+      const isImage = imageTypes.has(type);
+      if (isImage) {
+        media.images += 1;
+        media.imageLetters += lettersOf(value);
+      }
+      for (const [name, part] of Object.entries(value)) {
+        const isOfTool = name === "input" && String(type).endsWith("tool_use");
+        // It says where the text is from.
+        const isOrigin = name === "source" && type === "search_result" && typeof part === "string";
+        if (!sealed.has(name) && !isOfTool && !isOrigin)
+          walk(name, part, isCounted || isImage || (textTypes.has(type) && typeof part === "string"));
+      }
     }
   }
 }

@@ -3,6 +3,8 @@ import type { TokensUsed } from "./dialects.ts";
 
 export const onlySessions = "Only a running session of an agent may ask for a model.";
 export const noProvider = (name: string): string => `There is no provider called "${name}" in this company.`;
+export const providerNotUsed = (name: string): string =>
+  `The brain of this agent does not use the provider "${name}". The one who hires chooses the provider, in adapterConfig.`;
 export const noEndpoint = (path: string): string => `The gateway does not forward ${path}.`;
 export const bodyNotAnObject = "The body is not a JSON object.";
 export const modelNotAllowed = (model: string, allowed: readonly string[]): string =>

@@ -1,3 +1,6 @@
+import type { ModelApi } from "../brains/brain.ts";
+import type { Judged } from "./request-rules.ts";
+
 /**
  * About how many tokens a text has, rather too many. Most English texts have four characters for a token, and three are counted.
  * Letters of other alphabets count as two thirds of a token, and Chinese or Japanese characters as one and a half.
@@ -11,4 +14,27 @@ export function countTokens(text: string): number {
     sixths += code < 0x80 ? 2 : code < 0x8_00 ? 4 : isHalf ? 6 : 9;
   }
   return Math.ceil(sixths / 6);
+}
+
+/**
+ * The most that a model reads of one image, as the providers document it. Anthropic scales an image down to 4,784 patches. OpenAI
+ * counts 2,833 tokens and 5,667 for each of at most 8 tiles with its dearest model, or at most 10,000 patches, each as up to 2.46 tokens.
+ */
+const mostOfImage: Readonly<Record<ModelApi, number>> = { messages: 4784, responses: 50_000, chat: 50_000 };
+
+/**
+ * The most that a model can read of a request. How much a file is can't be seen from its letters, and what lies at the provider or at an
+ * address is not in the request at all, so either counts as all that the model's window holds.
+ */
+export function mostRead(
+  api: ModelApi,
+  body: string,
+  { media, outside }: Pick<Judged, "media" | "outside">,
+  windowTokens: number,
+): number {
+  const letters = countTokens(body);
+  const window = Math.max(letters, windowTokens);
+  if (media.hasFiles || outside.length > 0) return window;
+  const { images, imageLetters } = media;
+  return Math.min(window, letters - Math.floor(imageLetters / 3) + images * mostOfImage[api]);
 }

@@ -10,14 +10,14 @@ import {
   jsonBodyOf,
   type Exchange,
   type GatewayParts,
+  ownModel,
   pass,
   Refused,
 } from "./forwarding.ts";
 import { credentialFor } from "./model-credentials.ts";
-import { contextTokensOf } from "./prices.ts";
+import { contextTokensOf, windowTokensOf } from "./prices.ts";
 import { messageIn } from "./provider-waits.ts";
 import * as texts from "./texts.ts";
-import { countTokens } from "./token-count.ts";
 
 /**
  * The calls of a brain that is tested (daemon/trial-sessions.ts). They take the way of a session's calls: the same program asks the
@@ -29,6 +29,8 @@ export interface OpenTrial {
   /** The root agent. */
   readonly agentId: string;
   readonly type: string;
+  /** JSON. */
+  readonly config: string;
   /** Null: the provider's default. */
   readonly model: string | null;
   /** What became of the calls so far. */
@@ -64,7 +66,7 @@ export async function forwardTrial(
 ): Promise<void> {
   const { companyId, agentId, type } = trial;
   const { request, response, path } = exchange;
-  const model = trial.model ?? config.defaultModel ?? null;
+  const model = ownModel(parts, trial, { config, provider }) ?? null;
   const failed = (says: string, remedy: string): void =>
     void trial.calls.push({ works: false, provider, model, says, remedy });
   const method = request.method ?? "GET";
@@ -86,7 +88,11 @@ export async function forwardTrial(
     remedy = texts.remedies.server(config.baseUrl);
     if (endpoint.asks === undefined)
       return await pass(await ask(parts, place, exchange, credential, null, 1), response, () => undefined);
-    const asked = endpoint.asks(await jsonBodyOf(exchange), { contextTokens, baseUrl: config.baseUrl });
+    const asked = endpoint.asks(await jsonBodyOf(exchange), {
+      contextTokens,
+      windowTokens: await windowTokensOf(provider, config, model),
+      baseUrl: config.baseUrl,
+    });
     remedy = texts.remedies.model(type);
     const price = await priceAllowed(parts, { config, provider, own: model, agentId }, asked);
     remedy = texts.remedies.server(config.baseUrl);
@@ -96,7 +102,7 @@ export async function forwardTrial(
         response,
         () => undefined,
       );
-    const most = { input: countTokens(asked.body), output: asked.mostOutput };
+    const most = { input: asked.mostInput, output: asked.mostOutput };
     const mostSpent = { usd: price({ ...noTokens, ...most }), tokens: most.input + most.output };
     const lacks = await parts.store.read((tx) => lacksFor(tx, companyId, agentId, mostSpent));
     if (lacks !== undefined) {

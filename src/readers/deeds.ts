@@ -89,6 +89,7 @@ const deeds: Readonly<Record<string, string>> = {
   "mcp_server.test": "tested an MCP server of *",
   "mcp_server.put": "set up the MCP server *",
   "mcp_server.remove": "removed the MCP server *",
+  "model.refuse": "was refused a model",
   "net.connect": "connected to a host",
   "net.refuse": "was refused a connection to a host",
   "repo.add": "added a repository",

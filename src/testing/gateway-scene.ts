@@ -3,8 +3,9 @@ import { json } from "node:stream/consumers";
 import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { agentById, saveAgent } from "../agents/table.ts";
 import { keepCodexLogins } from "../brains/codex/login.ts";
-import { compacts } from "../brains/registry.ts";
+import { compacts, mayAskFor } from "../brains/registry.ts";
 import { createAgent } from "../contract/hiring.ts";
 import { type ProviderConfig, putProvider } from "../contract/providers.ts";
 import { setSecret } from "../contract/secrets.ts";
@@ -49,6 +50,8 @@ export async function gatewayScene(
     companyId,
     name: "Ada",
     role: "writer",
+    adapterType: "claude_local",
+    adapterConfig: { provider: "fake" },
     ...(agentModel === null ? {} : { model: agentModel }),
   });
   const session = await org.session(agent.id);
@@ -63,6 +66,7 @@ export async function gatewayScene(
     logins,
     isOutside: async () => false,
     compacts,
+    mayAskFor,
     reportBug: (error: unknown) => {
       bugs.push(error);
       return "1";
@@ -121,5 +125,14 @@ export async function gatewayScene(
   const restart = (): void => void (gateway = modelGateway(parts));
   /** Sets the database's clock forward. */
   const advance = (milliseconds: number): void => void (shift += milliseconds);
-  return { org, opened, fake, agent, session, ask, booked, bugs, restart, advance };
+  /** From now on the agent thinks with this brain. */
+  const thinkWith = (agentId: string, type: string, brain: object): Promise<void> =>
+    opened.store.write(async (tx) =>
+      saveAgent(tx, {
+        ...(await agentById(tx, agentId)),
+        brain_type: type,
+        brain_config: JSON.stringify(brain),
+      }),
+    );
+  return { org, opened, fake, agent, session, thinkWith, ask, booked, bugs, restart, advance };
 }

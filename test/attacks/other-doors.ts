@@ -286,6 +286,24 @@ const modelAttacks: readonly DoorAttack[] = [
       }),
     ),
   ),
+  ...["anthropic", "claude-subscription", "openai", "codex-subscription"].map((provider) =>
+    row(
+      "model",
+      models,
+      `the default model of ${provider}, by a session whose brain uses another provider or none`,
+      "403, and the provider is not asked",
+      async ({ daemon, world }) => {
+        const { status, body } = await send(daemon.url, {
+          method: "POST",
+          path: `/model/${provider}/v1/messages`,
+          headers: { ...json, authorization: `Bearer ${world.tokens.session}` },
+          body: JSON.stringify({ max_tokens: 10, messages: [] }),
+        });
+        assert.equal(status, 403, body);
+        assert.match(body, /does not use the provider/);
+      },
+    ),
+  ),
   ...[
     "/model/none/v1/messages",
     "/model/anthropic/../../api/companies",

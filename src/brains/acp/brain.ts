@@ -28,7 +28,7 @@ export const acpBrain = brain({
     "program offers a choice. If it does not, the transcript says so.",
     "",
     "The program finds its models through Agency: `ANTHROPIC_BASE_URL` and `OPENAI_BASE_URL` lead to the providers `anthropic` and",
-    "`openai`, with the session's token as the key. Set other variables in `env`. A program that reaches a model in another",
+    "`openai`, with the session's token as the key. Set other variables in `env`. Another provider is asked only for the agent's `model`. A program that reaches a model in another",
     "way needs `net:<host>`, and Agency then can't count what it uses.",
   ].join("\n"),
   safety: [
@@ -42,6 +42,7 @@ export const acpBrain = brain({
   ],
   reads: ({ command, args = [] }) => filesNamed([command, ...args]),
   program: neededCommand,
+  usualProviders: ["anthropic", "openai"],
   probe: async (config) => {
     if (config !== undefined) return probeCommand(config);
     const here = knownPrograms.filter(([command]) => programFile(command) !== undefined);

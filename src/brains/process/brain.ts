@@ -66,6 +66,7 @@ export const processBrain = brain({
   ],
   reads: ({ command, args = [] }) => filesNamed([command, ...args]),
   plain: () => true,
+  usualProviders: [],
   program: neededCommand,
   probe: async (config) =>
     config === undefined

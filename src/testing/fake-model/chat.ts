@@ -114,7 +114,7 @@ export const chat: Wire = {
 
 const usageOf = ({ input, output, cacheRead, cacheWrite }: Tokens) => ({
   prompt_tokens: input + cacheRead + cacheWrite,
-  prompt_tokens_details: { cached_tokens: cacheRead },
+  prompt_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: cacheWrite },
   completion_tokens: output,
   total_tokens: input + cacheRead + cacheWrite + output,
 });

@@ -138,7 +138,7 @@ function itemsOf({ id, text, calls }: Spoken) {
 
 const usageOf = ({ input, output, cacheRead, cacheWrite }: Tokens) => ({
   input_tokens: input + cacheRead + cacheWrite,
-  input_tokens_details: { cached_tokens: cacheRead },
+  input_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: cacheWrite },
   output_tokens: output,
   output_tokens_details: { reasoning_tokens: 0 },
   total_tokens: input + cacheRead + cacheWrite + output,

@@ -23,33 +23,54 @@ export interface AskedField {
   readonly options?: readonly { readonly value: string; readonly text: string }[];
 }
 
-/** A button that asks for what a call needs, in a dialog. A refusal is shown there, and the input stays. */
-export function AskFor<I, O>({
-  text,
-  title,
-  says,
-  fields,
-  danger = false,
-  look,
-  operation,
-  input,
-  done,
-  onDone,
-}: {
+interface Asking<I, O> {
   text: string;
   title: string;
   /** What happens then. */
   says?: string;
   fields: readonly AskedField[];
   danger?: boolean;
-  look?: "" | "solid" | "ghost";
   operation: PageOperation<I, O>;
   input: (values: Readonly<Record<string, string>>) => I;
   done: string;
   onDone?: (output: O) => void;
-}): ReactNode {
+}
+
+/** A button that asks for what a call needs, in a dialog. */
+export function AskFor<I, O>({
+  look,
+  ...asking
+}: Asking<I, O> & { look?: "" | "solid" | "ghost" }): ReactNode {
   const { cantDecide: because } = useHere();
   const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button
+        look={look ?? (asking.danger === true ? "ghost danger" : "")}
+        because={because}
+        onClick={() => setOpen(true)}
+      >
+        {asking.text}
+      </Button>
+      <AskDialog {...asking} isOpen={isOpen} onClose={() => setOpen(false)} />
+    </>
+  );
+}
+
+/** Asks for what a call needs. A refusal is shown in the dialog, and the input stays. */
+export function AskDialog<I, O>({
+  text,
+  title,
+  says,
+  fields,
+  danger = false,
+  operation,
+  input,
+  done,
+  onDone,
+  isOpen,
+  onClose,
+}: Asking<I, O> & { isOpen: boolean; onClose: () => void }): ReactNode {
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const doing = useDo(operation);
   const all = Object.fromEntries(
@@ -58,53 +79,45 @@ export function AskFor<I, O>({
   const run = async (): Promise<void> => {
     const output = await doing.run(input(all));
     if (output === undefined) return;
-    setOpen(false);
+    onClose();
     setValues({});
     toast(done);
     onDone?.(output);
   };
+  const leave = (): void => {
+    doing.forget();
+    onClose();
+  };
   return (
-    <>
-      <Button
-        look={look ?? (danger ? "ghost danger" : "")}
-        because={because}
-        onClick={() => {
-          doing.forget();
-          setOpen(true);
+    <Dialog title={title} isOpen={isOpen} onClose={leave}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run();
         }}
       >
-        {text}
-      </Button>
-      <Dialog title={title} isOpen={isOpen} onClose={() => setOpen(false)}>
-        <form
-          className="form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void run();
-          }}
-        >
-          {says !== undefined && <p>{says}</p>}
-          {fields.map((field, at) => (
-            <Asked
-              key={field.name}
-              field={field}
-              isFirst={at === 0}
-              value={all[field.name] ?? ""}
-              onChange={(value) => setValues({ ...values, [field.name]: value })}
-            />
-          ))}
-          <Refusal of={doing.refused} />
-          <div className="buttons">
-            <Button look={danger ? "danger" : "solid"} type="submit" disabled={doing.isBusy}>
-              {text}
-            </Button>
-            <Button look="ghost" onClick={() => setOpen(false)}>
-              Cancel
-            </Button>
-          </div>
-        </form>
-      </Dialog>
-    </>
+        {says !== undefined && <p>{says}</p>}
+        {fields.map((field, at) => (
+          <Asked
+            key={field.name}
+            field={field}
+            isFirst={at === 0}
+            value={all[field.name] ?? ""}
+            onChange={(value) => setValues({ ...values, [field.name]: value })}
+          />
+        ))}
+        <Refusal of={doing.refused} />
+        <div className="buttons">
+          <Button look={danger ? "danger" : "solid"} type="submit" disabled={doing.isBusy}>
+            {text}
+          </Button>
+          <Button look="ghost" onClick={leave}>
+            Cancel
+          </Button>
+        </div>
+      </form>
+    </Dialog>
   );
 }
 

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { createElement, Fragment, type ReactNode } from "react";
 import { shown } from "../../contract/visible-text.ts";
 import { type MarkdownToken, useMarkdown } from "./markdown-tokens.ts";
+import { ResourceWords } from "./resource.tsx";
 
 /**
  * Markdown that an agent wrote, as React elements. No HTML is made from it and no image is loaded; links lead to knowledge
@@ -20,6 +21,7 @@ const headings: Readonly<Record<string, string>> = { h1: "h2", h2: "h3", h3: "h4
 
 function render(tokens: readonly MarkdownToken[]): ReactNode[] {
   const stack: { token: MarkdownToken | null; children: ReactNode[] }[] = [{ token: null, children: [] }];
+  const isInLink = (): boolean => stack.some((each) => each.token?.type === "link_open");
   const add = (node: ReactNode): void => void stack.at(-1)?.children.push(node);
   for (const [at, token] of tokens.entries()) {
     if (token.hidden) continue;
@@ -27,7 +29,7 @@ function render(tokens: readonly MarkdownToken[]): ReactNode[] {
     else if (token.nesting === -1) {
       const done = stack.pop();
       if (done?.token != null) add(wrapped(done.token, done.children, at));
-    } else add(single(token, at));
+    } else add(token.type === "text" && !isInLink() ? withFiles(token.content, at) : single(token, at));
   }
   return stack[0]?.children ?? [];
 }
@@ -78,6 +80,20 @@ function single(token: MarkdownToken, key: number): ReactNode {
       return token.content;
   }
 }
+
+/** Text in which a bare `kb://…` is the name of its file, as a link. */
+function withFiles(text: string, key: number): ReactNode {
+  const parts = text.split(bareFile);
+  if (parts.length === 1) return text;
+  return (
+    <Fragment key={key}>
+      {parts.map((part, at) => (at % 2 === 0 ? part : <ResourceWords key={at} resource={`kb:${part}`} />))}
+    </Fragment>
+  );
+}
+
+/** The parts of a text between two of these are at even places. */
+const bareFile = /kb:\/\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/i;
 
 function MarkdownLink({ to, children }: { to: string; children: ReactNode }): ReactNode {
   const file = /^kb:\/\/([0-9a-f-]{36})/i.exec(to)?.[1];

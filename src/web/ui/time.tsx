@@ -60,6 +60,7 @@ export function stopwatch(milliseconds: number): string {
 }
 
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const seconds = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 const weekday = new Intl.DateTimeFormat("en-GB", { weekday: "short", hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const full = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
@@ -94,3 +95,5 @@ export function shortTime(at: string, present: number): string {
 
 export const fullTime = (at: string | number): string => full.format(new Date(at));
 export const clockTime = (at: number): string => clock.format(at);
+/** 08:31:07, where seconds matter. */
+export const clockSeconds = (at: string): string => seconds.format(new Date(at));

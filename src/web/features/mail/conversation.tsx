@@ -1,11 +1,11 @@
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ops } from "virtual:operations";
 import { call } from "../../data/calling.ts";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
+import { Button } from "../../ui/buttons.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { useKeys } from "../../ui/keys.ts";
 import { Markdown } from "../../ui/markdown.tsx";
 import { useMoreRows } from "../../ui/more-rows.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
@@ -13,28 +13,51 @@ import { StatusMark } from "../../ui/status.tsx";
 import { Tile, tileOf } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line, Name, Said, withoutLinks } from "../../ui/words.tsx";
-import { nameOf, type ShownMessage, tileOfParty } from "./message.ts";
+import { isMine, nameOf, type ShownMessage, tileOfParty, waits } from "./message.ts";
 import { receiptOf } from "../../ui/receipt.ts";
 import * as texts from "./texts.ts";
 
+/** What can be done with a message. */
+export interface MessageVerbs {
+  readonly onDone: (id: string) => void;
+  readonly onAnswer: (id: string) => void;
+}
+
+/** All that a page can show of a conversation at once. */
+const mostMessages = 1000;
+
 /** Both directions, oldest first, with receipts that change in place. */
-export function Conversation({ agent }: { agent: string }): ReactNode {
+export function Conversation({
+  agent,
+  message,
+  ...verbs
+}: MessageVerbs & {
+  agent: string;
+  /** The chosen message: it is in view. */
+  message: string | undefined;
+}): ReactNode {
   const { company } = useHere();
   const about = useRead(ops.viewAgent, { id: agent });
   const { rows, more } = useMoreRows();
+  const [seeks, setSeeks] = useState(false);
   const list = useRead(
     ops.listConversation,
-    { companyId: company.id, with: agent, limit: rows },
+    { companyId: company.id, with: agent, limit: seeks ? mostMessages : rows },
     { keep: true },
   );
+  const isThere = list.data?.messages.some(({ id }) => id === message) ?? false;
+  const isEarlier = message !== undefined && !isThere && list.data?.nextCursor != null;
   const name = about.data?.name ?? "this agent";
   const end = useRef<HTMLDivElement>(null);
   const last = list.data?.messages[0]?.id;
   useEffect(() => {
     end.current?.scrollIntoView({ block: "end" });
   }, [last]);
+  useEffect(() => {
+    if (isEarlier) setSeeks(true);
+    if (isThere) document.getElementById(`m-${message}`)?.scrollIntoView({ block: "nearest" });
+  }, [isEarlier, isThere, message]);
   useMarkRead(list.data?.messages);
-  useKeys({ d: openDone });
   return (
     <>
       {about.data !== undefined && (
@@ -65,6 +88,8 @@ export function Conversation({ agent }: { agent: string }): ReactNode {
                     <Message
                       key={one.id}
                       of={one}
+                      isChosen={one.id === message}
+                      {...verbs}
                       answers={messages.find(({ id }) => id === one.inReplyTo)}
                     />
                   ))}
@@ -80,25 +105,20 @@ export function Conversation({ agent }: { agent: string }): ReactNode {
 }
 
 /** A message from the system has no conversation. */
-export function OneMessage({ id }: { id: string }): ReactNode {
+export function OneMessage({ id, ...verbs }: MessageVerbs & { id: string }): ReactNode {
   const message = useRead(ops.viewMessage, { id });
   useMarkRead(message.data === undefined ? undefined : [message.data]);
-  useKeys({ d: openDone });
   return (
     <div className="work">
       <Loaded of={message}>
         {(one) => (
           <ol className="messages">
-            <Message of={one} />
+            <Message of={one} {...verbs} />
           </ol>
         )}
       </Loaded>
     </div>
   );
-}
-
-function openDone(): void {
-  [...document.querySelectorAll<HTMLElement>(".mail-done button")].at(-1)?.click();
 }
 
 /** What the person sees is read. */
@@ -117,21 +137,31 @@ function useMarkRead(messages: readonly ShownMessage[] | undefined): void {
 function Message({
   of,
   answers,
-}: {
+  isChosen = false,
+  onDone,
+  onAnswer,
+}: MessageVerbs & {
   of: ShownMessage;
+  isChosen?: boolean;
   /** The message that it answers, if that is on the page. */
   answers?: ShownMessage | undefined;
 }): ReactNode {
   const { mark, label } = receiptOf(of);
   const made =
     of.acknowledgedAt === null ? undefined : /\boutcome ([0-9a-f-]{36})\b/.exec(of.result ?? "")?.[1];
-  const { me } = useHere();
-  const isMine =
-    me?.role === "member" ? me.positions.some(({ id }) => id === of.from.id) : of.from.kind === "board";
-  const canCancel = isMine && of.deliveredAt === null && of.cancelledAt === null && of.failure === null;
-  const waits = !isMine && of.deliveredAt !== null && of.acknowledgedAt === null;
+  const { me, cantDecide } = useHere();
+  const isOwn = isMine(of, me);
+  const isWaiting = waits(of, me);
+  const canCancel = isOwn && of.deliveredAt === null && of.cancelledAt === null && of.failure === null;
   return (
-    <li id={`m-${of.id}`} tabIndex={-1} className={isMine ? "mine" : ""}>
+    <li
+      id={`m-${of.id}`}
+      tabIndex={-1}
+      className={isOwn ? "mine" : ""}
+      data-message={of.id}
+      data-waits={isWaiting ? of.id : undefined}
+      aria-current={isChosen ? "true" : undefined}
+    >
       <Tile id={of.from.id ?? of.from.kind} name={nameOf(of.from)} kind={tileOfParty(of.from)} />
       <article>
         <header>
@@ -167,19 +197,18 @@ function Message({
           <StatusMark mark={mark} />
           <Said text={label} most={300} />
           {made !== undefined && <Name of={{ kind: "outcome", id: made, title: texts.openOutcome }} />}
-          {waits && (
-            <span className="mail-done">
-              <AskFor
-                text="Done"
-                title="Mark this message as done?"
-                says="It leaves your inbox. Its sender sees your note."
-                fields={[{ name: "result", label: "What became of it", optional: true }]}
-                operation={ops.acknowledgeMessage}
-                input={(values) => ({ id: of.id, ...(values["result"] && { result: values["result"] }) })}
-                done="Done."
-              />
-            </span>
-          )}
+          <span className="mail-verbs">
+            {!isOwn && of.from.kind === "agent" && (
+              <Button look="ghost" hotkey="M" because={cantDecide} onClick={() => onAnswer(of.id)}>
+                Answer
+              </Button>
+            )}
+            {isWaiting && (
+              <Button hotkey="D" because={cantDecide} onClick={() => onDone(of.id)}>
+                Done
+              </Button>
+            )}
+          </span>
           {canCancel && (
             <AskFor
               text="Cancel"

@@ -1,4 +1,3 @@
-import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useRef, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
@@ -9,12 +8,25 @@ import { useDraft } from "../../ui/draft.ts";
 import { useKeys } from "../../ui/keys.ts";
 import { Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { Line, withoutLinks } from "../../ui/words.tsx";
+import { isMine } from "./message.ts";
 import * as texts from "./texts.ts";
 
-/** Writes to an agent: now or later, with a file if it helps. The draft survives a reload. */
-export function MailBox({ agent }: { agent: string | undefined }): ReactNode {
-  const { company, cantDecide } = useHere();
-  const navigate = useNavigate();
+/** Writes to an agent: now or later, with a file if it helps, and as the answer to a message. The draft survives a reload. */
+export function MailBox({
+  agent,
+  message,
+  onTo,
+  onNew,
+}: {
+  agent: string | undefined;
+  /** The chosen message. What is written answers it, if the agent wrote it. */
+  message: string | undefined;
+  onTo: (agent: string) => void;
+  /** The person writes without answering, or the answer is sent. */
+  onNew: () => void;
+}): ReactNode {
+  const { company, cantDecide, me } = useHere();
   const companyId = company.id;
   const roster = useRead(ops.listRoster, { companyId, limit: 1000 }).data?.agents ?? [];
   const files = useRead(ops.listFiles, { companyId, kind: "file", limit: 200 }).data?.files ?? [];
@@ -26,17 +38,27 @@ export function MailBox({ agent }: { agent: string | undefined }): ReactNode {
   const later = useDo(ops.sendDeferredMessage);
   const field = useRef<HTMLTextAreaElement>(null);
   useKeys({ m: () => field.current?.focus() });
+  const chosen = useRead(ops.viewMessage, message === undefined ? null : { id: message }).data;
+  const answered =
+    agent !== undefined && chosen?.from.id === agent && !isMine(chosen, me) ? chosen : undefined;
   const name = roster.find(({ id }) => id === agent)?.name ?? "the agent";
   const because = cantDecide ?? (agent === undefined ? "Choose who gets it first." : undefined);
   const submit = async (event?: FormEvent): Promise<void> => {
     event?.preventDefault();
     if (agent === undefined || because !== undefined || text.trim() === "") return;
-    const message = { companyId, to: agent, body: text, ...(file !== "" && { files: [file] }) };
+    const letter = {
+      companyId,
+      to: agent,
+      body: text,
+      ...(file !== "" && { files: [file] }),
+      ...(answered && { inReplyTo: answered.id }),
+    };
     const sent =
       at === ""
-        ? await now.run(message)
-        : await later.run({ ...message, deliverAt: new Date(at).toISOString() });
+        ? await now.run(letter)
+        : await later.run({ ...letter, deliverAt: new Date(at).toISOString() });
     if (sent === undefined) return;
+    onNew();
     setText("");
     setFile("");
     setAt("");
@@ -50,7 +72,7 @@ export function MailBox({ agent }: { agent: string | undefined }): ReactNode {
           className="input"
           aria-label="To"
           value={agent ?? ""}
-          onChange={({ target }) => void navigate({ to: `/mail/${target.value}`, search: true })}
+          onChange={({ target }) => onTo(target.value)}
         >
           <option value="" disabled>
             To…
@@ -87,6 +109,21 @@ export function MailBox({ agent }: { agent: string | undefined }): ReactNode {
               ))}
             </select>
           </label>
+        </div>
+      )}
+      {answered !== undefined && (
+        <div className="mail-answers">
+          <span className="cut">
+            {texts.youAnswer}{" "}
+            <Line text={`“${withoutLinks(answered.body ?? texts.longMessage).slice(0, 120)}”`} />
+          </span>
+          <Button
+            look="ghost"
+            icon="cross"
+            aria-label={texts.writeNew}
+            title={texts.writeNew}
+            onClick={onNew}
+          />
         </div>
       )}
       <div className="mail-write">

@@ -1,8 +1,9 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
-import { useHere } from "../../data/company.ts";
+import { type Me, useHere } from "../../data/company.ts";
 import { type Reading, useRead } from "../../data/reading.ts";
+import { AskDialog } from "../../ui/ask-for.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { useMoreRows } from "../../ui/more-rows.tsx";
@@ -12,10 +13,11 @@ import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
+import { toast } from "../../ui/toast.tsx";
 import { Line, withoutLinks } from "../../ui/words.tsx";
 import { Conversation, OneMessage } from "./conversation.tsx";
 import { MailBox } from "./mail-box.tsx";
-import { nameOf, type Party, type ShownMessage, tileOfParty } from "./message.ts";
+import { isMine, nameOf, type Party, type ShownMessage, tileOfParty, waits } from "./message.ts";
 import { receiptOf } from "../../ui/receipt.ts";
 import * as texts from "./texts.ts";
 import "../../ui/work.css";
@@ -28,9 +30,31 @@ export function MailPage(): ReactNode {
   const { agent }: { agent?: string } = useParams({ strict: false });
   const { box: asked, message }: { box?: string; message?: string } = useSearch({ strict: false });
   const navigate = useNavigate();
+  const { cantDecide } = useHere();
   const box = boxes.find((each) => each === asked) ?? "waiting";
-  useKeys({ Escape: () => void navigate({ to: "/mail", search: { box } }) });
+  const [isDone, setDone] = useState<string>();
+  const go = (to: string | undefined, chosen?: string, replace = false): void =>
+    void navigate({
+      to: to === undefined ? "/mail" : `/mail/${to}`,
+      search: searchOf(box, chosen),
+      replace,
+    });
+  useKeys({
+    Escape: () => go(undefined),
+    d: () => {
+      const id = messageAtHand(message);
+      if (id === undefined) return false;
+      return cantDecide === undefined ? setDone(id) : toast(cantDecide);
+    },
+  });
   const isOpen = agent !== undefined || message !== undefined;
+  const verbs = {
+    onDone: setDone,
+    onAnswer: (id: string) => {
+      go(agent, id, true);
+      document.querySelector<HTMLElement>(".mail-write textarea")?.focus();
+    },
+  };
   return (
     <Page title="Mail" heading>
       <div className={`mail ${isOpen ? "with-open" : ""}`}>
@@ -57,9 +81,9 @@ export function MailPage(): ReactNode {
             </Link>
           )}
           {agent !== undefined ? (
-            <Conversation agent={agent} />
+            <Conversation key={agent} agent={agent} message={message} {...verbs} />
           ) : message !== undefined ? (
-            <OneMessage id={message} />
+            <OneMessage id={message} {...verbs} />
           ) : (
             <div className="work">
               <div className="work-inner">
@@ -67,11 +91,44 @@ export function MailPage(): ReactNode {
               </div>
             </div>
           )}
-          <MailBox agent={agent} />
+          <MailBox
+            agent={agent}
+            message={message}
+            onTo={(to) => go(to)}
+            onNew={() => go(agent, undefined, true)}
+          />
         </div>
       </div>
+      <AskDialog
+        key={isDone}
+        isOpen={isDone !== undefined}
+        onClose={() => setDone(undefined)}
+        text="Done"
+        title="Mark this message as done?"
+        says="It leaves your inbox. Its sender sees your note."
+        fields={[{ name: "result", label: "What became of it", optional: true }]}
+        operation={ops.acknowledgeMessage}
+        input={({ result = "" }) => ({ id: isDone ?? "", ...(result !== "" && { result }) })}
+        done="Done."
+      />
     </Page>
   );
+}
+
+const searchOf = (box: (typeof boxes)[number], message: string | undefined) => ({
+  ...(box !== "waiting" && { box }),
+  ...(message !== undefined && { message }),
+});
+
+/** The message that has the focus. Else the chosen one, or the last of the conversation that waits. Undefined: it is done. */
+function messageAtHand(chosen: string | undefined): string | undefined {
+  const focused = document.activeElement?.closest<HTMLElement>("[data-message]");
+  const open = [...document.querySelectorAll<HTMLElement>(".messages [data-message]")];
+  const at =
+    focused ??
+    open.find(({ dataset }) => dataset["message"] === chosen) ??
+    open.findLast(({ dataset }) => dataset["waits"] !== undefined);
+  return at?.dataset["waits"];
 }
 
 function useBox(
@@ -101,6 +158,7 @@ function MessageList({
   const { rows, more } = useMoreRows();
   const list = useBox(box, rows);
   const ref = useRowKeys("a.mail-row");
+  const { me } = useHere();
   return (
     <div className="work" ref={ref}>
       <Loaded of={list}>
@@ -121,29 +179,31 @@ function MessageList({
                 {more(nextCursor)}
               </div>
             );
+          // One row is chosen: that of the message, or the newest of the conversation.
+          const here =
+            shown.find(({ id }) => id === message) ??
+            shown.find((one) => agent !== undefined && otherOf(one, me).id === agent);
           return (
             <>
               <ul>
                 {shown.map((one) => {
-                  const { other, isMine } = otherParty(one, box === "waiting");
+                  const other = otherOf(one, me);
                   const { mark, label } = receiptOf(one);
-                  const isHere = other.id === null ? one.id === message : other.id === agent;
                   return (
                     <li key={one.id}>
                       <Link
                         className="mail-row"
                         to={other.id === null ? "/mail" : `/mail/${other.id}`}
-                        search={{
-                          ...(box !== "waiting" && { box }),
-                          ...(other.id === null && { message: one.id }),
-                        }}
-                        aria-current={isHere ? "true" : undefined}
+                        search={searchOf(box, one.id)}
+                        data-message={one.id}
+                        data-waits={waits(one, me) ? one.id : undefined}
+                        aria-current={one === here ? "true" : undefined}
                       >
                         <Tile id={other.id ?? "system"} name={nameOf(other)} kind={tileOfParty(other)} />
                         <div className="min-w-0">
                           <div className="top">
                             <b className="cut">
-                              {isMine && <span className="quiet">to </span>}
+                              {isMine(one, me) && <span className="quiet">to </span>}
                               <Line text={nameOf(other)} />
                             </b>
                             <When at={one.sentAt} />
@@ -167,8 +227,5 @@ function MessageList({
   );
 }
 
-/** The party that is not the reader. `isInbox`: the reader got it. */
-function otherParty(one: ShownMessage, isInbox: boolean): { other: Party; isMine: boolean } {
-  const isMine = !isInbox && one.from.kind === "board";
-  return { other: isMine ? one.to : one.from, isMine };
-}
+/** The party that is not the reader. */
+const otherOf = (one: ShownMessage, me: Me | undefined): Party => (isMine(one, me) ? one.to : one.from);

@@ -10,6 +10,8 @@ export const emptyBoxHint = "Choose an agent below and write. An answer arrives 
 export const noConversation = (name: string): string => `You and ${name} have not written to each other yet.`;
 export const writeBelow = "Write below. The answer arrives here.";
 export const chooseConversation = "Choose a conversation, or write to an agent.";
+export const youAnswer = "You answer";
+export const writeNew = "Write a new message instead";
 export const openOutcome = "Open the outcome";
 export const longMessage = "A long message";
 export const systemName = "Agency";

@@ -58,7 +58,13 @@ function OneSession({ id }: { id: string }): ReactNode {
   }, [isBefore]);
   const open = (entry: Entry | undefined): void =>
     void navigate({ to: `/sessions/${id}`, search: { line: entry?.place }, replace: true });
-  useKeys({ Escape: () => (line === undefined ? false : open(undefined)) });
+  const agent = session.data?.agent.id;
+  useKeys({
+    Escape: () =>
+      line === undefined
+        ? void navigate({ to: agent === undefined ? "/sessions" : `/agents/${agent}/sessions` })
+        : open(undefined),
+  });
   const title = session.data === undefined ? "Session" : `Session of ${session.data.agent.name}`;
   return (
     <Page

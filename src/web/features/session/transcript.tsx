@@ -6,10 +6,10 @@ import { shown } from "../../../contract/visible-text.ts";
 import { Refused, send } from "../../data/calling.ts";
 import type { Answer } from "../../data/operations.ts";
 import { Button } from "../../ui/buttons.tsx";
-import { counted, figure } from "../../ui/figures.tsx";
+import { counted } from "../../ui/figures.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Empty, Refusal } from "../../ui/states.tsx";
-import { useNow } from "../../ui/time.tsx";
+import { clockSeconds, useNow } from "../../ui/time.tsx";
 import { colouredParts } from "./terminal-colours.ts";
 import { chipOf, linesOf, type TranscriptLine } from "./transcript-lines.ts";
 import * as texts from "./texts.ts";
@@ -62,13 +62,6 @@ export function Transcript({
     virtual.scrollToIndex(at, { align: "center" });
     setSeen(lines.length);
   }, [lines]);
-  const nextError = (): void => {
-    const from = virtual.range?.startIndex ?? 0;
-    const next = lines.findIndex(({ entry }, at) => at > from && entry.kind === "error");
-    if (next === -1) return;
-    setFollows(false);
-    virtual.scrollToIndex(next, { align: "start" });
-  };
   // J, K and the arrows move over the rows. A row that was far away is rendered only after the list has scrolled to it.
   const [chosen, setChosen] = useState<number>();
   const wanted = useRef<number>(undefined);
@@ -89,6 +82,19 @@ export function Transcript({
     setChosen(next);
     wanted.current = next;
     virtual.scrollToIndex(next, { align: "auto" });
+  };
+  const errors = useMemo(
+    () => lines.flatMap(({ entry, isFirst }, at) => (isFirst && entry.kind === "error" ? [at] : [])),
+    [lines],
+  );
+  const nextError = (): false | void => {
+    // After the last error comes the first.
+    const next = errors.find((at) => at > (chosen ?? -1)) ?? errors[0];
+    if (next === undefined) return false;
+    setFollows(false);
+    setChosen(next);
+    wanted.current = next;
+    virtual.scrollToIndex(next, { align: "center" });
   };
   useKeys({ n: nextError, j: move(1), k: move(-1), ArrowDown: move(1), ArrowUp: move(-1) });
   if (refused !== undefined) return <Refusal of={refused} />;
@@ -111,6 +117,14 @@ export function Transcript({
             }}
           >
             Show it from the beginning
+          </Button>
+        </p>
+      )}
+      {errors.length > 0 && (
+        <p className="lab cut-note">
+          {counted(errors.length, "error")}{" "}
+          <Button look="ghost" icon="down" hotkey="N" onClick={nextError}>
+            Next error
           </Button>
         </p>
       )}
@@ -149,7 +163,7 @@ export function Transcript({
       {!follows && lines.length > seen && (
         <div className="new-lines">
           <Button look="solid" icon="down" onClick={() => setFollows(true)}>
-            {figure(lines.length - seen)} new lines
+            {counted(lines.length - seen, "new line")}
           </Button>
         </div>
       )}
@@ -193,7 +207,9 @@ function Row({
       aria-current={isOpen ? "true" : undefined}
       onClick={onClick}
     >
-      <time className="num">{isFirst && entry.at.slice(11, 19)}</time>
+      <time className="num" dateTime={entry.at}>
+        {isFirst && clockSeconds(entry.at)}
+      </time>
       {chip !== undefined && <span className="chip">{shown(chip).slice(0, 60)}</span>}
       {left > 0 ? (
         <span className="rest">{texts.moreLines(counted(left, "more line"))}</span>
