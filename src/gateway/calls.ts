@@ -8,6 +8,7 @@ import type { Row } from "../store/schema.ts";
 import type { CallEnd } from "./call-files.ts";
 import { noTokens, type TokensUsed } from "./dialects.ts";
 import { contextNearlyFull } from "./texts.ts";
+import { mostOfContext } from "./token-count.ts";
 
 /**
  * The calls of models, each on record.
@@ -138,11 +139,6 @@ export function bookedEnd(
   return { status: "cut", tokens: { ...tokens, output: Math.max(tokens.output, unsaid) } };
 }
 
-/**
- * From here on a session saves what it knows and ends, and another one continues. One long result of a tool still fits, and so do
- * the state document and the summary.
- */
-const mostOfContext = 0.85;
 /** A model that reads so much takes its time. */
 const timeToSave = 5 * 60_000;
 

@@ -140,6 +140,8 @@ test("addresses in prose, in schemas, in arguments and in what a model said earl
             content: [
               { type: "text", text: far },
               { type: "image_url", image_url: { url: image } },
+              // An MP3 without a header begins so.
+              { type: "input_audio", input_audio: { data: "//uQZAAAAAA/+AAAA==", format: "mp3" } },
             ],
           },
           {
@@ -175,6 +177,7 @@ test("what stays or runs at a provider is seen, and a field that is not known is
     [responses, { input: [{ id: "msg_1" }] }, /an item that is stored/],
     [chat, { messages: [{ content: [{ type: "input_audio", input_audio: { data: far } }] }] }, /an address/],
     [chat, { messages: [{ content: [{ type: "image", image: "//far.example/a.png" }] }] }, /an address/],
+    [chat, { messages: [{ content: [{ type: "image", image: "//intern:8080/a" }] }] }, /an address/],
     [chat, { store: true }, /storing the request/],
     [messages, { mcp_servers: [{ type: "url" }] }, /MCP servers/],
     [
@@ -220,9 +223,9 @@ test("the limit that is reserved is the one that is sent, times the answers that
   const sent = (asked: Asked): [number, Fields] => [asked.mostOutput, JSON.parse(asked.body)];
   const expect = (path: string, body: Fields, most: number, fields: Fields, known = {}): void => {
     const [mostOutput, forwarded] = sent(ask(path, body, known));
-    assert.equal(mostOutput, most, JSON.stringify(body));
+    assert.equal(mostOutput, most, JSON.stringify(body).slice(0, 200));
     for (const name of ["max_tokens", "max_output_tokens", "max_completion_tokens", "n"])
-      assert.deepEqual(forwarded[name], fields[name], `${JSON.stringify(body)}: ${name}`);
+      assert.deepEqual(forwarded[name], fields[name], `${name} of ${JSON.stringify(body).slice(0, 200)}`);
   };
   const openai = { baseUrl: "https://api.openai.com" };
   expect(messages, { max_tokens: 10 }, 10, { max_tokens: 10 });
@@ -238,6 +241,31 @@ test("the limit that is reserved is the one that is sent, times the answers that
   const [left] = sent(ask(chat, long, { contextTokens: 8000 }));
   assert.ok(left >= 1024 && left + countTokens(JSON.stringify(long)) <= 8000, String(left));
   expect(chat, {}, 4000, { max_tokens: 4000 }, { contextTokens: 8000 });
+  // Neither a file nor a long conversation, which is counted too high, cuts the answer where the context has room for it.
+  const picture = "A".repeat(900_000);
+  const spoken = (content: unknown) => [{ role: "user", content }];
+  const shown = [{ type: "input_image", image_url: `data:image/png;base64,${picture}` }];
+  const threeQuarters = spoken("word ".repeat((0.76 * 272_000 * 4) / 5));
+  for (const input of [
+    spoken(shown),
+    [
+      { type: "reasoning", encrypted_content: picture },
+      { type: "function_call_output", output: shown },
+    ],
+    threeQuarters,
+  ])
+    expect(responses, { input }, 32_000, { max_output_tokens: 32_000 }, { contextTokens: 272_000 });
+  const image = { type: "image", source: { type: "base64", media_type: "image/png", data: picture } };
+  for (const content of [[image], "word ".repeat((0.84 * 200_000 * 4) / 5)])
+    expect(
+      messages,
+      { messages: spoken(content) },
+      typeof content === "string" ? 30_000 : 32_000,
+      { max_tokens: typeof content === "string" ? 30_000 : 32_000 },
+      { contextTokens: 200_000 },
+    );
+  const nearlyFull = { messages: spoken("word ".repeat((0.84 * 64_000 * 4) / 5)) };
+  expect(chat, nearlyFull, 8192, { max_tokens: 8192 }, { contextTokens: 64_000 });
   expect(chat, { max_tokens: 10 }, 10, { max_completion_tokens: 10 }, openai);
   // This address takes no limit.
   const login = endpointAt(responses, { login: "codex" }).asks?.(

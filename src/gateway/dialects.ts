@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ModelApi } from "../brains/brain.ts";
 import type { ProviderConfig, ProviderDialect } from "../contract/providers.ts";
 import { judgeRequest, type Judged } from "./request-rules.ts";
-import { countTokens, mostRead } from "./token-count.ts";
+import { countTokens, mostOfContext, mostRead } from "./token-count.ts";
 
 /**
  * What the gateway must understand of each dialect: which paths exist, what a request asks for, what an answer used, and how a
@@ -50,13 +50,21 @@ export interface AskedModel {
 
 /**
  * For a request that sets no limit: what is reserved must be the most it can cost. Models with a small context refuse a limit above
- * 8,192, and some servers one that does not fit into the context behind the question.
+ * 8,192, and some servers one that does not fit into the context behind the question. The question is counted rather too high, so
+ * the count never takes what a conversation leaves free before its session is asked to stop.
  */
-function usualOutput(api: ModelApi, body: Json, { contextTokens }: AskedModel): number {
+function usualOutput(body: Json, { contextTokens }: AskedModel): number {
   const usual = contextTokens < 200_000 ? 8192 : 32_000;
-  const left = contextTokens - mostRead(api, JSON.stringify(body), judgeRequest(api, body), 0);
-  return Math.max(1024, Math.min(usual, left, Math.floor(contextTokens / 2)));
+  const left = contextTokens - countTokens(JSON.stringify(body, withoutFiles));
+  const alwaysLeft = contextTokens * (1 - mostOfContext);
+  return Math.floor(Math.max(1024, Math.min(usual, Math.max(alwaysLeft, Math.min(left, contextTokens / 2)))));
 }
+/** The characters of a file or of sealed thoughts say nothing about their tokens. */
+const withoutFiles = (field: string, value: unknown): unknown =>
+  typeof value === "string" &&
+  (/^(encrypted_content|data|file_data)$/.test(field) || value.startsWith("data:"))
+    ? ""
+    : value;
 /** No model writes more at once. For an address that takes no limit. */
 const mostOfAll = 128_000;
 
@@ -128,7 +136,7 @@ const messages: Endpoint = {
   method: "POST",
   path: "/v1/messages",
   asks: (body, model) => {
-    const mostOutput = numberOf(body["max_tokens"]) || usualOutput("messages", body, model);
+    const mostOutput = numberOf(body["max_tokens"]) || usualOutput(body, model);
     return request("messages", body, model, { mostOutput, change: { max_tokens: mostOutput } });
   },
   listens: listening((event, before) => {
@@ -172,7 +180,7 @@ const responses: Endpoint = {
   method: "POST",
   path: "/v1/responses",
   asks: (body, model) => {
-    const mostOutput = numberOf(body["max_output_tokens"]) || usualOutput("responses", body, model);
+    const mostOutput = numberOf(body["max_output_tokens"]) || usualOutput(body, model);
     // It is stored unless the request says otherwise.
     const change = { store: body["store"] ?? false, max_output_tokens: mostOutput };
     return request("responses", body, model, { mostOutput, change });
@@ -191,7 +199,7 @@ const chat: Endpoint = {
   path: "/v1/chat/completions",
   asks: (body, model) => {
     const { max_tokens: limit, max_completion_tokens: otherLimit, ...rest } = body;
-    const each = Math.max(numberOf(limit), numberOf(otherLimit)) || usualOutput("chat", body, model);
+    const each = Math.max(numberOf(limit), numberOf(otherLimit)) || usualOutput(body, model);
     const answers = Math.max(1, numberOf(body["n"]));
     return request("chat", rest, model, {
       mostOutput: each * answers,

@@ -176,8 +176,11 @@ export function judgeRequest(api: ModelApi, body: Fields): Judged {
 /** A field for an address holds the content itself (`data:`) or leads out. Elsewhere only what is an address as a whole does. */
 function leadsOut(field: string, value: string): boolean {
   if (/ur[il]s?$/i.test(field)) return !/^\s*(data:|$)/i.test(value);
-  return !words.has(field) && /^\s*([a-z][a-z0-9+.-]*:)?\/\//i.test(value);
+  return !words.has(field) && /^\s*([a-z][a-z0-9+.-]*:)?\/\//i.test(value) && !inBase64.test(value);
 }
+
+/** Some audio begins with the two strokes of an address. No name of a host on the internet is without a dot. */
+const inBase64 = /^[a-z0-9+/=\s]*$/i;
 
 const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 const isDearer = (value: unknown, usual: readonly string[]): boolean =>

@@ -2,6 +2,12 @@ import type { ModelApi } from "../brains/brain.ts";
 import type { Judged } from "./request-rules.ts";
 
 /**
+ * When a conversation fills this part of the context, its session saves what it knows and ends, and another one continues. One long
+ * result of a tool still fits, and so do the state document and the summary.
+ */
+export const mostOfContext = 0.85;
+
+/**
  * About how many tokens a text has, rather too many. Most English texts have four characters for a token, and three are counted.
  * Letters of other alphabets count as two thirds of a token, and Chinese or Japanese characters as one and a half.
  */
