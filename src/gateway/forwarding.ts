@@ -132,7 +132,14 @@ export async function ask(
       continue;
     }
     const answer = heard.ok ? heard : await withoutKey(heard, config.dialect, key);
-    const wait = await learnFrom(parts, { companyId, provider, config, key }, answer, tries);
+    // An answer that is paid reaches the program also while nothing can be written.
+    const wait = await learnFrom(parts, { companyId, provider, config, key }, answer, tries).catch(
+      (error: unknown) => {
+        if (!answer.ok) throw error;
+        parts.reportBug(error, `provider ${provider}`);
+        return undefined;
+      },
+    );
     if (wait === undefined) return answer;
     if (tries >= mostTries || performance.now() - begun + wait > mostWait) {
       await waitsFor(parts, { companyId, provider }, wait, messageIn(await answer.clone().text()));

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, mock, test } from "node:test";
 import { boardInbox } from "../contract/mail.ts";
 import { listProviders } from "../contract/providers.ts";
+import { viewSession } from "../contract/sessions.ts";
 import { always, answers } from "../testing/fake-model/script.ts";
 import { gatewayScene, providerKey } from "../testing/gateway-scene.ts";
 import { storeKinds } from "../testing/organization.ts";
@@ -115,6 +116,46 @@ for (const kind of storeKinds)
       refused.advance(31_000);
       await refused.ask();
       assert.equal(refused.fake.calls.length, 2);
+    });
+
+    test("waits for parts of a second, and for a window that ends between two milliseconds", async () => {
+      const busy = await gatewayScene(
+        kind,
+        always(() => ({ fault: 429, headers: { "retry-after": "66.1" } })),
+      );
+      const refused = await busy.ask();
+      assert.deepEqual([refused.status, busy.bugs], [429, []]);
+      assert.equal((await busy.ask()).headers.get("retry-after"), "67");
+      assert.equal(busy.fake.calls.length, 1);
+      const odd = {
+        "anthropic-ratelimit-unified-5h-utilization": "-9e99",
+        "anthropic-ratelimit-unified-5h-reset": "-9e99",
+        "anthropic-ratelimit-unified-7d-utilization": "9e99",
+        "anthropic-ratelimit-unified-7d-reset": String(Date.now() / 1000 + 16.1001),
+      };
+      const full = await gatewayScene(kind, always(answers("Hi.", { headers: odd })));
+      assert.equal((await full.ask()).status, 200);
+      assert.deepEqual([(await full.ask()).status, full.bugs], [429, []]);
+    });
+
+    test("an answer that is paid is passed on and booked, also if nothing can be learned from it", async () => {
+      for (const fails of ["read", "write"] as const) {
+        const scene = await gatewayScene(
+          kind,
+          always((asked) => {
+            failing.mock.mockImplementationOnce(() => Promise.reject(new Error("The database restarts.")));
+            return answers("Hi.", { headers: windows(0.4), usage: { input: 1000, output: 20 } })(asked);
+          }),
+        );
+        const failing = mock.method(scene.opened.store, fails);
+        const answer = await scene.ask();
+        assert.equal(answer.status, 200, fails);
+        assert.match(await answer.text(), /Hi\./);
+        await scene.booked();
+        const { usage } = await scene.org.board(viewSession, { id: scene.session.id });
+        assert.deepEqual([usage.inputTokens, usage.outputTokens], [1000, 20], fails);
+        assert.deepEqual(scene.bugs.map(String), ["Error: The database restarts."]);
+      }
     });
 
     test("a key that was refused is in no row of the database", async () => {

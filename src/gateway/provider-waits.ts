@@ -60,7 +60,7 @@ export async function learnFrom(
   if (usedUp.length > 0) return Math.max(1000, ...usedUp.map(({ until }) => until - now));
   const seconds = Number(answer.headers.get("retry-after") ?? Number.NaN);
   return Number.isFinite(seconds)
-    ? Math.min(longestWait, Math.max(0, seconds * 1000))
+    ? Math.min(longestWait, Math.max(0, Math.ceil(seconds * 1000)))
     : Math.min(30_000, 500 * 2 ** tries);
 }
 
@@ -164,7 +164,11 @@ export function windowsIn(headers: Headers, now: number): UsageWindow[] {
       found.push({ name: texts.subscription, used: 100, until: rejected });
   return found
     .filter(({ used, until }) => Number.isFinite(used) && Number.isFinite(until))
-    .map((window) => ({ ...window, until: Math.min(window.until, now + longestWait) }));
+    .map(({ name, used, until }) => ({
+      name,
+      used: Math.min(1000, Math.max(0, used)),
+      until: Math.min(now + longestWait, Math.max(0, Math.round(until))),
+    }));
 }
 
 function named(minutes: number): string {
