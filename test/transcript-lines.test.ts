@@ -95,7 +95,7 @@ test("colours of a terminal become names of a fixed set, and every other control
 test("what an answer used does not part calls of one kind, nor a call from its result", () => {
   const usage = {
     kind: "usage",
-    text: "10 tokens read, 400 from the cache, 0 written to the cache, 3 answered",
+    text: "410 tokens in (400 from the cache, 0 written to it), 3 out",
   };
   const one = (at: number) => [usage, call("read_file"), result("read_file", `{"title":"File ${at}"}`)];
   const rows = linesOf([...one(1), ...one(2), usage, call("Bash", '{"command":"ls"}')], new Set());

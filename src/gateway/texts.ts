@@ -98,5 +98,9 @@ export const hostNotInRecord = (host: string): string =>
   `The record of this MCP server does not name the host ${host}. The board can add it to "hosts".`;
 
 /** Each in its own number, because each has its own price. */
-export const tokensUsed = ({ input, output, cacheRead, cacheWrite }: TokensUsed): string =>
-  `${input} tokens read, ${cacheRead} from the cache, ${cacheWrite} written to the cache, ${output} answered`;
+export const tokensUsed = ({ input, output, cacheRead, cacheWrite }: TokensUsed): string => {
+  const [all, read, kept, out] = [input + cacheRead + cacheWrite, cacheRead, cacheWrite, output].map(
+    (count) => count.toLocaleString("en"),
+  );
+  return `${all} tokens in (${read} from the cache, ${kept} written to it), ${out} out`;
+};

@@ -116,7 +116,7 @@ export function testBrain(adapter: Adapter): void {
             entries.flatMap(({ kind, text }) => (kind === "usage" ? [text] : [])),
             stage.model.calls.flatMap(({ tokens }) => (tokens === undefined ? [] : [tokensUsed(tokens)])),
           );
-          assert.match(shown, /tokens read, 300 from the cache, 0 written to the cache/);
+          assert.match(shown, /tokens in \(300 from the cache, 0 written to it\)/);
           const { board, companyId } = stage.daemon();
           const { files } = await board.call(listFiles, { companyId, limit: 100 });
           const report = files.find(({ description }) => description === "Report");
