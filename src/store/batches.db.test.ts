@@ -130,8 +130,9 @@ if (testStores.has("postgres"))
       );
       assert.equal(good.length, 15);
       assert.equal((await keysOf("a")).length, 15);
-      // What each has read early was changed, so it ran again in its turn. One that throws makes no other run again.
-      assert.ok(runs <= 40, `${runs} runs`);
+      // What each has read early was changed, so it ran again in its turn. The first that throws makes those before it run again.
+      assert.ok(runs <= 60, `${runs} runs`);
+      // For a while from now on, one that throws makes no other run again.
       runs = 0;
       await writes(20, async (tx, index) => {
         runs++;

@@ -1,11 +1,12 @@
 import { isLost } from "./connections.ts";
 import type { Link } from "./link.ts";
+import { inMap } from "../contract/in-map.ts";
 
 /**
  * Group commit on PostgreSQL. The lock of a company is held until a commit is durable, so commits of single writes would wait
  * for each other's fsync. Writes that wait for the same lock therefore share one transaction. A write is in one of these states:
  *
- *   looking ──lock()──▶ waiting in its lane ──▶ reading ──▶ running in its savepoint ──▶ ended ──batch commits──▶ answered
+ *   looking ──lock()──▶ waiting in its lane ──▶ reading ──▶ running ──▶ ended ──batch commits──▶ answered
  *                                                  └──what it read was changed──▶ it runs again
  *
  * - Before it takes a lock, a write only reads, outside any transaction.
@@ -13,8 +14,13 @@ import type { Link } from "./link.ts";
  *   write after another. A write that waits for its turn to change something may find then that another has changed what it read
  *   (known.ts). It runs again, and now reads in its turn as well.
  * - So each write sees the changes of those before it, as if they had run one after another.
- * - A write that throws is rolled back to its savepoint. No write is answered before the commit.
+ * - A write that throws after it has changed something takes the batch with it: all run again. No write is answered before the commit.
  * - If a batch fails, each of its writes runs again, alone. But if the connection is lost, nothing is known about the commit.
+ * - Companies whose writes come at the same time share a batch, because each commit costs the same, however much it holds. Only a
+ *   company whose lock is free at that moment is in it. The others wait for their locks in batches of their own.
+ * - Few such batches are under way at once, so the next one finds several companies. One that takes long is not waited for.
+ * - A company one of whose writes threw so late, or took long, is kept apart for a while: its batches are its own, and its writes have
+ *   savepoints.
  * - A lane has one batch at a time, so a company whose lock is held elsewhere takes one connection.
  * - A write that changes rows without a lock is a batch by itself.
  */
@@ -41,73 +47,159 @@ export interface Job {
 export class BatchFailed extends Error {}
 /** The write runs again, and reads nothing before its turn. */
 export class Stale extends Error {}
+/** Another write could only be undone together with this one. It runs again. */
+export class Undone extends Error {}
 
 const mostInBatch = 64;
+/** How many batches are waited for before the next begins, and for how long, in milliseconds. */
+const mostAtOnce = 2;
+const longest = 50;
+/** How many writes of a company are kept apart, and after which time in its turn a write makes that happen, in milliseconds. */
+const writesApart = 100;
+const slow = 200;
 
 interface Lane {
+  readonly key: string | null;
   readonly waiting: Job[];
-  /** Those that may join the batch start to read. */
-  admit(): void;
+  /** While its batch takes more writes. */
+  admit?: (() => void) | undefined;
+  isInBatch: boolean;
 }
 
 export function createBatches(parts: {
-  /** A link with a transaction, and when it has the lock. */
-  open: (key: string | null) => Promise<{ link: Link; opened: Promise<unknown> | undefined }>;
+  /** A link with a transaction. */
+  open: () => Promise<Link>;
+  /** The locks that it has got. It waits for a single one. Of several, it takes those that are free. */
+  lock: (link: Link, keys: readonly string[]) => Promise<readonly string[]>;
   /** Seals what the batch changed, just before the commit. */
-  seal: (link: Link, key: string | null) => Promise<void>;
+  seal: (link: Link) => Promise<void>;
   committed: () => void;
 }): (key: string | null, job: Job) => void {
   const lanes = new Map<string, Lane>();
+  /** Those that have writes and no batch. */
+  const ready = new Set<Lane>();
+  /** The companies that are kept apart, and for how many writes. */
+  const apart = new Map<string | null, number>();
+  let places = mostAtOnce;
 
-  async function drain(key: string, lane: Lane): Promise<void> {
-    while (lane.waiting.length > 0) await runBatch(key, lane);
-    lanes.delete(key);
+  const take = (some: readonly Lane[]): Lane[] =>
+    some.map((lane) => {
+      ready.delete(lane);
+      lane.isInBatch = true;
+      return lane;
+    });
+  const leave = (left: readonly Lane[]): void => {
+    for (const lane of left) {
+      lane.isInBatch = false;
+      if (lane.waiting.length > 0) ready.add(lane);
+      else if (lane.key !== null) lanes.delete(lane.key);
+    }
+    begin();
+  };
+  function begin(): void {
+    for (const lane of ready)
+      if (lane.waiting[0]?.isAlone === true || apart.has(lane.key)) void runBatch(take([lane]));
+    if (places === 0 || ready.size === 0) return;
+    places -= 1;
+    let hasPlace = true;
+    const giveUp = (): void => {
+      if (!hasPlace) return;
+      hasPlace = false;
+      clearTimeout(timer);
+      places += 1;
+      begin();
+    };
+    const timer = setTimeout(giveUp, longest);
+    const some = (): Lane[] => take([...ready].slice(0, mostInBatch));
+    void runBatch(some(), some).finally(giveUp);
   }
 
-  async function runBatch(key: string | null, lane: Lane): Promise<void> {
-    const { waiting } = lane;
+  /** `more`: those that have become ready while the connection was awaited. */
+  async function runBatch(own: Lane[], more: () => Lane[] = () => []): Promise<void> {
     let link: Link;
-    let opened: Promise<unknown> | undefined;
     try {
-      ({ link, opened } = await parts.open(key));
+      link = await parts.open();
     } catch (error) {
-      for (const job of waiting.splice(0)) job.refuse(error);
-      return;
+      for (const { waiting } of own) for (const job of waiting.splice(0)) job.refuse(error);
+      return leave(own);
     }
+    own.push(...more());
+    const queue: { readonly job: Job; readonly lane: Lane }[] = [];
     const batch: Job[] = [];
     let turn = 0;
-    let started = 0;
-    let first: Job | undefined;
-    lane.admit = (): void => {
-      // The turn that has come, and those that follow.
-      const numbered = turn + waiting.length;
-      while (started < Math.min(numbered, first?.isAlone === true ? 1 : mostInBatch)) {
-        const next = waiting[started - turn];
-        if (next === undefined || (started > 0 && next.isAlone)) break;
-        first ??= next;
-        started += 1;
-        next.start(link, started);
+    const admit = (lane: Lane): void => {
+      while (queue.length < mostInBatch && queue[0]?.job.isAlone !== true) {
+        const [job] = lane.waiting;
+        if (job === undefined || (job.isAlone && queue.length > 0)) break;
+        lane.waiting.shift();
+        queue.push({ job, lane });
+        job.start(link, queue.length);
       }
     };
-    lane.admit();
-    let failure: unknown;
+    const open = (some: readonly Lane[]): void => {
+      for (const lane of some) {
+        lane.admit = () => admit(lane);
+        admit(lane);
+      }
+    };
+    const close = (): void => {
+      for (const lane of own) lane.admit = undefined;
+    };
+    const keys = own.flatMap(({ key }) => key ?? []);
     try {
-      await opened;
+      const locked = keys.length === 0 ? keys : parts.lock(link, keys);
+      // What they read travels together with the lock.
+      if (own.length === 1) open(own);
+      const got = new Set(await locked);
+      const missed = own.filter(({ key }) => key !== null && !got.has(key));
+      for (const lane of missed) void runBatch([lane]);
+      own = own.filter((lane) => !missed.includes(lane));
+      if (own.length !== 1 || missed.length > 0) open(own);
     } catch (error) {
-      lane.admit = idle;
+      close();
       void link.close(error);
-      for (const job of waiting.splice(0)) job.refuse(error);
-      return;
+      for (const { job } of queue) job.refuse(error);
+      for (const { waiting } of own) for (const job of waiting.splice(0)) job.refuse(error);
+      return leave(own);
     }
+    const companies = new Set(own.flatMap(({ key }) => key ?? []));
+    let failure: unknown;
+    let hasChanges = false;
+    /** The last savepoint. */
+    let saved: string | undefined;
+    /**
+     * Each savepoint has its own name. After a statement that failed unnoticed, a rollback to a name that was used before would undo
+     * the work of an earlier write, which would still be answered as done.
+     */
+    const run = async (job: Job, { key }: Lane): Promise<boolean> => {
+      const pending = [...link.pending];
+      const left = apart.get(key) ?? 0;
+      const savepoint = left > 0 ? `job${turn}` : undefined;
+      if (savepoint !== undefined) {
+        if (left === 1) apart.delete(key);
+        else apart.set(key, left - 1);
+        if (saved !== undefined) link.keep(saved);
+        link.savepoint((saved = savepoint));
+      }
+      const from = performance.now();
+      job.enter(link);
+      const isGood = await job.ended;
+      if (performance.now() - from > slow) apart.set(key, writesApart);
+      if (isGood) return true;
+      void link.pending.splice(0, link.pending.length, ...pending);
+      if (link.isSpoilt()) throw new Error("a write that waited for its turn failed");
+      if (savepoint !== undefined) await link.rollBackTo(savepoint);
+      else if (link.known.hasChanges() || link.hasFailed()) {
+        if (hasChanges || turn < queue.length) apart.set(key, writesApart);
+        throw new Undone();
+      }
+      return false;
+    };
     try {
-      let hasChanges = false;
-      /** The last turn with a savepoint. */
-      let saved = 0;
-      while (turn < started) {
-        const job = waiting.shift();
-        if (job === undefined) break;
+      for (let next = queue[turn]; next !== undefined; next = queue[turn]) {
+        const { job, lane } = next;
         turn += 1;
-        link.known.turn(key, turn);
+        link.known.turn(companies, turn);
         if (job.isStale()) {
           job.refuse(new Stale());
           continue;
@@ -115,58 +207,40 @@ export function createBatches(parts: {
         batch.push(job);
         const isGood = job.endedAs();
         if (isGood === undefined) {
-          if (await run(link, job, turn, saved)) hasChanges = true;
-          saved = turn;
+          if (await run(job, lane)) hasChanges = true;
         } else if (isGood) {
           // It only reads and records.
           job.enter(link);
           hasChanges = true;
         }
       }
-      lane.admit = idle;
+      close();
       if (hasChanges) {
-        await parts.seal(link, key);
+        await parts.seal(link);
         await link.commit();
       }
     } catch (error) {
-      lane.admit = idle;
+      close();
       failure = error ?? new Error("the batch failed");
-      for (const job of waiting.splice(0, started - turn)) job.refuse(new Stale());
+      const reason = failure instanceof Undone ? failure : new Stale();
+      for (const { job } of queue.slice(turn)) job.refuse(reason);
     }
     void link.close(failure);
-    const isOwn = batch.length === 1 && !link.isSpoilt();
+    // Those that threw have seen nothing that others changed.
+    if (failure instanceof Undone && !hasChanges) failure = undefined;
+    const isOwn = (batch.length === 1 && !link.isSpoilt()) || failure instanceof Undone;
     const reason = failure === undefined || isOwn || isLost(failure) ? failure : new BatchFailed();
     for (const job of batch) job.settle(reason);
-    if (failure === undefined) parts.committed();
+    if (failure === undefined && hasChanges) parts.committed();
+    leave(own);
   }
 
   return (key, job) => {
-    if (key === null) return void runBatch(null, { waiting: [job], admit: idle });
-    const lane = lanes.get(key);
-    if (lane !== undefined) {
-      lane.waiting.push(job);
-      return lane.admit();
-    }
-    const made: Lane = { waiting: [job], admit: idle };
-    lanes.set(key, made);
-    void drain(key, made);
+    if (key === null) return void runBatch([{ key, waiting: [job], isInBatch: true }]);
+    const lane = inMap(lanes, key, (): Lane => ({ key, waiting: [], isInBatch: false }));
+    lane.waiting.push(job);
+    if (lane.isInBatch) return lane.admit?.();
+    ready.add(lane);
+    begin();
   };
-}
-
-const idle = (): void => undefined;
-
-/**
- * Each savepoint has its own name. After a statement that failed unnoticed, a rollback to a name that was used before would undo
- * the work of an earlier write, which would still be answered as done.
- */
-async function run(link: Link, job: Job, number: number, before: number): Promise<boolean> {
-  const saved = [...link.pending];
-  if (before > 0) link.keep(`job${before}`);
-  link.savepoint(`job${number}`);
-  job.enter(link);
-  if (await job.ended) return true;
-  void link.pending.splice(0, link.pending.length, ...saved);
-  if (link.isSpoilt()) throw new Error("a write that waited for its turn failed");
-  await link.rollBackTo(`job${number}`);
-  return false;
 }

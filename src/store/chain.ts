@@ -1,7 +1,16 @@
 import { hash as digest } from "node:crypto";
 import { sql } from "kysely";
 import type { Value } from "./columns.ts";
-import { insertAll, insertion, type PreparedQuery, type Query, selection } from "./query.ts";
+import {
+  insertAll,
+  insertion,
+  type PreparedQuery,
+  type Query,
+  selection,
+  textQuery,
+  textsIn,
+} from "./query.ts";
+import { headMoved } from "./connections.ts";
 import { type Row, sealedColumns } from "./schema.ts";
 import { isSealed, rowKeys, type SealedTable } from "./row-keys.ts";
 import type { Mac, NewEventRow, Tx } from "./store.ts";
@@ -39,7 +48,10 @@ export type PlainTx = Omit<Tx, "append"> & {
   turn(): Promise<void> | undefined;
   /** What its writes recorded and changed, until it is sealed. A write that fails takes out what it put in. */
   readonly pending: Pending;
+  /** PostgreSQL: the heads that the transaction has read or moved. */
+  readonly heads?: KnownHeads | undefined;
 };
+export type KnownHeads = Map<string, Promise<Head | undefined>>;
 export type Pending = Promise<readonly [companyId: string, part: Part][]>[];
 type EventRow = Row<"events">;
 type Head = Row<"ledger_heads">;
@@ -165,24 +177,64 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
 const done = Promise.resolve();
 
 /**
- * Seals what is pending. `companyId`: the chain it probably belongs to. Its head is read together with the statements before. The
- * chain of the installation is always locked last. So no two transactions wait for each other.
+ * Seals what is pending. The chain of the installation is always locked last. So no two transactions wait for each other.
  */
-export async function seal(tx: PlainTx, companyId = ""): Promise<void> {
+export async function seal(tx: PlainTx): Promise<void> {
   if (tx.pending.length === 0) return;
-  const begun = companyId === "" ? undefined : headIn(tx, companyId);
-  begun?.catch(() => undefined);
   const parts = (await Promise.all(tx.pending.splice(0))).flat();
-  const chains = Map.groupBy(parts, ([id]) => id);
-  for (const id of [...chains.keys()].toSorted().toReversed()) {
-    const ofChain = chains.get(id)?.map(([, part]) => part) ?? [];
-    await extend(tx, id, ofChain, await (id === companyId && begun !== undefined ? begun : headIn(tx, id)));
+  const chains = [...Map.groupBy(parts, ([id]) => id)].toSorted(([a], [b]) => (a < b ? 1 : -1));
+  const heads = chains.map(([id]) => headIn(tx, id));
+  const longer: LongerChain[] = [];
+  for (const [at, head] of (await Promise.all(heads)).entries()) {
+    const [id, ofChain] = chains[at] ?? ["", []];
+    longer.push(
+      await extended(
+        tx,
+        id,
+        ofChain.map(([, part]) => part),
+        head,
+      ),
+    );
+  }
+  await moveHeads(tx, longer);
+  await insertAll(
+    tx,
+    "events",
+    longer.flatMap(({ events }) => events),
+  );
+}
+
+/** Reads the heads of these companies in good time. A write may move one meanwhile that has no lock: then this transaction fails. */
+export function readHeads(tx: PlainTx, companyIds: readonly string[]): void {
+  const found = tx.all(headsOf, { ids: JSON.stringify(companyIds) });
+  for (const id of companyIds) {
+    const head = found.then((heads) => heads.find(({ company_id }) => company_id === id));
+    // If it fails, so does the transaction.
+    head.catch(() => undefined);
+    tx.heads?.set(id, head);
   }
 }
 
 async function headIn(tx: PlainTx, companyId: string): Promise<Head | undefined> {
+  const known = await tx.heads?.get(companyId);
+  if (known !== undefined) return known;
   await tx.lock(`ledger ${companyId}`);
   return tx.first(headOf, { company_id: companyId });
+}
+
+/** A head moves only from where it was when it was read. */
+async function moveHeads(tx: PlainTx, longer: readonly LongerChain[]): Promise<void> {
+  const [moved, made] = [
+    longer.filter(({ was }) => was !== undefined),
+    longer.filter(({ was }) => was === undefined),
+  ];
+  for (const { head } of tx.dialect === "sqlite" ? longer : made) await tx.run(moveHead, head);
+  if (tx.dialect === "postgres" && moved.length > 0)
+    await tx.run(moveSeveral, {
+      heads: JSON.stringify(moved.map(({ head, was }) => ({ ...head, was: was?.seal }))),
+      count: moved.length,
+    });
+  for (const { head } of longer) tx.heads?.set(head.company_id, Promise.resolve(head));
 }
 
 type Seals = NonNullable<PreparedQuery["seals"]>;
@@ -215,19 +267,25 @@ function chainsOf(events: readonly NewEventRow[], rows: ReadonlyMap<string, Chan
   return [...chains].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-async function extend(
+interface LongerChain {
+  readonly events: readonly EventRow[];
+  readonly was: Head | undefined;
+  readonly head: Head;
+}
+
+async function extended(
   tx: PlainTx,
   companyId: string,
   parts: readonly Part[],
-  head: Head | undefined,
-): Promise<void> {
+  was: Head | undefined,
+): Promise<LongerChain> {
   const { mac } = tx;
-  const isRight = head?.seal === (head === undefined ? undefined : sealOf(mac, head));
-  const last = head === undefined ? await tx.first(lastEvent, { company_id: companyId }) : undefined;
-  const lines = new Map(head !== undefined && isRight ? linesIn(head.rows) : []);
-  let seq = head?.seq ?? last?.seq ?? 0;
-  let hash = !isRight || last !== undefined ? brokenLink : (head?.hash ?? genesis);
-  const chained: Row<"events">[] = [];
+  const isRight = was?.seal === (was === undefined ? undefined : sealOf(mac, was));
+  const last = was === undefined ? await tx.first(lastEvent, { company_id: companyId }) : undefined;
+  const lines = new Map(was !== undefined && isRight ? linesIn(was.rows) : []);
+  let seq = was?.seq ?? last?.seq ?? 0;
+  let hash = !isRight || last !== undefined ? brokenLink : (was?.hash ?? genesis);
+  const chained: EventRow[] = [];
   for (const { events, rows } of parts) {
     for (const [name, { image }] of rows)
       lines.set(name, image === null ? deletedRow : digestOf(mac, name, image));
@@ -241,9 +299,8 @@ async function extend(
     }
     if (all.length > 0) lines.clear();
   }
-  await insertAll(tx, "events", chained);
   const moved = { company_id: companyId, seq, hash, rows: textOf(lines) };
-  await tx.run(moveHead, { ...moved, seal: sealOf(mac, moved) });
+  return { events: chained, was, head: { ...moved, seal: sealOf(mac, moved) } };
 }
 
 function textOf(lines: ReadonlyMap<string, string>): string {
@@ -335,6 +392,22 @@ export const headOf = selection("ledger_heads", ["company_id"]);
 const moveHead = insertion(
   "ledger_heads",
   sql`on conflict (company_id) do update set seq = excluded.seq, hash = excluded.hash, rows = excluded.rows, seal = excluded.seal`,
+);
+
+const headsOf = textQuery(
+  (p: { ids: string }, dialect) =>
+    sql<Head>`select * from ledger_heads where company_id in (${textsIn(p.ids, dialect)})`,
+);
+
+/** PostgreSQL: fails if one of them was moved meanwhile. */
+const moveSeveral = textQuery((p: { heads: string; count: number }, dialect) =>
+  dialect === "sqlite"
+    ? sql`select ${p.heads}, ${p.count}`
+    : sql`with moved as (
+        update ledger_heads as h set seq = n.seq, hash = n.hash, rows = n.rows, seal = n.seal
+        from json_to_recordset(${p.heads}::json) as n(company_id text, seq bigint, hash text, rows text, seal text, was text)
+        where h.company_id = n.company_id and h.seal = n.was returning 1
+      ) select cast(case when count(*) = ${p.count} then '1' else ${sql.lit(headMoved)} end as integer) from moved`,
 );
 
 const lastEvent = selection("events", ["company_id"], sql`order by seq desc limit 1`);

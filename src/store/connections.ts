@@ -170,8 +170,12 @@ const retryable: Readonly<Record<string, string>> = {
 };
 
 export function isRetryable(error: unknown): boolean {
-  return typeof error === "object" && error !== null && "code" in error && String(error.code) in retryable;
+  if (typeof error !== "object" || error === null || !("code" in error)) return false;
+  return String(error.code) in retryable || (error instanceof Error && error.message.includes(headMoved));
 }
+
+/** How PostgreSQL says that the head of a chain is not where a transaction has read it (chain.ts). */
+export const headMoved = "the head of the ledger has moved";
 
 /** Reads bigint (type 20) as a number. These columns hold milliseconds, sizes and sequence numbers, far below 2^53. */
 export function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {

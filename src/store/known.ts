@@ -14,10 +14,12 @@ export interface Known {
   /** A statement that changes a row returns it as this read would find it. */
   learn(read: Read, rows: Promise<unknown[]>): void;
   /**
-   * The turn of the next write of the batch. Of what others have read, it uses only the rows of the company whose lock is held, and
-   * of its agents, outcomes and sums. What it has read or announced itself was read while it waited.
+   * The turn of the next write of the batch. Of what others have read, it uses only the rows of the companies whose locks are held,
+   * and of their agents, outcomes and sums. What it has read or announced itself was read while it waited.
    */
-  turn(companyId: string | null, number: number): void;
+  turn(companies: ReadonlySet<unknown>, number: number): void;
+  /** Whether something was changed in this turn, and not undone. */
+  hasChanges(): boolean;
   /** What was changed since then can be undone. */
   mark(savepoint: string): void;
   undo(savepoint: string): void;
@@ -136,14 +138,14 @@ export function knownRows(): Known {
       changes.push(by);
       touch(by, by.added);
     },
-    turn: (companyId, number) => {
+    turn: (companies, number) => {
       current = number;
       changes = [];
       marks.clear();
       for (const reads of ofTable.values())
-        for (const read of reads)
-          if (read.until < number && (companyId === null || !isOf(companyId, read))) drop(read, false);
+        for (const read of reads) if (read.until < number && !isOf(companies, read)) drop(read, false);
     },
+    hasChanges: () => changes.length > 0,
     mark: (savepoint) => void marks.set(savepoint, changes.length),
     // What was read since then may have seen the changes.
     undo: (savepoint) => {
@@ -159,12 +161,12 @@ const isByKey = (read: Read, { about }: Filled): boolean =>
   read.about?.size === about.size &&
   [...read.about.keys()].every((column) => about.has(column));
 
-/** Whether all rows are the company's own, or of its agents, outcomes or sums. They change only under its lock. */
-function isOf(companyId: string, { tables, found }: Answered): boolean {
+/** Whether all rows are the companies' own, or of their agents, outcomes or sums. They change only under their locks. */
+function isOf(companies: ReadonlySet<unknown>, { tables, found }: Answered): boolean {
   const [table = "", another] = tables;
   const column = another === undefined ? companyColumns.get(table) : undefined;
   if (column === undefined || found === undefined || found.length === 0) return false;
-  return found.every((row) => Object(row)[column] === companyId);
+  return found.every((row) => companies.has(Object(row)[column]));
 }
 const companyColumns = new Map([
   ["companies", "id"],

@@ -1,4 +1,4 @@
-import type { Pending } from "./chain.ts";
+import type { KnownHeads, Pending } from "./chain.ts";
 import { areApart, type Filled } from "./about.ts";
 import type { Value } from "./columns.ts";
 import { type Known, knownRows } from "./known.ts";
@@ -28,7 +28,10 @@ export interface Link {
   close(failure: unknown): Promise<void>;
   /** Whether a statement of a write that waits for its turn made the transaction fail. */
   isSpoilt(): boolean;
+  /** Whether a statement failed, so PostgreSQL runs no other until a rollback. */
+  hasFailed(): boolean;
   readonly pending: Pending;
+  readonly heads: KnownHeads;
   readonly known: Known;
 }
 
@@ -49,6 +52,7 @@ export function linkOn(
   let isOpen = false;
   let isSpoilt = false;
   const known = knownRows();
+  const heads: KnownHeads = new Map();
   let held = new Map<HeldTable, readonly (readonly Value[])[]>();
   /** What was held when each savepoint was made. Rows inserted since are undone with it. */
   const heldAt = new Map<string, typeof held>();
@@ -98,6 +102,7 @@ export function linkOn(
     },
     rollBackTo: async (savepoint) => {
       known.undo(savepoint);
+      heads.clear();
       held = new Map(heldAt.get(savepoint));
       await waves.ask({ text: `rollback to savepoint ${savepoint}`, isFirst: true });
       failure = undefined;
@@ -112,7 +117,9 @@ export function linkOn(
       );
     },
     isSpoilt: () => isSpoilt,
+    hasFailed: () => failure !== undefined,
     pending: [],
+    heads,
     known,
   };
 }

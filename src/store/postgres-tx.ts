@@ -165,6 +165,7 @@ export interface LinkWay {
   readonly ahead: (asked: Asking) => void;
   readonly lock: (key: string) => Promise<void>;
   readonly pending: PlainTx["pending"];
+  readonly heads: PlainTx["heads"];
   readonly turn?: PlainTx["turn"];
 }
 
@@ -176,6 +177,7 @@ export function txOn(link: Link, now: number, mac: Mac): PlainTx {
       ahead: () => undefined,
       lock: async (key) => link.send(lockOf(key)),
       pending: link.pending,
+      heads: link.heads,
     },
     now,
     mac,
@@ -190,6 +192,9 @@ export function txBy(way: LinkWay, now: number, mac: Mac): PlainTx {
     ahead: (q, params) => way.ahead(asking(q.on("postgres"), params)),
     get pending() {
       return way.pending;
+    },
+    get heads() {
+      return way.heads;
     },
     turn: way.turn ?? (() => undefined),
     run: (q, params) => go(async (link) => runOn(link, asking(q.on("postgres"), params))),
@@ -219,6 +224,12 @@ export function txBy(way: LinkWay, now: number, mac: Mac): PlainTx {
       }),
   };
 }
+
+/** Takes the locks that are free. */
+export const freeLocksOf = (keys: readonly string[]): Statement => ({
+  text: "select key from json_array_elements_text($1::json) as key where pg_try_advisory_xact_lock(hashtextextended(key, 0))",
+  values: [JSON.stringify(keys)],
+});
 
 export const lockOf = (key: string): Statement => ({
   text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",

@@ -1,13 +1,13 @@
 import type pg from "pg";
 import type { Store } from "./store.ts";
-import { BatchFailed, createBatches, Stale } from "./batches.ts";
+import { BatchFailed, createBatches, Stale, Undone } from "./batches.ts";
 import { applyMigrations } from "./apply-migrations.ts";
-import { macOf, seal, sealing } from "./chain.ts";
+import { macOf, readHeads, seal, sealing } from "./chain.ts";
 import { asRefusal, isLost, isRetryable, keepPool, timeouts } from "./connections.ts";
 import { checkAddresses, limitsOf } from "./pooling.ts";
 import { type Link, linkOn } from "./link.ts";
 import { listen } from "./listening.ts";
-import { lockOf, readsOn, rowsOf, txOn } from "./postgres-tx.ts";
+import { freeLocksOf, lockOf, readsOn, rowsOf, txOn } from "./postgres-tx.ts";
 import { type Pace, writeInBatch } from "./turns.ts";
 import { inMap } from "../contract/in-map.ts";
 import { type StatementAnswer, type Statement, type Waves, wavesOn } from "./waves.ts";
@@ -104,13 +104,23 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
 
   const batch = createBatches({
-    open: async (key) => {
+    open: async () => {
       const link = await connect("writes");
       begin(link, beginWrite, "writes");
       if (!clock.isFresh()) readClock(link).catch(() => undefined);
-      return { link, opened: key === null ? undefined : link.ask(lockOf(key)) };
+      return link;
     },
-    seal: (link, key) => seal(txOn(link, clock.now(), mac), key ?? undefined),
+    lock: async (link, keys) => {
+      const [only = "", another] = keys;
+      const taken = link.ask(another === undefined ? lockOf(only) : freeLocksOf(keys));
+      if (another === undefined) readHeads(txOn(link, clock.now(), mac), keys);
+      const { rows } = await taken;
+      if (another === undefined) return keys;
+      const got = rows.map((row) => String(Object(row)["key"]));
+      if (got.length > 0) readHeads(txOn(link, clock.now(), mac), got);
+      return got;
+    },
+    seal: (link) => seal(txOn(link, clock.now(), mac)),
     committed: () => {
       hear();
       ear.tell();
@@ -136,7 +146,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
             return result;
           }, on);
         } catch (error) {
-          const isOthers = error instanceof BatchFailed || error instanceof Stale;
+          const isOthers = [BatchFailed, Stale, Undone].some((kind) => error instanceof kind);
           if (tried >= attempts || !(isOthers || isRetryable(error))) throw asRefusal(error);
           if (error instanceof BatchFailed) pace = "alone";
           else if (error instanceof Stale && pace === "early") pace = "in turn";

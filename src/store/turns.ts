@@ -118,6 +118,9 @@ export async function writeInBatch<T>(
     get pending() {
       return link?.pending ?? recorded;
     },
+    get heads() {
+      return link?.heads;
+    },
     turn: () => (joining === undefined || link !== undefined ? undefined : go(async () => undefined)),
   };
   const end = (isGood: boolean, settled: () => void): void => {

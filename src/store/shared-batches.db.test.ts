@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
+import pg from "pg";
+import { Refusal } from "../contract/refusal.ts";
+import { append, system } from "../events/ledger.ts";
+import { verify } from "../events/verify.ts";
+import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
+import { watchStatements } from "../testing/statements.ts";
+import { openPostgres } from "./postgres.ts";
+import { insertion, laterRow, selection } from "./query.ts";
+import type { Store, Tx } from "./store.ts";
+
+const keep = insertion("blobs");
+const keepLater = laterRow("blobs");
+const kept = selection("blobs", ["file_id"]);
+const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
+const eventsOf = selection("events", ["company_id"], sql`order by seq`);
+/** The server ends the connection of a commit with such a row. */
+const atCommit = `
+  create function at_commit() returns trigger language plpgsql as $$ begin
+    if new.hash like 'cut%' then perform pg_terminate_backend(pg_backend_pid()); end if;
+    return null;
+  end $$;
+  create constraint trigger at_commit after insert on blobs deferrable initially deferred
+    for each row execute function at_commit()`;
+
+const count = 12;
+const nameOf = (index: number): string => `company ${index}`;
+const record = (tx: Tx, index: number): void =>
+  append(tx, { companyId: nameOf(index), actor: system, operation: "test", subject: null, data: {} });
+
+if (testStores.has("postgres"))
+  describe("writes of several companies that commit together", () => {
+    let database: PostgresDatabase;
+    let store: Store;
+    let other: Store;
+    let outside: pg.Client;
+    before(async () => {
+      database = await storeDatabase();
+      outside = new pg.Client({ connectionString: database.url });
+      await outside.connect();
+      await outside.query(atCommit);
+      store = await openPostgres({ url: database.url, key: "key" });
+      other = await openPostgres({ url: database.url, key: "key" });
+    });
+    after(async () => {
+      await store.close();
+      await other.close();
+      await outside.end();
+      await database.drop();
+    });
+    const keysOf = async (file: string): Promise<string[]> =>
+      (await other.read((tx) => tx.all(kept, { file_id: file }))).map(({ hash }) => hash).toSorted();
+    /** One write of each company. All of them ask for their locks at the same moment. */
+    const together = (work: (tx: Tx, index: number) => Promise<unknown>, on = store): Promise<unknown>[] => {
+      const gate = Promise.withResolvers<void>();
+      let isOpen = 0;
+      return Array.from({ length: count }, (_, index) =>
+        on.write(async (tx) => {
+          if ((isOpen += 1) === count) gate.resolve();
+          await gate.promise;
+          await tx.lock(nameOf(index));
+          await work(tx, index);
+        }),
+      );
+    };
+    const isGood = ({ status }: PromiseSettledResult<unknown>): boolean => status === "fulfilled";
+    const assertIntact = async (): Promise<void> => {
+      const { problems } = await other.read((tx) => verify(tx, new Map(), null, 100_000));
+      assert.deepEqual(problems, []);
+    };
+
+    test("they share transactions, and each company has its own chain", async () => {
+      const write = async (tx: Tx, index: number): Promise<void> => {
+        await tx.run(keep, row("a", `k${index} ${(serial += 1)}`));
+        record(tx, index);
+      };
+      let serial = 0;
+      await Promise.all(together(write));
+      const watched = watchStatements();
+      try {
+        await Promise.all(together(write));
+        const ended = watched.texts.filter((text) => text === "commit").length;
+        assert.ok(ended <= count / 2, `${ended} commits`);
+      } finally {
+        watched.stop();
+      }
+      // Both nodes, and some that read the ledger: it is sealed before they do.
+      const some = async (tx: Tx, index: number): Promise<void> => {
+        await write(tx, index);
+        if (index % 3 === 0) await tx.all(eventsOf, { company_id: nameOf(index) });
+        record(tx, index);
+      };
+      for (let round = 0; round < 5; round++)
+        await Promise.all([...together(some), ...together(some, other)]);
+      for (let index = 0; index < count; index++) {
+        const events = await other.read((tx) => tx.all(eventsOf, { company_id: nameOf(index) }));
+        assert.deepEqual(
+          events.map(({ seq }) => seq),
+          Array.from({ length: 22 }, (_, at) => at + 1),
+        );
+      }
+      await assertIntact();
+    });
+
+    for (const [how, fail] of [
+      ["throws", () => Promise.reject(new Error("no"))],
+      ["hears that its statement failed", (tx) => tx.count(keep, row("fails", "same"))],
+      ["hears later that its statement failed", (tx) => tx.run(keep, row("fails", "same"))],
+      ["hears at the commit that its row is refused", (tx) => tx.run(keepLater, row("fails", "same"))],
+    ] as const satisfies [string, (tx: Tx) => Promise<unknown>][])
+      test(`a write that ${how} changes nothing, and fails no write of another company`, async () => {
+        await store.write((tx) => tx.run(keep, row("fails", "same"))).catch(() => undefined);
+        for (const bad of [0, 5, count - 1]) {
+          const file = `${how} ${bad}`;
+          const results = await Promise.allSettled(
+            together(async (tx, index) => {
+              await tx.run(keep, row(file, String(index)));
+              record(tx, index);
+              if (index === bad) await fail(tx);
+            }),
+          );
+          const others = [...results.keys()].filter((index) => index !== bad);
+          assert.deepEqual(
+            [...results.keys()].filter((index) => results[index] !== undefined && isGood(results[index])),
+            others,
+          );
+          assert.deepEqual(await keysOf(file), others.map(String).toSorted());
+        }
+        await assertIntact();
+      });
+
+    test("a company whose lock is held elsewhere delays none of the others", async () => {
+      const lock = "hashtextextended('company 3', 0)";
+      await outside.query(`select pg_advisory_lock(${lock})`);
+      let isHeld = true;
+      let wasHeld: boolean | undefined;
+      for (let round = 0; round < 3; round++) {
+        const writes = together((tx, index) => tx.run(keep, row("held", `${round} ${index}`)));
+        void writes[3]?.then(() => (wasHeld = isHeld));
+        await Promise.all(writes.toSpliced(3, 1));
+        assert.deepEqual(
+          (await keysOf("held")).filter((key) => key.endsWith(" 3")),
+          [],
+        );
+        if (round < 2) continue;
+        isHeld = false;
+        await outside.query(`select pg_advisory_unlock(${lock})`);
+        await writes[3];
+      }
+      assert.equal(wasHeld, false);
+      assert.ok((await keysOf("held")).includes("2 3"));
+    });
+
+    test("if the connection is lost at the commit, its writes are refused and not repeated, and the others are stored", async () => {
+      const runs = Array.from({ length: count }, () => 0);
+      const results = await Promise.allSettled(
+        together(async (tx, index) => {
+          runs[index] = (runs[index] ?? 0) + 1;
+          await tx.run(keep, row("cut", index === 7 ? "cut 7" : String(index)));
+          record(tx, index);
+        }),
+      );
+      const refused = results.filter(
+        (result) =>
+          result.status === "rejected" &&
+          result.reason instanceof Refusal &&
+          result.reason.code === "unavailable",
+      );
+      assert.ok(refused.length > 1, `${refused.length} refused`);
+      const stored = [...results.keys()].filter((index) => results[index]?.status === "fulfilled");
+      assert.equal(stored.length + refused.length, count);
+      assert.deepEqual(await keysOf("cut"), stored.map(String).toSorted());
+      assert.ok(runs.every((run) => run === 1));
+      await assertIntact();
+    });
+
+    test("a company that takes long is kept apart", async () => {
+      await Promise.all(
+        together(async (tx, index) => {
+          await tx.run(keep, row("slow", String(index)));
+          if (index === 8) await sleep(400);
+        }),
+      );
+      const othersAreDone = Promise.withResolvers<void>();
+      const writes = together(async (tx, index) => {
+        await tx.run(keep, row("slow again", String(index)));
+        if (index === 8) await othersAreDone.promise;
+      });
+      await Promise.all(writes.toSpliced(8, 1));
+      othersAreDone.resolve();
+      await writes[8];
+      assert.equal((await keysOf("slow again")).length, count);
+    });
+
+    test("if a write without the lock moves the head of a chain meanwhile, the batch runs again", async () => {
+      const hasRun = Promise.withResolvers<void>();
+      const isMoved = Promise.withResolvers<void>();
+      let runs = 0;
+      const first = store.write(async (tx) => {
+        await tx.lock(nameOf(0));
+        runs += 1;
+        await tx.all(kept, { file_id: "none" });
+        record(tx, 0);
+        hasRun.resolve();
+        await isMoved.promise;
+        await tx.run(keep, row("moved", "k"));
+      });
+      await hasRun.promise;
+      await other.write(async (tx) => record(tx, 0));
+      isMoved.resolve();
+      await first;
+      assert.equal(runs, 2);
+      assert.deepEqual(await keysOf("moved"), ["k"]);
+      await assertIntact();
+    });
+  });
+else test("needs PostgreSQL", () => undefined);
