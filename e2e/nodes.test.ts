@@ -143,20 +143,28 @@ const faults: Readonly<Record<Fault, Play>> = {
       .toSorted((one, other) => one.order - other.order)
       .map(({ node }) => node);
     assert.ok(ahead !== undefined && behind !== undefined);
-    const before = fleet.sessionsOn(...fleet.nodes);
-    fleet.moveClock(ahead, hour);
-    fleet.moveClock(behind, -hour);
-    // Long enough for leases to be renewed several times by each node.
-    await sleep(8000);
-    for (const node of [ahead, behind]) {
-      const isMoved = (): boolean => Math.abs((fleet.clockShown(node) ?? Date.now()) - Date.now()) > hour / 2;
-      for (const from = performance.now(); !isMoved(); await sleep(100))
-        assert.ok(performance.now() - from < 60_000, "the clock of the node was not moved");
-      await answersAgain(fleet, node, performance.now(), 6000);
+    const isMoved = (node: Node): boolean =>
+      Math.abs((fleet.clockShown(node) ?? Date.now()) - Date.now()) > hour / 2;
+    for (let attempt = 1; ; attempt++) {
+      const before = fleet.sessionsOn(...fleet.nodes);
+      fleet.moveClock(ahead, hour);
+      fleet.moveClock(behind, -hour);
+      // Long enough for leases to be renewed several times by each node.
+      await sleep(8000);
+      for (const node of [ahead, behind]) {
+        for (const from = performance.now(); !isMoved(node); await sleep(100))
+          assert.ok(performance.now() - from < 60_000, "the clock of the node was not moved");
+        await answersAgain(fleet, node, performance.now(), 6000);
+      }
+      const after = fleet.sessionsOn(...fleet.nodes);
+      for (const node of [ahead, behind]) fleet.moveClock(node, 0);
+      tell(`${before.size} sessions before, ${after.size} after`);
+      // On a busy machine a node may fail to renew its leases in time, and ends its sessions. A rule that goes by the wrong clock
+      // ends them every time.
+      if (before.size > 0 && before.isSubsetOf(after)) return;
+      assert.ok(attempt < 4, "sessions ended because of a clock");
+      await sleep(2000);
     }
-    assert.deepEqual(fleet.sessionsOn(...fleet.nodes), before);
-    for (const node of [ahead, behind]) fleet.moveClock(node, 0);
-    tell(`${before.size} sessions went on`);
   },
 
   kill: async (fleet, random) => {
