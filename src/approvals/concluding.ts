@@ -1,13 +1,14 @@
 import type { ApprovalStatus, StepKind } from "../contract/approvals.ts";
 import { companyState } from "../dispatch/company-settings.ts";
 import { bySystem, type Writing } from "../dispatch/context.ts";
-import { isActive, memberById } from "../capabilities/members.ts";
-import { nameOfBy, presentBy } from "../capabilities/people.ts";
-import { notify } from "../mail/operations.ts";
+import { isActive, memberById, membersAhead } from "../capabilities/members.ts";
+import { byAhead, nameOfBy, presentBy } from "../capabilities/people.ts";
+import { notify } from "../mail/notices.ts";
 import { redactText } from "../redaction/redact.ts";
 import { type ApprovalRow, openStatuses } from "./approval.ts";
-import { setStatus } from "./table.ts";
-import { addStep, lastStep } from "./thread.ts";
+import type { ApprovalKinds } from "./kinds.ts";
+import { approvalAhead, approvalById, setStatus } from "./table.ts";
+import { addStep, lastStep, lastStepAhead } from "./thread.ts";
 import { concluded, titleOf } from "./texts.ts";
 
 /**
@@ -23,6 +24,29 @@ const statuses: Readonly<Record<Conclusion, ApprovalStatus>> = {
   expired: "rejected",
   overtaken: "cancelled",
 };
+
+/** Ends an approval and does what follows from it. The caller checks that it is open and that the actor may decide. */
+export function concluder(kinds: ApprovalKinds) {
+  return async (
+    call: Writing,
+    approval: ApprovalRow,
+    to: "approved" | "rejected" | "cancelled",
+    note: string | null,
+  ): Promise<ApprovalRow> => {
+    const kind = kinds[approval.type];
+    byAhead(call.tx, call.actor);
+    membersAhead(call.tx, approval.requested_by);
+    kind.ahead?.(call.tx, approval);
+    const saved = await close(call, approval, to, note);
+    approvalAhead(call.tx, approval.id);
+    lastStepAhead(call.tx, approval.id);
+    if (to === "approved") await kind.approve(call, saved);
+    else await kind.deny(call, saved, note ?? `it was ${to}`);
+    // Approving a create_agent request stores the agent that it made.
+    await announceEnd(call, await approvalById(call.tx, approval.id), to);
+    return approvalById(call.tx, approval.id);
+  };
+}
 
 /** Closes the approval. What follows from it comes next, then announceEnd(). */
 export async function close(

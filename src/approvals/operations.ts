@@ -3,11 +3,11 @@ import * as contract from "../contract/approvals.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
-import { isActive, memberById, membersAhead, rootAgentOf } from "../capabilities/members.ts";
-import { byAhead, nameOfBy } from "../capabilities/people.ts";
+import { isActive, memberById, rootAgentOf } from "../capabilities/members.ts";
+import { nameOfBy } from "../capabilities/people.ts";
 import { holds } from "../capabilities/rights.ts";
 import type { Viewer } from "../capabilities/visible.ts";
-import { notify } from "../mail/operations.ts";
+import { notify } from "../mail/notices.ts";
 import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { brainMarks } from "../brains/registry.ts";
 import { redact, redactText } from "../redaction/redact.ts";
@@ -22,11 +22,11 @@ import {
   payloadOf,
   revisionOf,
 } from "./approval.ts";
-import { noSections, type Sections } from "./sections.ts";
-import { announceEnd, close, recordStep } from "./concluding.ts";
+import { noSections } from "./sections.ts";
+import { concluder, recordStep } from "./concluding.ts";
+import type { ApprovalKinds } from "./kinds.ts";
 import { diffOf, fieldsOf } from "./fields.ts";
 import {
-  approvalAhead,
   approvalById,
   approvalsPage,
   openApproval,
@@ -42,7 +42,6 @@ import {
   demandOther,
   isEnd,
   lastStep,
-  lastStepAhead,
   newestSteps,
   presentAuthor,
   whyEnded,
@@ -61,28 +60,6 @@ import {
   tooManyComments,
   yesOrNo,
 } from "./texts.ts";
-
-/**
- * Decisions work the same way for every kind of request. The kind says what approving or rejecting does, in the
- * transaction of the decision: afterwards either all of it has happened or nothing.
- */
-export interface ApprovalKind {
-  /** Announces what approving or denying reads. */
-  readonly ahead?: (tx: ReadTx, approval: ApprovalRow) => void;
-  readonly approve: (call: Writing, approval: ApprovalRow) => Promise<void>;
-  readonly deny: (call: Writing, approval: ApprovalRow, why: string) => Promise<void>;
-  /**
-   * Applies the changes to the payload and checks the result. Absent for kinds that can only be approved or rejected. A
-   * value that comes back as "[redacted]" stands for the secret that was hidden.
-   */
-  readonly redraft?: (call: CallContext, approval: ApprovalRow, changes: Payload) => Promise<Payload>;
-  /** What approving would change, one sentence each. The first one is the title in lists. */
-  readonly summary: (tx: ReadTx, approval: ApprovalRow) => Promise<string[]>;
-  /** The same as data, as far as the viewer may see it. The fields of the payload are added to it. */
-  readonly sections?: (tx: ReadTx, approval: ApprovalRow, viewer: Viewer) => Promise<Sections>;
-}
-
-export type ApprovalKinds = Readonly<Record<contract.ApprovalType, ApprovalKind>>;
 
 const mostInARow = 20;
 
@@ -250,29 +227,6 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     onComment,
     onComments,
   ];
-}
-
-/** Ends an approval and does what follows from it. The caller checks that it is open and that the actor may decide. */
-export function concluder(kinds: ApprovalKinds) {
-  return async (
-    call: Writing,
-    approval: ApprovalRow,
-    to: "approved" | "rejected" | "cancelled",
-    note: string | null,
-  ): Promise<ApprovalRow> => {
-    const kind = kinds[approval.type];
-    byAhead(call.tx, call.actor);
-    membersAhead(call.tx, approval.requested_by);
-    kind.ahead?.(call.tx, approval);
-    const saved = await close(call, approval, to, note);
-    approvalAhead(call.tx, approval.id);
-    lastStepAhead(call.tx, approval.id);
-    if (to === "approved") await kind.approve(call, saved);
-    else await kind.deny(call, saved, note ?? `it was ${to}`);
-    // Approving a create_agent request stores the agent that it made.
-    await announceEnd(call, await approvalById(call.tx, approval.id), to);
-    return approvalById(call.tx, approval.id);
-  };
 }
 
 async function presentSteps(tx: ReadTx, approval: ApprovalRow, steps: readonly StepRow[]) {

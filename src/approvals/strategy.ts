@@ -1,7 +1,7 @@
 import { JsonObject } from "../contract/words.ts";
 import { requestApproval } from "../contract/approvals.ts";
 import { restore } from "../redaction/redact.ts";
-import type { ApprovalKind } from "./operations.ts";
+import type { ApprovalKind } from "./kinds.ts";
 import { payloadOf } from "./approval.ts";
 import { notAPlan, strategyChanges } from "./texts.ts";
 

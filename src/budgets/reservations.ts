@@ -3,7 +3,7 @@ import type { Settings } from "../contract/companies.ts";
 import { isActive, memberById, rootAgentOf } from "../capabilities/members.ts";
 import { settingsOf } from "../dispatch/company-settings.ts";
 import type { Writing } from "../dispatch/context.ts";
-import { notify } from "../mail/operations.ts";
+import { notify } from "../mail/notices.ts";
 import { updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";

@@ -8,7 +8,7 @@ import { serversOf } from "../capabilities/grants.ts";
 import { reachOf } from "../capabilities/hosts.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { type Guarded, guarded } from "../dispatch/guarded.ts";
-import { takeAway, tellOfServer } from "../permissions/operations.ts";
+import { takeAway, tellOfServer } from "../permissions/giving.ts";
 import { secretNames } from "../redaction/marks.ts";
 import { redact } from "../redaction/redact.ts";
 import { deleting, insertion, selection, textQuery, updating } from "../store/query.ts";

@@ -8,7 +8,7 @@ import { memberById, memberName } from "../capabilities/members.ts";
 import { shiftScope } from "../capabilities/table.ts";
 import { demandDone, retire } from "../departures/leaving.ts";
 import { tellOfLimit, tellOnce, tellOwner } from "../mail/notices.ts";
-import { notify } from "../mail/operations.ts";
+import { notify } from "../mail/notices.ts";
 import { post } from "../mail/post.ts";
 import { messageById } from "../mail/table.ts";
 import type { ReadTx, Tx } from "../store/store.ts";

@@ -6,7 +6,7 @@ import { openApprovalOf, openRequestsBy, revise } from "../approvals/table.ts";
 import { dissolveAll } from "../budgets/carving.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { reportsOf } from "../capabilities/members.ts";
-import { takeAway } from "../permissions/operations.ts";
+import { takeAway } from "../permissions/giving.ts";
 import { givenTo, revokeFor, shiftHolder, shiftScope } from "../capabilities/table.ts";
 import { inheritMail } from "../mail/post.ts";
 import { recorded } from "../outcomes/history.ts";

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import type { Writing } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
-import { notify } from "../mail/operations.ts";
-import { delegateDown } from "../outcomes/delegation.ts";
+import { notify } from "../mail/notices.ts";
+import { delegateDown } from "../outcomes/table.ts";
 import { recordChange, outcomeFields } from "../outcomes/history.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { outcomeById, saveOutcome } from "../outcomes/table.ts";

@@ -8,7 +8,7 @@ import { isWithin } from "../capabilities/grants.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { isActive, memberById, rootAgentOf } from "../capabilities/members.ts";
-import { grantRight, takeAway } from "../permissions/operations.ts";
+import { grantRight, takeAway } from "../permissions/giving.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { redact } from "../redaction/redact.ts";
 import { holds } from "../capabilities/rights.ts";

@@ -14,7 +14,7 @@ import {
 import { canonicalJson } from "../contract/canonical.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { Name } from "../contract/words.ts";
-import type { ApprovalKind } from "../approvals/operations.ts";
+import type { ApprovalKind } from "../approvals/kinds.ts";
 import { type ApprovalRow, openStatuses, payloadOf } from "../approvals/approval.ts";
 import { brainShown, placeBelow, rightFrom } from "../approvals/sections.ts";
 import { lastStep } from "../approvals/thread.ts";
@@ -32,7 +32,7 @@ import { checkBrainConfig } from "../brains/registry.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
 import { isActive, type Member, memberById, memberCalled, sameName } from "../capabilities/members.ts";
-import { grantRight, takeAway } from "../permissions/operations.ts";
+import { grantRight, takeAway } from "../permissions/giving.ts";
 import { holds } from "../capabilities/rights.ts";
 import { heldOn } from "../capabilities/table.ts";
 import { redactText } from "../redaction/redact.ts";

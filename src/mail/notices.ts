@@ -6,9 +6,39 @@ import { isActive, memberById, memberName } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
 import { tables } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { notify } from "./operations.ts";
-import { post, renew } from "./post.ts";
-import { limitReached } from "./texts.ts";
+import { append, system } from "../events/ledger.ts";
+import { post, postAhead, renew } from "./post.ts";
+import { fullAhead, isInboxFull } from "./table.ts";
+import { inboxFull, limitReached } from "./texts.ts";
+
+/**
+ * Sends a notice of the system to an agent or, for null, to the board. A notice that an automatic reply caused counts as a
+ * turn of that chain of replies (autoTurn). Otherwise two agents could keep each other busy for ever through notices.
+ */
+export async function notify(call: Writing, to: string | null, text: string, autoTurn = 0): Promise<void> {
+  const { tx, companyId } = call;
+  const id = call.newId();
+  postAhead(tx, null, to);
+  // A receiver that left so many messages unacknowledged would not read another. The notice is only recorded.
+  if (await isInboxFull(tx, companyId, to, mostWaiting)) {
+    const data = {
+      message: id,
+      why: inboxFull(mostWaiting),
+      text: text.slice(0, 500).toWellFormed(),
+    };
+    append(tx, { companyId, actor: system, operation: "mail.drop", subject: to ?? companyId, data });
+    return;
+  }
+  await post(call, { id, from: null, bySystem: true, to, autoTurn, content: { text } });
+}
+
+/** A notice will be sent to an agent. */
+export function noticeAhead({ tx, companyId }: Pick<Writing, "tx" | "companyId">, to: string): void {
+  postAhead(tx, null, to);
+  fullAhead(tx, companyId, to, mostWaiting);
+}
+
+const mostWaiting = 1000;
 
 /** Notices about things that may happen again and again. */
 

@@ -17,10 +17,10 @@ import {
 } from "../capabilities/members.ts";
 import { mailRightAhead } from "../capabilities/rights.ts";
 import { cursorRow, defaultPage, pageAfter } from "../dispatch/page.ts";
-import { append, system } from "../events/ledger.ts";
 import { storageAhead, versionAt } from "../knowledge/table.ts";
 import type { ReadTx } from "../store/store.ts";
 import { enclose, unreadableIn, versionToSend } from "./enclosures.ts";
+import { notify } from "./notices.ts";
 import { completeInbox, inboxAhead, inboxScopeAhead, type Letter, post, postAhead, wayTo } from "./post.ts";
 import {
   anyMessage,
@@ -28,8 +28,6 @@ import {
   countUnreadOfBoard,
   agentRow,
   countWaiting,
-  fullAhead,
-  isInboxFull,
   isReceived,
   mailBetween,
   markAcknowledged,
@@ -187,35 +185,6 @@ export const mailHandlers = [
   onBoardInbox,
   onAgentInbox,
 ];
-
-/**
- * Sends a notice of the system to an agent or, for null, to the board. A notice that an automatic reply caused counts as a
- * turn of that chain of replies (autoTurn). Otherwise two agents could keep each other busy for ever through notices.
- */
-export async function notify(call: Writing, to: string | null, text: string, autoTurn = 0): Promise<void> {
-  const { tx, companyId } = call;
-  const id = call.newId();
-  postAhead(tx, null, to);
-  // A receiver that left so many messages unacknowledged would not read another. The notice is only recorded.
-  if (await isInboxFull(tx, companyId, to, mostWaiting)) {
-    const data = {
-      message: id,
-      why: texts.inboxFull(mostWaiting),
-      text: text.slice(0, 500).toWellFormed(),
-    };
-    append(tx, { companyId, actor: system, operation: "mail.drop", subject: to ?? companyId, data });
-    return;
-  }
-  await post(call, { id, from: null, bySystem: true, to, autoTurn, content: { text } });
-}
-
-/** A notice will be sent to an agent. */
-export function noticeAhead({ tx, companyId }: Pick<Writing, "tx" | "companyId">, to: string): void {
-  postAhead(tx, null, to);
-  fullAhead(tx, companyId, to, mostWaiting);
-}
-
-const mostWaiting = 1000;
 
 async function send(
   call: Call<{

@@ -102,3 +102,11 @@ export function render(
   if (outcome.acceptance !== null) body.push("", "## Acceptance criteria", "", outcome.acceptance);
   return `---\n${front.join("\n")}\n---\n\n${body.join("\n")}\n`;
 }
+
+/** Reclaiming is in delegation/, because it can end agents. */
+export function demandDelegable(outcome: OutcomeRow): void {
+  if (!isLive(outcome) || outcome.status === "submitted") throw texts.notOpen(outcome, "delegated");
+  if (outcome.kind === "perpetual" || outcome.kind === "mandate" || outcome.delegated === 1)
+    throw texts.alreadyDelegated(outcome);
+  if (outcome.kind === "inbox") throw texts.inboxNotDelegable(outcome);
+}

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { notFound } from "../contract/refusal.ts";
+import type { Member } from "../capabilities/members.ts";
 import { isAbove } from "../capabilities/pinned.ts";
 import { readsBelow } from "../capabilities/structure.ts";
 import { type Actor, system } from "../events/ledger.ts";
@@ -342,3 +343,24 @@ const insertDependency = insertion("dependencies", sql`on conflict do nothing`);
 
 const deleteDependencies = deleting("dependencies", ["outcome_id"]);
 const deleteDependency = deleting("dependencies", ["outcome_id", "depends_on_id"]);
+
+/**
+ * Moves responsibility for the outcome and for everything below it that the delegator kept. What the delegator had already delegated
+ * to others stays with them, and what the delegator's own manager delegated to it stays with it.
+ */
+export async function delegateDown(tx: Tx, outcome: OutcomeRow, from: string, to: Member): Promise<string[]> {
+  const moved = [outcome.id];
+  await assign(tx, outcome.id, { responsibleId: to.id, delegated: 1, delegatedBy: from });
+  const frontier = [outcome.id];
+  const seen = new Set(frontier);
+  for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
+    for (const child of await childrenOf(tx, id)) {
+      if (seen.has(child.id) || child.responsible_id !== from || child.delegated === 1) continue;
+      seen.add(child.id);
+      await assign(tx, child.id, { responsibleId: to.id, delegated: 0, delegatedBy: null });
+      moved.push(child.id);
+      frontier.push(child.id);
+    }
+  }
+  return moved;
+}

@@ -6,10 +6,9 @@ import { type Db, insertion, query, selection, textQuery } from "../store/query.
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { explain } from "../capabilities/explain.ts";
-import { demandServer, type Gift, give, revoke } from "../capabilities/grants.ts";
+import { demandServer, revoke } from "../capabilities/grants.ts";
 import { possibleHolders } from "../capabilities/holders.ts";
 import { type Guarded, guarded } from "../dispatch/guarded.ts";
-import type { CallContext, Writing } from "../dispatch/context.ts";
 import { answerableWriters } from "../capabilities/answers.ts";
 import {
   findMember,
@@ -20,7 +19,7 @@ import {
   reportsOf,
 } from "../capabilities/members.ts";
 import { statusIsLive } from "../outcomes/outcome.ts";
-import { notify } from "../mail/operations.ts";
+import { notify } from "../mail/notices.ts";
 import {
   cursorParts,
   cursorRow,
@@ -33,8 +32,9 @@ import { effectiveRank, holds, worthOf } from "../capabilities/rights.ts";
 import { pinsOf, reasonOf } from "../capabilities/pinned.ts";
 import { departedBelow } from "../capabilities/structure.ts";
 import { presentGrant, type Viewer, visibleName, visibleVersions } from "../capabilities/visible.ts";
-import { type GrantRow, levelOf, markRevoked } from "../capabilities/table.ts";
+import { levelOf } from "../capabilities/table.ts";
 import { noSuchLevel, notYourReport } from "../capabilities/texts.ts";
+import { grantRight, recordGrant, tellOfHiring, tellOfServer } from "./giving.ts";
 import * as texts from "./texts.ts";
 
 const onList = guarded(contract.listPermissions, async ({ tx, actor, input }) => {
@@ -183,60 +183,6 @@ export const permissionHandlers: readonly Guarded[] = [
   onExplain,
   onHolders,
 ];
-
-/** A session gets its MCP servers when it starts, so a change reaches the agent only with its next session. */
-export async function tellOfServer(call: CallContext, row: GrantRow, isGranted: boolean): Promise<void> {
-  if (resourceKind(row.resource) !== "mcp") return;
-  await notify(call, row.grantee_id, texts.serverChanged(row.resource.slice("mcp:".length), isGranted));
-}
-
-/** Grants a right and records it. */
-export async function grantRight(call: Writing, gift: Omit<Gift, "id" | "companyId">): Promise<GrantRow> {
-  const row = await give(call.tx, { ...gift, id: call.newId(), companyId: call.companyId });
-  await recordGrant(call, "permission.grant", row);
-  return row;
-}
-
-/** Revokes a grant that another change ends, and records it. */
-export async function takeAway(call: Writing, grant: GrantRow): Promise<void> {
-  await markRevoked(call.tx, grant.id);
-  await recordGrant(call, "permission.revoke", grant);
-  await tellOfHiring(call, grant);
-}
-
-/** Every agent that can't hire any more because this grant was revoked is told, also those that got the right further down. */
-async function tellOfHiring(call: Writing, row: GrantRow): Promise<void> {
-  if (row.resource !== "org:hire") return;
-  const { tx, actor } = call;
-  const by = actor.kind === "system" ? "Agency" : await memberName(tx, actor.agentId, "the board");
-  const holder = await memberName(tx, row.grantee_id);
-  for (const { id } of await tx.all(holdersBelow, { id: row.id })) {
-    const agent = await memberById(tx, id);
-    if (agent === undefined || !isActive(agent) || id === actor.agentId) continue;
-    if (await holds(tx, id, "org:hire", "use")) continue;
-    await notify(call, id, texts.hiringEnded(by, id === row.grantee_id ? null : holder));
-  }
-}
-
-/** The holders of a grant and of all grants that were passed on from it. */
-const holdersBelow = textQuery(
-  (p: { id: string }) => sql<{ id: string }>`with recursive below(id) as (
-      select id from grants where id = ${p.id}
-      union select g.id from grants g join below on g.parent_id = below.id)
-    select distinct g.grantee_id as id from grants g join below on below.id = g.id order by g.grantee_id`,
-);
-
-async function recordGrant(
-  call: Writing,
-  operation: "permission.grant" | "permission.revoke",
-  row: GrantRow,
-): Promise<void> {
-  await call.record(
-    row.grantee_id,
-    { grant: row.id, resource: row.resource, level: row.level, scope: row.scope_id, parent: row.parent_id },
-    operation,
-  );
-}
 
 async function ownMember(tx: ReadTx, agentId: string | null): Promise<Member> {
   const me = await memberById(tx, agentId);

@@ -7,7 +7,7 @@ import { setSecret } from "../contract/secrets.ts";
 import { signInMcpServer, testMcpServer } from "../contract/servers.ts";
 import type { Reference } from "../contract/words.ts";
 import { openStatuses } from "../approvals/approval.ts";
-import type { ApprovalKinds } from "../approvals/operations.ts";
+import type { ApprovalKinds } from "../approvals/kinds.ts";
 import { titleOf } from "../approvals/texts.ts";
 import { inWords, isNearlyUsedUp, isUsedUp, lineOf, percentSpent } from "../budgets/budget.ts";
 import { poolName } from "../budgets/reservations.ts";

@@ -7,7 +7,7 @@ import {
   type Health,
   viewAttention,
 } from "../contract/attention.ts";
-import type { ApprovalKinds } from "../approvals/operations.ts";
+import type { ApprovalKinds } from "../approvals/kinds.ts";
 import { companyState } from "../dispatch/company-settings.ts";
 import { guarded, type Guarded } from "../dispatch/guarded.ts";
 import { defaultPage } from "../dispatch/page.ts";

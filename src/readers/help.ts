@@ -10,7 +10,7 @@ import { callTo } from "../contract/operation.ts";
 import * as outcomes from "../contract/outcomes.ts";
 import { setSecret } from "../contract/secrets.ts";
 import type { ApprovalRow } from "../approvals/approval.ts";
-import type { ApprovalKinds } from "../approvals/operations.ts";
+import type { ApprovalKinds } from "../approvals/kinds.ts";
 import { approvalById } from "../approvals/table.ts";
 import { isEscalated } from "../outcomes/review.ts";
 import type { ReadTx } from "../store/store.ts";

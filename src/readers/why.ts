@@ -9,7 +9,7 @@ import { type Viewer, visible } from "../capabilities/visible.ts";
 import { companyState } from "../dispatch/company-settings.ts";
 import { selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import type { ApprovalKinds } from "../approvals/operations.ts";
+import type { ApprovalKinds } from "../approvals/kinds.ts";
 import { callsFor, startCalls } from "./help.ts";
 import { askingSight, companySight, type Resolver, type Sight } from "./sight.ts";
 import * as text from "./texts.ts";

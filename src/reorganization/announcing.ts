@@ -3,7 +3,7 @@ import type { Writing } from "../dispatch/context.ts";
 import { isActive, memberById } from "../capabilities/members.ts";
 import { liveWorkOf } from "../agents/table.ts";
 import { grantById } from "../capabilities/table.ts";
-import { notify } from "../mail/operations.ts";
+import { notify } from "../mail/notices.ts";
 import { outcomeById } from "../outcomes/table.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { Difference } from "./images.ts";

@@ -13,7 +13,7 @@ import { agentById, endSessions, saveAgent, stopWorkOn } from "../agents/table.t
 import { isLive } from "../outcomes/outcome.ts";
 import { outcomeById } from "../outcomes/table.ts";
 import { moveReport, moveRights, moveWork } from "./moving.ts";
-import { takeAway } from "../permissions/operations.ts";
+import { takeAway } from "../permissions/giving.ts";
 import { chooseLeavers } from "./shrinking.ts";
 import {
   agentsOrCount,

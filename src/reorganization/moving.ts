@@ -6,7 +6,7 @@ import { mandateCircle, movedAway } from "./texts.ts";
 import { sourceFor } from "../capabilities/grants.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
-import { grantRight, takeAway } from "../permissions/operations.ts";
+import { grantRight, takeAway } from "../permissions/giving.ts";
 import { worthOf } from "../capabilities/rights.ts";
 import { chainOf, givenTo, type GrantRow, levelOf, rebase } from "../capabilities/table.ts";
 import { demandRoomFor } from "../budgets/carving.ts";

@@ -18,7 +18,7 @@ import { query } from "../store/query.ts";
 import type { ImagedTable } from "../store/row-keys.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { deleteRow, type Difference, insertRow, type Image, rowAt, setColumns, textIn } from "./images.ts";
-import { takeAway } from "../permissions/operations.ts";
+import { takeAway } from "../permissions/giving.ts";
 import { notUndoable, reasons as endings, undoneNote } from "./texts.ts";
 
 /**

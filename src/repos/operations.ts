@@ -6,7 +6,7 @@ import * as contract from "../contract/repos.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, type Guarded, guarded, guardedOutside } from "../dispatch/guarded.ts";
 import { countStored, storageLeft } from "../knowledge/table.ts";
-import { takeAway } from "../permissions/operations.ts";
+import { takeAway } from "../permissions/giving.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
 import { selection } from "../store/query.ts";
 import { type Row, tables } from "../store/schema.ts";

@@ -11,7 +11,7 @@ import { parseSettings } from "../dispatch/company-settings.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { type CallContext, callContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
-import { grantRight } from "../permissions/operations.ts";
+import { grantRight } from "../permissions/giving.ts";
 import { marker } from "../redaction/redact.ts";
 import { foundCompany, settingsFor } from "../companies/founding.ts";
 import { standingPurpose } from "../companies/texts.ts";

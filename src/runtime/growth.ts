@@ -4,7 +4,7 @@ import type { Settings } from "../contract/companies.ts";
 import { plural } from "../contract/phrases.ts";
 import { companyState, settingsOf } from "../dispatch/company-settings.ts";
 import { tellOnce, wasTold } from "../mail/notices.ts";
-import { notify } from "../mail/operations.ts";
+import { notify } from "../mail/notices.ts";
 import { waitingFor } from "../mail/table.ts";
 import { workable } from "../outcomes/workable.ts";
 import { query, selection } from "../store/query.ts";

@@ -3,7 +3,7 @@ import type { AgentRow } from "../agents/table.ts";
 import { bySystem, type Writing } from "../dispatch/context.ts";
 import { parseData, system } from "../events/ledger.ts";
 import { tellOnce } from "../mail/notices.ts";
-import { notify } from "../mail/operations.ts";
+import { notify } from "../mail/notices.ts";
 import { anyMessage, isOfPerson, type MessageRow, waitingFor } from "../mail/table.ts";
 import { isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import { outcomeById, saveOutcome } from "../outcomes/table.ts";

@@ -3,7 +3,7 @@ import { askDecider } from "../../delegation/telling.ts";
 import type { AgentRow } from "../../agents/table.ts";
 import type { CallContext } from "../../dispatch/context.ts";
 import { memberById } from "../../capabilities/members.ts";
-import { notify } from "../../mail/operations.ts";
+import { notify } from "../../mail/notices.ts";
 import type { OutcomeRow } from "../../outcomes/outcome.ts";
 import {
   deciderOf,

@@ -1,0 +1,28 @@
+import type { ApprovalType } from "../contract/approvals.ts";
+import type { Viewer } from "../capabilities/visible.ts";
+import type { CallContext, Writing } from "../dispatch/context.ts";
+import type { ReadTx } from "../store/store.ts";
+import type { ApprovalRow, Payload } from "./approval.ts";
+import type { Sections } from "./sections.ts";
+
+/**
+ * Decisions work the same way for every kind of request. The kind says what approving or rejecting does, in the
+ * transaction of the decision: afterwards either all of it has happened or nothing.
+ */
+export interface ApprovalKind {
+  /** Announces what approving or denying reads. */
+  readonly ahead?: (tx: ReadTx, approval: ApprovalRow) => void;
+  readonly approve: (call: Writing, approval: ApprovalRow) => Promise<void>;
+  readonly deny: (call: Writing, approval: ApprovalRow, why: string) => Promise<void>;
+  /**
+   * Applies the changes to the payload and checks the result. Absent for kinds that can only be approved or rejected. A
+   * value that comes back as "[redacted]" stands for the secret that was hidden.
+   */
+  readonly redraft?: (call: CallContext, approval: ApprovalRow, changes: Payload) => Promise<Payload>;
+  /** What approving would change, one sentence each. The first one is the title in lists. */
+  readonly summary: (tx: ReadTx, approval: ApprovalRow) => Promise<string[]>;
+  /** The same as data, as far as the viewer may see it. The fields of the payload are added to it. */
+  readonly sections?: (tx: ReadTx, approval: ApprovalRow, viewer: Viewer) => Promise<Sections>;
+}
+
+export type ApprovalKinds = Readonly<Record<ApprovalType, ApprovalKind>>;
