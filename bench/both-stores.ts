@@ -7,7 +7,15 @@ import { watchStatements } from "../src/testing/statements.ts";
 import { type Bench, type Entry, rounds, sliceMilliseconds } from "./bench.ts";
 import type { Figure } from "./figures.ts";
 import { fillAgents, fillOutcomes } from "./fill.ts";
-import { atRest, type Daemon, type Home, openCore, prepareHome, startDaemon } from "./home.ts";
+import {
+  atRest,
+  correspondents,
+  type Daemon,
+  type Home,
+  openCore,
+  prepareHome,
+  startDaemon,
+} from "./home.ts";
 import { type Correspondents, type Load, type Requests, startLoad } from "./load.ts";
 import { inTurns, percentile, watchCores } from "./timing.ts";
 
@@ -42,13 +50,7 @@ export const postgres: Entry = {
           ),
         }));
         const daemon = await start(on, home);
-        const pairs: Correspondents[] = [];
-        for (const { id, path } of home.filled.agents.slice(0, clients))
-          pairs.push({
-            senderToken: await daemon.agentKey(path.at(-2) ?? ""),
-            receiverToken: await daemon.agentKey(id),
-            receiverId: id,
-          });
+        const pairs = await correspondents(daemon, home.filled.agents.slice(0, clients));
         return { home, daemon, token: await daemon.agentKey(home.rootAgentId), pairs };
       };
       const [sqlite, subject] = [await subjectOn(bench), await subjectOn(onPostgres)];

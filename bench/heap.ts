@@ -2,11 +2,8 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import { z } from "zod";
 import type { Entry } from "./bench.ts";
-import { fillAgents, fillOutcomes } from "./fill.ts";
-import { prepareHome, startDaemon } from "./home.ts";
-import { type Correspondents, type Requests, startLoad } from "./load.ts";
+import { withMixedLoad } from "./mixed-load.ts";
 
-const clients = 16;
 const perSecond = 300;
 
 /** What the daemon's heap holds without garbage, while it is asked 300 times a second: files, outcomes, mail and lists in turn. */
@@ -16,43 +13,20 @@ export const heap: Entry = {
   onlyIfNamed: true,
   run: async (bench) => {
     const [warm, end] = bench.quick ? [2000, 6000] : [120_000, 600_000];
-    const home = await prepareHome(bench, async ({ store, companyId, rootAgentId }) => ({
-      outcomes: await fillOutcomes(store, companyId, rootAgentId, rootAgentId, 200),
-      agents: (await fillAgents(store, companyId, rootAgentId, 100, 6)).filter(
-        ({ path }) => path.length === 3,
-      ),
-    }));
     const port = await freePort();
-    const daemon = await startDaemon(bench, home, { nodeOptions: `--inspect-port=127.0.0.1:${port}` });
-    const load = startLoad();
-    try {
-      const pairs: Correspondents[] = [];
-      for (const { id, path } of home.filled.agents.slice(0, clients))
-        pairs.push({
-          senderToken: await daemon.agentKey(path.at(-2) ?? ""),
-          receiverToken: await daemon.agentKey(id),
-          receiverId: id,
-        });
-      const { companyId } = home;
-      const kinds: readonly Requests[] = [
-        { kind: "create file", companyIds: [companyId], bytes: 1000 },
-        { kind: "create outcome", companyId, parents: [home.rootAgentId] },
-        { kind: "mail", companyId, pairs },
-        { kind: "get", paths: [`/api/companies/${companyId}/agents?limit=100`] },
-      ];
+    const size = { agents: 100, outcomes: 200, nodeOptions: `--inspect-port=127.0.0.1:${port}` };
+    return withMixedLoad(bench, size, async ({ daemon, ask, kinds }) => {
+      const mixed = await kinds();
       process.kill(daemon.pid, "SIGUSR1");
       const inspector = await openInspector(port);
       const began = performance.now();
       const until = async (milliseconds: number): Promise<void> => {
         for (let turn = 0; performance.now() - began < milliseconds; turn++)
-          await load.run({
-            url: daemon.url,
-            token: home.boardToken,
-            clients,
-            milliseconds: bench.quick ? 500 : 5000,
+          await ask(
+            mixed[turn % mixed.length] ?? { kind: "get", paths: ["/api/health"] },
+            bench.quick ? 500 : 5000,
             perSecond,
-            requests: kinds[turn % kinds.length] ?? { kind: "get", paths: ["/api/health"] },
-          });
+          );
       };
       await until(warm);
       const before = await inspector.heapMegabytes();
@@ -70,10 +44,7 @@ export const heap: Entry = {
           aim: { atMost: 1.05, of: "baseline" as const },
         },
       ];
-    } finally {
-      await load.stop();
-      await daemon.stop();
-    }
+    });
   },
 };
 

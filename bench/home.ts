@@ -17,7 +17,8 @@ import { openPostgres } from "../src/store/postgres.ts";
 import { openSqlite } from "../src/store/sqlite.ts";
 import type { Store } from "../src/store/store.ts";
 import type { Bench } from "./bench.ts";
-import { lookAtRows, moveContentOut } from "./fill.ts";
+import { lookAtRows, moveContentOut, type Place } from "./fill.ts";
+import type { Correspondents } from "./load.ts";
 
 /** Creates a home with a company and fills it through the store, before a daemon runs on it. */
 export interface Home<T> {
@@ -87,6 +88,24 @@ export interface Daemon {
   readonly startMilliseconds: number;
   readonly agentKey: (agentId: string) => Promise<string>;
   readonly stop: () => Promise<void>;
+}
+
+/** An idle daemon gives memory back after 2 to 4 seconds (src/cli/idle-memory.ts). */
+export const untilIdle = 6000;
+
+/** Each of these agents and its manager, who writes to it. */
+export async function correspondents(
+  { agentKey }: Daemon,
+  agents: readonly Place[],
+): Promise<Correspondents[]> {
+  const pairs: Correspondents[] = [];
+  for (const { id, path } of agents)
+    pairs.push({
+      senderToken: await agentKey(path.at(-2) ?? ""),
+      receiverToken: await agentKey(id),
+      receiverId: id,
+    });
+  return pairs;
 }
 
 /** Starts the daemon in another process, as `agency up` does. */

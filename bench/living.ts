@@ -10,6 +10,7 @@ import { updateCompany } from "../src/contract/companies.ts";
 import { type Bench, type Entry, rounds, sizes, sliceMilliseconds } from "./bench.ts";
 import { fillAgents, type Place } from "./fill.ts";
 import {
+  correspondents,
   cpuMilliseconds,
   type Daemon,
   type Home,
@@ -46,14 +47,7 @@ export const mail: Entry = {
         });
         const daemon = await startDaemon(bench, home, { agents: true });
         stops.push(daemon.stop);
-        const pairs: Correspondents[] = [];
-        for (const { id, path } of home.filled)
-          pairs.push({
-            senderToken: await daemon.agentKey(path.at(-2) ?? ""),
-            receiverToken: await daemon.agentKey(id),
-            receiverId: id,
-          });
-        subjects.push({ daemon, home, pairs });
+        subjects.push({ daemon, home, pairs: await correspondents(daemon, home.filled) });
       }
       const figures = [];
       for (const number of [1, clients]) {

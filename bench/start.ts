@@ -1,12 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Entry, rounds, sizes } from "./bench.ts";
 import { fillOutcomes } from "./fill.ts";
-import { type Home, prepareHome, residentMegabytes, startDaemon } from "./home.ts";
+import { type Home, prepareHome, residentMegabytes, startDaemon, untilIdle } from "./home.ts";
 import { bareNode } from "../src/daemon/speed.ts";
 import { inTurns } from "./timing.ts";
-
-/** An idle daemon gives memory back after 2 to 4 seconds (src/cli/idle-memory.ts). */
-const untilIdle = 6000;
 
 /** The start of the daemon until it is healthy, and its memory then. The baseline is a Node process that only listens. */
 export const start: Entry = {
