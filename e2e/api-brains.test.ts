@@ -314,7 +314,8 @@ for (const { adapterType, dialect } of sampleOf(brains, 1))
           const entries = await transcriptOf(sessions[0]?.id ?? "");
           assert.ok(
             entries.some(
-              ({ kind, text }) => kind === "error" && text.startsWith("MCP server calendar did not connect"),
+              ({ kind, text }) =>
+                kind === "error" && text.startsWith("The MCP server calendar does not work now"),
             ),
           );
           const [told] = fake.calls.at(-1)?.conversation.entries ?? [];

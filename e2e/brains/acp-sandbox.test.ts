@@ -7,6 +7,7 @@ import { always, type Step, steps, use } from "../../src/testing/fake-model/scri
 import { gone, sessionProcesses } from "../support/processes.ts";
 import { acpAgents } from "./support/acp-agents.ts";
 import { testKeySearch } from "./support/key-search.ts";
+import { testServerDown } from "./support/server-down.ts";
 import { finish, turns, onBrain, until } from "./support/stage.ts";
 
 /** Says nothing and calls nothing, so that only the request counts. */
@@ -130,4 +131,5 @@ for (const [name, adapter] of Object.entries(acpAgents))
       ));
 
     testKeySearch(adapter);
+    testServerDown(adapter);
   });

@@ -26,6 +26,8 @@ test("an end is judged by what the program says", () => {
     [{ errors: "Failed to authenticate. API Error: 401 bad key" }, "signed_out"],
     [{ errors: "unexpected status 401 Unauthorized: bad key" }, "signed_out"],
     [{ errors: "API Error: 529 overloaded_error" }, "overloaded"],
+    [{ errors: "API Error: 503 Service Unavailable" }, "overloaded"],
+    [{ errors: "unexpected status 503 Service Unavailable: try again later" }, "overloaded"],
     [{ errors: "exceeded retry limit, last status: 429 Too Many Requests" }, "overloaded"],
     [{ errors: "Prompt is too long" }, "out_of_context"],
     [{ errors: "Codex ran out of room in the model's context window." }, "out_of_context"],

@@ -36,6 +36,7 @@ import { internetRelay } from "../gateway/relay.ts";
 import { keepCodexLogins } from "../brains/codex/login.ts";
 import { holds } from "../capabilities/rights.ts";
 import { callbackPath } from "../servers/signing-in.ts";
+import type { SessionNote } from "../processes/processes.ts";
 import { storedTranscript } from "../processes/shared-transcripts.ts";
 import { localTranscript, readTranscript } from "../processes/transcript.ts";
 import { keepSandbox, type SandboxKeeper } from "../processes/sandbox.ts";
@@ -208,7 +209,16 @@ async function startLocked(opened: {
   const onDoor = (door: Server): void =>
     void door.on("connection", (socket) => server.emit("connection", socket));
   const running = { home: home.path, url: () => url, sandbox, onDoor, path };
-  const servers = keepServers({ store, folder: home.servers, running, secrets, origin, reportBug });
+  const notes = new Map<string, (note: SessionNote) => void>();
+  const servers = keepServers({
+    store,
+    folder: home.servers,
+    running,
+    secrets,
+    origin,
+    failed: (sessionId, text) => notes.get(sessionId)?.({ kind: "error", text }),
+    reportBug,
+  });
   const trials = keepTrials({
     store,
     newId,
@@ -281,7 +291,6 @@ async function startLocked(opened: {
     closing.signal,
     (given) => callers.mayWait(given),
   );
-  const uses = new Map<string, (text: string) => void>();
   /** Requests of models that are not booked yet. */
   const asking = new Set<Promise<void>>();
   const gateway = {
@@ -293,7 +302,7 @@ async function startLocked(opened: {
     isOutside: (agentId: string) => store.read((tx) => holds(tx, agentId, "net:*", "use")),
     compacts,
     mayAskFor,
-    used: (sessionId: string, text: string) => uses.get(sessionId)?.(text),
+    used: (sessionId: string, text: string) => notes.get(sessionId)?.({ kind: "usage", text }),
     reportBug,
     courier,
     trialOf: trials.trialOf,
@@ -396,7 +405,7 @@ async function startLocked(opened: {
     home,
     node,
     address: () => url,
-    running: { ...running, uses },
+    running: { ...running, notes },
     mirrors,
     courier,
     secrets,

@@ -1,4 +1,5 @@
 import type { ServerRow } from "../companies/mcp-servers.ts";
+import { Refusal } from "../contract/refusal.ts";
 import type { ProcessOptions } from "../processes/processes.ts";
 import { serverStarter } from "../processes/server-process.ts";
 import { keepWatchdog } from "../processes/watchdog.ts";
@@ -17,9 +18,11 @@ export function keepServers(parts: {
   readonly running: Pick<ProcessOptions, "home" | "url" | "sandbox" | "onDoor" | "path">;
   readonly secrets: SecretStore;
   readonly origin: () => string;
+  /** Takes what fails for a session, for its transcript. */
+  readonly failed: (sessionId: string, text: string) => void;
   readonly reportBug: (error: unknown, about: string) => string;
 }) {
-  const { store, folder, running, secrets, origin, reportBug } = parts;
+  const { store, folder, running, secrets, origin, failed, reportBug } = parts;
   const watchdog = keepWatchdog();
   const signIns = keepSignIns({ store, newId, newSecret, secrets, origin });
   const broker = createBroker({
@@ -39,9 +42,16 @@ export function keepServers(parts: {
     void broker.probe(row, caller, false).catch((error: unknown) => reportBug(error, "MCP server"));
     return row.name;
   };
+  /** Not every program that can't connect says so. */
+  const describe = (held: Parameters<typeof broker.describe>[0]) =>
+    broker.describe(held).catch((error: unknown) => {
+      const { sessionId } = held.caller.actor;
+      if (sessionId !== null && error instanceof Refusal) failed(sessionId, error.toBody().error.message);
+      throw error;
+    });
   return {
     signIns: { ...signIns, finish },
-    outside: { ...broker, use: useServer },
+    outside: { ...broker, describe, use: useServer },
     probe: broker.probe,
     hostsOf: broker.hostsOf,
     async stop(): Promise<void> {

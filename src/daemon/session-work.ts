@@ -25,7 +25,7 @@ export interface WorkParts {
   readonly home: Home;
   readonly node: string;
   readonly address: () => string;
-  readonly running: Pick<ProcessOptions, "home" | "url" | "sandbox" | "onDoor" | "path" | "uses">;
+  readonly running: Pick<ProcessOptions, "home" | "url" | "sandbox" | "onDoor" | "path" | "notes">;
   readonly mirrors: Mirrors;
   readonly courier: Pick<Courier, "wake">;
   readonly secrets: SecretStore;

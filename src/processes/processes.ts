@@ -26,13 +26,16 @@ import type { Watchdog } from "./watchdog.ts";
  * the pid is recorded. If the daemon dies before that, the gate ends without having run anything. So the next start of the
  * daemon knows every process that ever ran a command. In a sandbox the gate is gate.ts, otherwise a line of shell.
  */
+/** What a session used, and what failed for it, as the daemon knows it. */
+export type SessionNote = { readonly kind: "usage" | "error"; readonly text: string };
+
 export interface ProcessOptions {
   readonly workspaces: string;
   readonly transcripts: string;
   /** Called when there is something new in the transcript of a session. */
   readonly onTranscript?: (sessionId: string, closed: Promise<void>) => void;
-  /** By session: takes what each answer of a model used, for its transcript. */
-  readonly uses?: Map<string, (text: string) => void>;
+  /** By session: takes what the daemon knows of it, for its transcript. */
+  readonly notes?: Map<string, (entry: SessionNote) => void>;
   /** A home for each agent, which outlives its sessions. */
   readonly agentHomes: string;
   readonly home: string;
@@ -175,8 +178,14 @@ async function startProcess(
   const transcript = writeTranscript(options.transcripts, session.id, secrets, () =>
     options.onTranscript?.(session.id, transcript.closed),
   );
-  options.uses?.set(session.id, (text) => transcript.add({ kind: "usage", text }));
-  void transcript.closed.then(() => options.uses?.delete(session.id));
+  const failures = new Set<string>();
+  options.notes?.set(session.id, (entry) => {
+    // What fails again says nothing new.
+    if (entry.kind === "error" && failures.has(entry.text)) return;
+    if (entry.kind === "error") failures.add(entry.text);
+    transcript.add(entry);
+  });
+  void transcript.closed.then(() => options.notes?.delete(session.id));
   const { onUsage, onThread = () => undefined } = session;
   const heard = hearing(child, transcript, { ear: brain.ear, secrets, onUsage, onThread });
   // A sandbox ends with everything in it. Without one, a process may have left the group.

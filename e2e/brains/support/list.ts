@@ -7,8 +7,6 @@ import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { approve, listApprovals } from "../../../src/contract/approvals.ts";
 import { pauseAgent } from "../../../src/contract/agents.ts";
-import { grantPermission } from "../../../src/contract/capabilities.ts";
-import { putMcpServer } from "../../../src/contract/servers.ts";
 import { listFiles, readFile } from "../../../src/contract/knowledge.ts";
 import { boardInbox } from "../../../src/contract/mail.ts";
 import { why } from "../../../src/contract/why.ts";
@@ -24,6 +22,7 @@ import { testFullContext } from "./full-context.ts";
 import { testKeySearch } from "./key-search.ts";
 import { testPrefix } from "./prefix.ts";
 import { linesOf, recordingOf, shapeOf, withToken } from "./recording.ts";
+import { testServerDown } from "./server-down.ts";
 import {
   type BrainStage,
   diligent,
@@ -135,6 +134,7 @@ export function testBrain(adapter: Adapter): void {
     testPrefix(adapter);
     testFullContext(adapter);
     testExposedSecrets(adapter);
+    testServerDown(adapter);
 
     if (program !== undefined)
       for (const name of ["work", "refused"] as const)
@@ -325,35 +325,6 @@ export function testBrain(adapter: Adapter): void {
         isFirst = false;
         await stage.start();
         assert.deepEqual([(await stage.ended(2)).summarized], [true]);
-      });
-    });
-
-    test("an MCP server that is down is reported, and granting one starts a new session with it", () => {
-      let isFirst = true;
-      const script = always((conversation) => {
-        if (conversation.entries.every((entry) => entry.kind !== "call"))
-          return use("read_inbox")(conversation);
-        const last = conversation.entries.at(-1);
-        const isToldToStop = last?.kind === "result" && last.text.includes("submit_summary) and stop now");
-        if (isToldToStop) return use("submit_summary", { summary: "I was told to stop." })(conversation);
-        return isFirst ? { ...use("list_permissions")(conversation), after: 500 } : finish(conversation);
-      });
-      return onBrain(adapter, script, async (stage) => {
-        const { board, companyId } = stage.daemon();
-        const config = { type: "http", url: "http://127.0.0.1:9/mcp" } as const;
-        await board.call(putMcpServer, { companyId, name: "broken", config });
-        await stage.tell("Hello.");
-        await stage.asked(3);
-        isFirst = true;
-        await board.call(grantPermission, { companyId, to: stage.agentId, resource: "mcp:broken" });
-        const first = await stage.ended(1, 75);
-        assert.equal(first.summarized, true);
-        isFirst = false;
-        const second = await stage.ended(2);
-        const said = (await stage.transcript(second)).filter(
-          ({ kind }) => kind === "error" || kind === "output",
-        );
-        assert.match(JSON.stringify(said), /broken|127\.0\.0\.1:9/);
       });
     });
   });

@@ -36,14 +36,13 @@ await runToEnd(async () => {
   const [briefing, offer, servers] = await Promise.all([
     text(process.stdin),
     offerOf(gateway),
-    connectServers(session.mcpConfigFile, url),
+    connectServers(session.mcpConfigFile),
   ]);
   if (offer.dialect !== session.dialect)
     throw new SessionEnd(
       "failed",
       texts.otherDialect(session.provider, offer.dialect, brainTypes[offer.dialect]),
     );
-  for (const { name, says } of servers.failed) tell({ kind: "error", text: serverFailed(name, says) });
   const broken = servers.failed.find(({ isOwn }) => isOwn);
   if (broken !== undefined) throw new SessionEnd("failed", serverFailed(broken.name, broken.says));
 

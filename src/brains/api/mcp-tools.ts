@@ -1,7 +1,6 @@
 import { Client, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
 import { z } from "zod";
-import { mcpServers } from "../../contract/operation.ts";
-import { expanded, serversIn, type SessionServer } from "../mcp-config.ts";
+import { expanded, ownServer, serversIn, type SessionServer } from "../mcp-config.ts";
 import type { SessionTool, ToolAnswer } from "./own-tools.ts";
 
 /** The tools of the session's MCP servers (.mcp.json), for the model. */
@@ -13,7 +12,7 @@ export interface ConnectedServers {
 export interface FailedServer {
   readonly name: string;
   readonly says: string;
-  /** Without Agency's own servers no agent can work. */
+  /** Without Agency's own tools no agent can work. */
   readonly isOwn: boolean;
 }
 
@@ -21,12 +20,11 @@ const connectMilliseconds = 30_000;
 /** A call may wait for a person. The server says every few seconds that it still works. */
 const callMilliseconds = 60 * 60_000;
 
-export async function connectServers(file: string, agency: string): Promise<ConnectedServers> {
+export async function connectServers(file: string): Promise<ConnectedServers> {
   const servers = serversIn(file);
-  const own = new Set([`${agency}/mcp`, ...mcpServers.map((name) => `${agency}/mcp/${name}`)]);
   const found = await Promise.all(
     servers.map(async ([name, server]) => {
-      const isOwn = server.url !== undefined && own.has(server.url);
+      const isOwn = name === ownServer;
       try {
         return { tools: await toolsFrom(server, isOwn ? "" : `${name}__`), failed: [] };
       } catch (error) {

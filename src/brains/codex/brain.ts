@@ -13,6 +13,7 @@ import {
   probeCli,
   programAt,
 } from "../cli-program.ts";
+import { ownServer } from "../mcp-config.ts";
 import { codexEar } from "./codex-ear.ts";
 import { toml } from "./toml.ts";
 
@@ -132,7 +133,7 @@ function settingsFor(config: Parameters<typeof providerFor>[0] & Exposing, sessi
       },
     },
     mcp_servers: Object.fromEntries(
-      Object.entries(mcpServers).map(([name, entry]) => [name, serverFor(entry, url)]),
+      Object.entries(mcpServers).map(([name, entry]) => [name, serverFor(entry, name === ownServer)]),
     ),
   };
 }
@@ -189,7 +190,10 @@ const catalogFor = (slug: string, { systemPromptFile, contextTokens }: SessionSp
 });
 const efforts = ["low", "medium", "high", "xhigh"];
 
-function serverFor({ url, command, args, env, headers = {} }: z.infer<typeof ServerEntry>, own: string) {
+function serverFor(
+  { url, command, args, env, headers = {} }: z.infer<typeof ServerEntry>,
+  isRequired: boolean,
+) {
   const waits = { tool_timeout_sec: 3600, default_tools_approval_mode: "approve" };
   if (url === undefined) return { command: command ?? "", args: args ?? [], env: env ?? {}, ...waits };
   const { Authorization: credential, ...others } = headers;
@@ -198,8 +202,8 @@ function serverFor({ url, command, args, env, headers = {} }: z.infer<typeof Ser
     url,
     ...(variable === undefined ? {} : { bearer_token_env_var: variable }),
     ...(Object.keys(others).length === 0 ? {} : { http_headers: others }),
-    // A session without Agency's own tools would only spend.
-    ...(url.startsWith(own) ? { required: true } : {}),
+    // A session without Agency's own tools would only spend. It works without any other server that is down.
+    ...(isRequired ? { required: true } : {}),
     ...waits,
   };
 }
