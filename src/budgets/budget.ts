@@ -24,9 +24,14 @@ export function left({ limit, spent, reserved, handedDown }: Figures): number {
   return limit === null ? Number.POSITIVE_INFINITY : limit - spent - reserved - handedDown;
 }
 
+/** What is not spent, and was not given to pools below. */
+export function unspent({ limit, spent, handedDown }: Figures): number {
+  return limit === null ? Number.POSITIVE_INFINITY : limit - handedDown - spent;
+}
+
 /** Everything that was not given to pools below is spent. Nothing comes back before the next month. */
-export function isUsedUp({ limit, spent, handedDown }: Figures): boolean {
-  return limit !== null && spent >= limit - handedDown;
+export function isUsedUp(figures: Figures): boolean {
+  return unspent(figures) <= 0;
 }
 
 export function isNearlyUsedUp({ limit, spent, handedDown }: Figures): boolean {

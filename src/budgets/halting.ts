@@ -8,10 +8,10 @@ import type { ApprovalKind } from "../approvals/kinds.ts";
 import { type ApprovalRow, payloadOf } from "../approvals/approval.ts";
 import { overtake } from "../approvals/concluding.ts";
 import { approvalById, openApproval } from "../approvals/table.ts";
-import { fromUnits, inUnits, inWords, isUsedUp, monthOf, nextMonth } from "./budget.ts";
+import { fromUnits, inUnits, inWords, isUsedUp, monthOf, nextMonth, unspent } from "./budget.ts";
 import { carve, foreseenMoney, shownPools, weighBudget } from "./carving.ts";
 import { lacking, poolOwnerOf, quantumOf } from "./reservations.ts";
-import { alertOf, dropAlert, placeOf, type Pool, poolOf, putAlert } from "./table.ts";
+import { alertOf, dropAlert, type Place, placeOf, type Pool, poolOf, putAlert } from "./table.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { notify } from "../mail/notices.ts";
 import { deleting, insertion, query, selection, updating } from "../store/query.ts";
@@ -19,6 +19,7 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { agentById, type AgentRow, endSessions, saveAgent } from "../agents/table.ts";
 import {
   budgetChanged,
+  coversNoCall,
   hasBudgetAgain,
   heldByOthers,
   impossibleUsage,
@@ -35,16 +36,30 @@ import {
  * was raised, or a new month began.
  */
 
-/** Ends the session. The agent is paused only if the budget is used up; if other sessions reserved the rest, it waits for them. */
-export async function halt(writing: Writing, agentId: string, pool: Pool): Promise<void> {
+/**
+ * Ends the session and says why. The agent is paused only if the budget is used up, or has less than it needs for a call. If other
+ * sessions reserved the rest, it waits for them.
+ */
+export async function halt(writing: Writing, agentId: string, pool: Pool, need = 0): Promise<string> {
   const { tx } = writing;
   const agent = await agentById(tx, agentId);
   const { words } = await poolOwnerOf(tx, pool);
-  const isEmpty = isUsedUp(pool);
-  const reason = isEmpty ? usedUp(words) : heldByOthers(words);
+  const isEmpty = isUsedUp(pool) || unspent(pool) < need;
+  const reason = isUsedUp(pool) ? usedUp(words) : isEmpty ? coversNoCall(words) : heldByOthers(words);
   await saveAgent(tx, { ...agent, epoch: agent.epoch + 1 });
   await tx.run(endSessions, { agent_id: agentId, ended_at: tx.now, end_reason: reason });
-  if (isEmpty) await pauseFor(writing, agentId, pool);
+  if (isEmpty) await pauseFor(writing, agentId, pool, reason);
+  return reason;
+}
+
+/**
+ * Whether a budget still stops agents: it is used up, or it was too small for a call when the board was asked for more, and has got
+ * nothing since.
+ */
+export function isShort(pool: Pool, asked: ApprovalRow | undefined): boolean {
+  if (isUsedUp(pool) || asked === undefined || pool.limit === null) return isUsedUp(pool);
+  const { measure, limit, handedDown } = wanted(asked);
+  return pool.limit - pool.handedDown <= inUnits(measure, limit) - inUnits(measure, handedDown);
 }
 
 /** Pauses an agent that reported an impossible usage, until a person has looked at it. The report is not counted. */
@@ -58,13 +73,18 @@ export async function distrust(writing: Writing, agentId: string): Promise<void>
   await notify(writing, agent.boss_id, pausedForUsage(agent.name));
 }
 
-/** Pauses an agent that has work but no budget to start with. */
-export async function pauseFor(writing: Writing, agentId: string, pool: Pool): Promise<void> {
+/** Pauses an agent that has work but no budget for it. */
+export async function pauseFor(
+  writing: Writing,
+  agentId: string,
+  pool: Pool,
+  because?: string,
+): Promise<void> {
   const { tx } = writing;
   const { words } = await poolOwnerOf(tx, pool);
   await saveAgent(tx, { ...(await agentById(tx, agentId)), status: "paused" });
   await tx.run(notePause, { agent_id: agentId, company_id: writing.companyId, pool_id: pool.id });
-  const reason = usedUp(words);
+  const reason = because ?? usedUp(words);
   await writing.record(agentId, { reason, pool: pool.id, measure: pool.measure }, "agent.pause");
   await askForMore(writing, pool);
 }
@@ -134,7 +154,7 @@ export async function afterChange(writing: Writing, poolId: string): Promise<voi
   const { tx, companyId } = writing;
   for (const measure of measures) {
     const asked = await overrideOf(tx, { id: poolId, measure });
-    if (asked === undefined || isUsedUp(await poolOf(tx, { companyId, id: poolId, measure }))) continue;
+    if (asked === undefined || isShort(await poolOf(tx, { companyId, id: poolId, measure }), asked)) continue;
     if (asked.status === "pending") await overtake(writing, asked, budgetChanged);
     await tx.run(dropAlert, { pool_id: poolId, kind: override(measure) });
   }
@@ -146,14 +166,22 @@ const override = (measure: Measure | ""): string => `override ${measure}`;
 /** Resumes every agent of the company that a budget paused and that has something left now. */
 export async function resumeHalted(writing: Writing): Promise<void> {
   const { tx, companyId } = writing;
-  for (const { agent_id: id } of await tx.all(pausedByBudget, { company_id: companyId })) {
+  for (const { agent_id: id, pool_id } of await tx.all(pausedByBudget, { company_id: companyId })) {
     const agent = await agentById(tx, id);
-    if (lacking(await placeOf(tx, agent)) !== undefined) continue;
+    const place = await placeOf(tx, agent);
+    if (lacking(place) !== undefined || (await shortAmong(tx, place, pool_id)) !== undefined) continue;
     await tx.run(forgetPause, { agent_id: id });
     if (agent.status !== "paused") continue;
     await saveAgent(tx, { ...agent, status: "idle", idle_sessions: 0, not_before: 0 });
     await writing.record(id, { reason: hasBudgetAgain }, "agent.resume");
   }
+}
+
+/** The pool of an agent that paused it and still stops it. */
+export async function shortAmong(tx: ReadTx, { pools }: Place, pausedBy: string): Promise<Pool | undefined> {
+  for (const pool of Object.values(pools))
+    if (pool.id === pausedBy && isShort(pool, await overrideOf(tx, pool))) return pool;
+  return undefined;
 }
 
 export const companiesWithHalted = query((db, _: Record<never, never>) =>
@@ -221,6 +249,8 @@ const Wanted = z.object({
   pool: z.string(),
   budget: z.string(),
   measure: z.enum(measures),
+  limit: z.number(),
+  handedDown: z.number(),
   raiseBy: z.number(),
 });
 const wanted = (approval: ApprovalRow): z.infer<typeof Wanted> => Wanted.parse(payloadOf(approval));

@@ -54,6 +54,8 @@ export const noLimitLeft = (): Refusal =>
   conflict("This budget has no limit any more, so there is nothing to raise.", "Reject the request.");
 
 export const usedUp = (budget: string): string => `${budget} is used up`;
+export const coversNoCall = (budget: string): string =>
+  `${budget} has too little left for a call of its model`;
 export const heldByOthers = (budget: string): string => `${budget} is reserved by other sessions`;
 export const impossibleUsage = "it reported more usage than a session can have";
 export const hasBudgetAgain = "its budget has something left again";

@@ -36,19 +36,15 @@ export interface NewCall {
   readonly mostUsd: number;
 }
 
-/** Returns what lacks if the budget does not cover the call. The session is then ended. */
+/** Returns the reason if the budget does not cover the call. The session is then ended. */
 export async function openCall(writing: Writing, call: NewCall): Promise<string | undefined> {
   const { tx, companyId } = writing;
   const { session } = call;
   const open = await tx.first(openSums, { sessionId: session.id });
-  const lacks = await makeRoom(writing, session, {
-    usd: call.mostUsd + (open?.usd ?? 0),
-    tokens: call.mostTokens + (open?.tokens ?? 0),
-  });
-  if (lacks !== undefined) {
-    await halt(writing, session.agent_id, lacks);
-    return lacks.measure;
-  }
+  const most = { usd: call.mostUsd + (open?.usd ?? 0), tokens: call.mostTokens + (open?.tokens ?? 0) };
+  const lacks = await makeRoom(writing, session, most);
+  if (lacks !== undefined)
+    return halt(writing, session.agent_id, lacks, most[lacks.measure === "usd" ? "usd" : "tokens"]);
   await tx.run(keepCall, {
     id: call.id,
     company_id: companyId,
@@ -105,7 +101,7 @@ export async function closeCall(
     costUsd: session.cost_usd + end.cost / 1e6,
   });
   if (session.ended_at !== null) return;
-  if (lacks !== undefined) return halt(writing, session.agent_id, lacks);
+  if (lacks !== undefined) return void (await halt(writing, session.agent_id, lacks));
   const { tokens, compacts } = end.context ?? {};
   if (tokens === undefined || input + cacheRead + cacheWrite + output <= mostOfContext * tokens) return;
   const { brain_type } = await agentById(tx, session.agent_id);

@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { endSessions } from "../agents/table.ts";
+import { viewAgent } from "../contract/agents.ts";
+import { listApprovals } from "../contract/approvals.ts";
+import { viewAttention } from "../contract/attention.ts";
 import { setBudget } from "../contract/budgets.ts";
 import { boardInbox } from "../contract/mail.ts";
 import { listProviders, type ProviderConfig, putProvider } from "../contract/providers.ts";
 import { viewSession } from "../contract/sessions.ts";
 import { newId } from "../daemon/ids.ts";
 import { setSecret } from "../contract/secrets.ts";
+import { why } from "../contract/why.ts";
 import { gatewayScene, providerKey, sceneModel } from "../testing/gateway-scene.ts";
 import { storeKinds } from "../testing/organization.ts";
 import { runLength } from "../testing/run-length.ts";
@@ -126,6 +130,43 @@ for (const kind of storeKinds)
       const { token } = await org.session(agent.id);
       assert.equal((await ask(file("document", "application/pdf"), { token })).status, 403);
       assert.equal(fake.calls.length, 2);
+    });
+
+    test("a budget with too little left for a call pauses the agent until there is more, and the board is asked once", async () => {
+      const { ask, org, agent, session, fake, booked } = await scene(
+        always(answers("Hi.", { usage: { input: 20, output: 100 } })),
+      );
+      const { board, companyId } = org;
+      const id = agent.id;
+      const status = async () => (await board(viewAgent, { id })).status;
+      const requests = async () => (await board(listApprovals, { companyId })).approvals;
+      // A call is booked with 120 tokens, and could have used some hundred.
+      await board(setBudget, { id, tokens: 100_000 });
+      assert.equal((await ask({ max_tokens: 1000 })).status, 200);
+      await booked();
+      const refused = await ask({ max_tokens: 99_900 });
+      assert.equal(refused.status, 403);
+      const reason = "The token budget of Ada has too little left for a call of its model";
+      assert.match(await refused.text(), new RegExp(`${reason}. The session ends`));
+      assert.equal(fake.calls.length, 1);
+      assert.equal((await board(viewSession, { id: session.id })).endReason, reason);
+      assert.equal(await status(), "paused");
+      const [request, ...others] = await requests();
+      assert.deepEqual([request?.type, request?.status, others], ["budget_override", "pending", []]);
+      const { says } = await board(why, { id });
+      assert.match(says, /has too little left for a call of its model \(spent 120 tokens.*asked to raise it/);
+      const { items } = await board(viewAttention, { companyId });
+      const item = items.find(({ kind: what }) => what === "budget");
+      assert.match(item?.reason ?? "", /^It has too little left for a call of a model: .*1 agent paused/);
+
+      // Neither another agent's budget nor a lower one of its own is more for it.
+      const other = await org.agent("Ben");
+      await board(setBudget, { id: other.id, tokens: 10 });
+      await board(setBudget, { id, tokens: 90_000 });
+      assert.deepEqual([await status(), (await requests())[0]?.status], ["paused", "pending"]);
+      await board(setBudget, { id, tokens: 200_000 });
+      assert.equal(await status(), "idle");
+      assert.notEqual((await requests())[0]?.status, "pending");
     });
 
     test("waits and asks again at 429 and 529, and tells the board once when the key is refused", async () => {

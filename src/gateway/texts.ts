@@ -19,8 +19,7 @@ export const notForwarded = (wanted: readonly string[]): string =>
   `The gateway does not forward ${wanted.join(" and ")}. Leave it out.`;
 export const keyMissing = (secret: string): string =>
   `The secret ${secret} is not set. The board sets it with: agency secrets set ${secret}`;
-export const budgetTooSmall = (words: string): string =>
-  `${words} does not cover this request. The session ends.`;
+export const budgetTooSmall = (reason: string): string => `${reason}. The session ends.`;
 /** A reason for the end of a session. */
 export const contextNearlyFull = "its context is nearly full";
 export const providerUnreachable = (provider: string): string => `The provider ${provider} can't be reached.`;

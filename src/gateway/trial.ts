@@ -1,4 +1,5 @@
 import { bookAlone, lacksFor } from "../budgets/reservations.ts";
+import { coversNoCall } from "../budgets/texts.ts";
 import type { ProviderConfig } from "../contract/providers.ts";
 import { writeIn } from "../dispatch/context.ts";
 import { callEnd } from "./call-files.ts";
@@ -107,7 +108,7 @@ export async function forwardTrial(
     const lacks = await parts.store.read((tx) => lacksFor(tx, companyId, agentId, mostSpent));
     if (lacks !== undefined) {
       remedy = texts.remedies.budget;
-      throw new Refused(403, texts.budgetTooSmall(lacks));
+      throw new Refused(403, texts.budgetTooSmall(coversNoCall(lacks)));
     }
     const answer = await ask(parts, place, exchange, credential, asked.body, 1);
     if (!answer.ok) {

@@ -122,9 +122,9 @@ async function shortOf(
   const want = await sight.want(agent);
   if (want === undefined) return undefined;
   const { pool, called, raise } = want;
-  if (!isUsedUp(pool)) return { state: "moving", says: text.budgetReserved(called) };
+  if (!want.isShort) return { state: "moving", says: text.budgetReserved(called) };
   const { limit, spent, handedDown, measure } = pool;
-  const used = text.budgetUsedUp(called, {
+  const used = (isUsedUp(pool) ? text.budgetUsedUp : text.budgetTooSmall)(called, {
     spent: inWords(measure, spent),
     given: inWords(measure, handedDown),
     limit: inWords(measure, limit ?? 0),

@@ -228,7 +228,7 @@ async function budgetItems(look: Look): Promise<Draft[]> {
   const found: { pool: Pool; paused: readonly string[]; leaves: ReadonlySet<string> }[] = [];
   for (const pool of sight.pools) {
     if (sight.you !== null && sight.agentNamed(pool.id)?.boss_id !== sight.you) continue;
-    const paused = isUsedUp(pool) ? (sight.pausedBy.get(pool.id) ?? []) : [];
+    const paused = sight.isShort(pool) ? (sight.pausedBy.get(pool.id) ?? []) : [];
     const leaves = leavesOf({ kind: "budget", about: "budget", on: `${pool.id} ${pool.measure}` });
     if (paused.length > 0 || leaves.size > 0 || isNearlyUsedUp(pool)) found.push({ pool, paused, leaves });
   }
@@ -258,7 +258,7 @@ function budgetItem(
       : { kind: "agent", id: pool.id, title: owner },
     since,
     leaves,
-    isNote: !isUsedUp(pool),
+    isNote: !sight.isShort(pool),
     show: () => {
       const figures = {
         spent: inWords(pool.measure, pool.spent),
@@ -267,13 +267,13 @@ function budgetItem(
       };
       return {
         title,
-        reason: isUsedUp(pool)
-          ? text.budgetStops(figures, paused.length)
+        reason: sight.isShort(pool)
+          ? text.budgetStops(figures, isUsedUp(pool), paused.length)
           : text.budgetNearlyUsed(figures, percentSpent(pool)),
         by: null,
         facts: {
           ...lineOf(pool.measure, pool),
-          usedUp: isUsedUp(pool),
+          usedUp: sight.isShort(pool),
           paused: paused.map((id) => partyRef(sight, id)),
         },
         abilities: poolCalls({ companyId, you: sight.you }, pool.id, pool.measure),

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { AttentionNote } from "../contract/attention.ts";
-import { inWords, isNearlyUsedUp, isUsedUp, percentSpent } from "../budgets/budget.ts";
+import { inWords, isNearlyUsedUp, percentSpent } from "../budgets/budget.ts";
 import { poolName } from "../budgets/reservations.ts";
 import { settingsOf } from "../dispatch/company-settings.ts";
 import { headcountAndLimit } from "../hiring/headcount.ts";
@@ -33,7 +33,7 @@ function knownAgent(sight: CompanySight, id: string) {
 
 function budgetNotes(companyId: string, sight: CompanySight): AttentionNote[] {
   return sight.pools.flatMap((pool): AttentionNote[] => {
-    if (isUsedUp(pool) || !isNearlyUsedUp(pool)) return [];
+    if (sight.isShort(pool) || !isNearlyUsedUp(pool)) return [];
     const isCompanys = pool.id === companyId;
     const agent = knownAgent(sight, pool.id);
     if (isCompanys ? sight.you !== null : agent === undefined) return [];

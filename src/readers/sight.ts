@@ -3,8 +3,7 @@ import type { Measure } from "../contract/budgets.ts";
 import type { Trouble } from "../brains/brain.ts";
 import type { ApprovalRow } from "../approvals/approval.ts";
 import { openApprovalOf } from "../approvals/table.ts";
-import { isUsedUp } from "../budgets/budget.ts";
-import { overrideOf, overridesIn, pauseOf } from "../budgets/halting.ts";
+import { isShort, overrideOf, overridesIn, pauseOf, shortAmong } from "../budgets/halting.ts";
 import { lacking, poolName, poolOwnerOf } from "../budgets/reservations.ts";
 import { placeOf, type Pool, poolsOf } from "../budgets/table.ts";
 import { type BrokenServer, brokenServersIn, type Lacking } from "../companies/mcp-servers.ts";
@@ -96,8 +95,10 @@ export type LookedAgent = Pick<Row<"agents">, (typeof lookedOfAgent)[number]>;
 export interface Want {
   readonly pool: Pool;
   readonly called: string;
+  /** It is used up or too small for a call. Otherwise running sessions have reserved the rest. */
+  readonly isShort: boolean;
   /** This month's request to raise it. */
-  readonly raise: ApprovalRow | undefined;
+  readonly raise?: ApprovalRow | undefined;
 }
 
 /** The part of the secret store that this file needs. */
@@ -143,7 +144,15 @@ export function askingSight(tx: ReadTx, viewer: Viewer, secrets: Resolver, isPer
     isAtWork: async (agentId) => (await tx.first(liveSession, { agent_id: agentId })) !== undefined,
     isPausedByBudget: async (agentId) => (await tx.first(pauseOf, { agent_id: agentId })) !== undefined,
     pauseReason: async (agentId) => (await lastPauseOf(tx, agentId))?.reason ?? null,
-    want: async (agent) => wantOf(tx, lacking(await placeOf(tx, agent))),
+    want: async (agent) => {
+      const place = await placeOf(tx, agent);
+      const paused = await tx.first(pauseOf, { agent_id: agent.id });
+      const pool = (paused && (await shortAmong(tx, place, paused.pool_id))) ?? lacking(place);
+      if (pool === undefined) return undefined;
+      const { called } = await poolOwnerOf(tx, pool);
+      const raise = await overrideOf(tx, pool);
+      return isShort(pool, raise) ? { pool, called, isShort: true, raise } : { pool, called, isShort: false };
+    },
     missingSecrets: async (agent) => (await secrets.resolve(tx, agent)).missing,
     trouble: async (agent) => secrets.troubleOf?.(tx, agent),
     nodes: once(() => seeNodes(tx, secrets.nodeId)),
@@ -165,8 +174,9 @@ export interface CompanySight extends Sight {
   /** How many live outcomes an agent is responsible for. */
   loadOf(agentId: string): number;
   readonly broken: readonly BrokenServer[];
-  /** The agents that a used-up pool has paused. */
+  /** The agents that a pool has paused, because it is used up or too small for a call. */
   readonly pausedBy: ReadonlyMap<string, readonly string[]>;
+  isShort(pool: Pool): boolean;
   /** The live outcomes that wait for this one: parents, dependents, and those blocked until it ends. */
   waitersOn(id: string): readonly Looked[];
   known(outcomeId: string): Looked | undefined;
@@ -191,10 +201,12 @@ export async function companySight(
   const sessions = new Set((await tx.all(atWork, p)).map(({ agent_id }) => agent_id));
   const approvals = new Map((await tx.all(pendingOf, p)).map((row) => [row.agent_id, row]));
   const pauses = await tx.all(budgetPauses, { company_id: companyId });
-  const paused = new Set(pauses.map(({ agent_id }) => agent_id));
+  const paused = new Map(pauses.map(({ agent_id, pool_id }) => [agent_id, pool_id]));
   const reasons = await pauseReasonsIn(tx, companyId);
   const pools = await poolsOf(tx, companyId);
   const raises = await overridesIn(tx, companyId);
+  const raiseOf = ({ id, measure }: Pool) => raises.get(`${id} ${measure}`);
+  const short = (pool: Pool): boolean => isShort(pool, raiseOf(pool));
   const readable =
     you === null ? null : new Set((await tx.all(belowOwn, { agentId: you })).map(({ id }) => id));
   const sees = (id: string): boolean => readable === null || readable.has(id);
@@ -264,6 +276,7 @@ export async function companySight(
     running: sessions.size,
     loadOf: (agentId) => work.get(agentId)?.length ?? 0,
     broken,
+    isShort: short,
     pausedBy: new Map(
       [...Map.groupBy(pauses, ({ pool_id }) => pool_id)].map(([pool, rows]) => [
         pool,
@@ -303,10 +316,13 @@ export async function companySight(
     want: async (agent) => {
       const { usd, tokens, sessions: sessionPool } = nearest(agent.id);
       if (usd === undefined || tokens === undefined || sessionPool === undefined) return undefined;
-      const pool = lacking({ companyId, chain: [], pools: { usd, tokens, sessions: sessionPool } });
+      const own = { usd, tokens, sessions: sessionPool };
+      const pool =
+        Object.values(own).find((one) => one.id === paused.get(agent.id) && short(one)) ??
+        lacking({ companyId, chain: [], pools: own });
       if (pool === undefined) return undefined;
-      const raise = isUsedUp(pool) ? raises.get(`${pool.id} ${pool.measure}`) : undefined;
-      return { pool, called: poolName(pool, agents.get(pool.id)?.name ?? ""), raise };
+      const raise = short(pool) ? raiseOf(pool) : undefined;
+      return { pool, called: poolName(pool, agents.get(pool.id)?.name ?? ""), isShort: short(pool), raise };
     },
     missingSecrets: async (agent) => {
       const missing =
@@ -334,12 +350,6 @@ function add(lists: Map<string, string[]>, key: string, id: string): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [id]);
   else list.push(id);
-}
-
-async function wantOf(tx: ReadTx, pool: Pool | undefined): Promise<Want | undefined> {
-  if (pool === undefined) return undefined;
-  const { called } = await poolOwnerOf(tx, pool);
-  return { pool, called, raise: isUsedUp(pool) ? await overrideOf(tx, pool) : undefined };
 }
 
 const agentRow = selection("agents", ["id"]);

@@ -90,10 +90,17 @@ export const cannotStart = (why: string): string => `can't start: ${why}`;
 
 export const budgetReserved = (budget: string): string =>
   `the rest of ${budget} is reserved for running sessions`;
-export const budgetUsedUp = (
-  budget: string,
-  { spent, given, limit }: { spent: string; given: string; limit: string },
-): string => `${budget} is used up (spent ${spent}, given to reports ${given}, limit ${limit})`;
+interface BudgetFigures {
+  readonly spent: string;
+  readonly given: string;
+  readonly limit: string;
+}
+const figuresIn = ({ spent, given, limit }: BudgetFigures): string =>
+  `spent ${spent}, given to reports ${given}, limit ${limit}`;
+export const budgetUsedUp = (budget: string, figures: BudgetFigures): string =>
+  `${budget} is used up (${figuresIn(figures)})`;
+export const budgetTooSmall = (budget: string, figures: BudgetFigures): string =>
+  `${budget} has too little left for a call of its model (${figuresIn(figures)})`;
 export const raiseRequested = "the board is asked to raise it";
 export const raiseDecided = (status: string, note: string): string =>
   `the request to raise it was ${status}${note === "" ? "" : ` (${note})`}`;
@@ -165,11 +172,8 @@ export const wantsRight = (agent: string, level: string, resource: string): stri
 export const notDeliveredTo = (to: string, description: string): string =>
   `Not delivered to ${to}: ${description}`;
 
-export const budgetStops = (
-  { spent, given, limit }: { spent: string; given: string; limit: string },
-  paused: number,
-): string =>
-  `It is used up: spent ${spent}, given to reports ${given}, limit ${limit}. ${plural(paused, "agent")} paused because of it.`;
+export const budgetStops = (figures: BudgetFigures, isUsedUp: boolean, paused: number): string =>
+  `${isUsedUp ? "It is used up" : "It has too little left for a call of a model"}: ${figuresIn(figures)}. ${plural(paused, "agent")} paused because of it.`;
 export const budgetNearlyUsed = (
   { spent, limit }: { spent: string; limit: string },
   percent: number,

@@ -17,6 +17,7 @@ import { always, answers, failing, type Step, steps, use } from "../../../src/te
 import { temporaryFolder } from "../../support/daemon.ts";
 import { gone, sessionProcesses } from "../../support/processes.ts";
 import { type Adapter, fileOfProgram, pathWithPrograms } from "./adapters.ts";
+import { testBudgetEnd } from "./budget-end.ts";
 import { testExposedSecrets } from "./exposed.ts";
 import { testFullContext } from "./full-context.ts";
 import { testKeySearch } from "./key-search.ts";
@@ -135,6 +136,7 @@ export function testBrain(adapter: Adapter): void {
     testFullContext(adapter);
     testExposedSecrets(adapter);
     testServerDown(adapter);
+    testBudgetEnd(adapter);
 
     if (program !== undefined)
       for (const name of ["work", "refused"] as const)
