@@ -7,10 +7,9 @@ export const acpAgents = {
   "Claude Code": {
     ...claude,
     type: "acp",
-    configOf: (url) => ({
+    configOf: () => ({
       command: "claude-agent-acp",
       env: {
-        ANTHROPIC_BASE_URL: `${url}/model/fake`,
         ANTHROPIC_MODEL: claude.model,
         ANTHROPIC_DEFAULT_HAIKU_MODEL: claude.model,
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
@@ -40,7 +39,7 @@ export const acpAgents = {
           model_providers: {
             agency: {
               name: "Agency",
-              base_url: `${url}/model/fake/v1`,
+              base_url: `${url}/model/openai/v1`,
               env_key: "AGENCY_TOKEN",
               wire_api: "responses",
               request_max_retries: 0,

@@ -96,15 +96,16 @@ export async function onBrain(
       models: { [adapter.model]: { price, contextTokens: how.contextTokens } },
       defaultModel: adapter.model,
     };
-    await board.call(putProvider, { companyId, name: "fake", config });
+    // A program that is not told its provider asks the usual ones.
+    const provider = adapter.configOf === undefined ? "fake" : adapter.dialect;
+    await board.call(putProvider, { companyId, name: provider, config });
     const agent = await board.call(createAgent, {
       companyId,
       name: "Ada",
       role: "Engineer",
       adapterType: adapter.type,
-      adapterConfig: adapter.configOf?.(daemon.url) ?? {
-        ...adapter.config,
-        provider: "fake",
+      adapterConfig: {
+        ...(adapter.configOf?.(daemon.url) ?? { ...adapter.config, provider }),
         ...how.config,
       },
       ...(how.effort === undefined ? {} : { effort: how.effort }),
