@@ -11,6 +11,9 @@ import { setBudget } from "../contract/budgets.ts";
 import { createOutcome, submitOutcome, updateOutcome } from "../contract/outcomes.ts";
 import { delegateOutcome } from "../contract/delegation.ts";
 import { agentById } from "../agents/table.ts";
+import { bookAlone } from "../budgets/reservations.ts";
+import { newId } from "../daemon/ids.ts";
+import { bySystem } from "../dispatch/context.ts";
 import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { tokensIn } from "../testing/tokens.ts";
 import { brief } from "./briefing.ts";
@@ -25,6 +28,14 @@ for (const kind of storeKinds)
       const { version, hash } = await call(readFile, { id: stateFileId });
       await call(writeFile, { id: stateFileId, content, version, hash });
     };
+    const spend = (id: string, dollars: number) =>
+      store.write((tx) =>
+        bookAlone(bySystem(tx, org.companyId, newId), id, {
+          input_tokens: 10_000,
+          output_tokens: 2000,
+          usd: dollars * 1e6,
+        }),
+      );
     const fits = (text: string): void => {
       assert.ok(Buffer.byteLength(text) <= 4096, `${Buffer.byteLength(text)} bytes`);
       assert.ok(text.isWellFormed() && !text.includes("\uFFFD"), "half a character");
@@ -87,10 +98,21 @@ for (const kind of storeKinds)
       const create = async (call: TestCaller, title: string, parent: string) =>
         (await call(createOutcome, { title, parents: [parent] })).id;
       await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
-      // Without a budget of its own, an agent is not told what others spend.
+      // Without a budget of its own, an agent reads what it has used and what a session gets, and nothing of what others spend.
+      await org.board(updateCompany, { companyId, sessionBudget: { usd: 2, tokens: 300_000 } });
+      const first = await briefingOf(ann.id);
+      const budgetIn = ({ text: words }: typeof first) => /^Budget: .*$/m.exec(words)?.[0];
+      const shared = (used: string): string =>
+        `Budget: you share your manager's. This month you and your reports have used ${used} of it. A session gets $2.00 and 300k tokens of it at a time.`;
+      assert.equal(budgetIn(first), shared("$0.00, 0 tokens and 0 sessions"));
+      const sibling = await org.agent("Sibling", boss.id);
+      await spend(sibling.id, 7);
+      assert.equal(budgetIn(await briefingOf(ann.id)), budgetIn(first));
+      await spend(bob.id, 1.5);
       const before = await briefingOf(ann.id);
-      assert.match(before.text, /Budget: you share your manager's\./);
+      assert.equal(budgetIn(before), shared("$1.50, 12k tokens and 0 sessions"));
       assert.deepEqual(before.situation.budget, []);
+      assert.deepEqual(before.situation.shared?.used, { usd: 1.5, tokens: 12_000, sessions: 0 });
       assert.match(before.text, /You may not hire\. With create_agent you can ask a person for a helper\./);
       assert.match((await briefingOf(org.rootId)).text, /Budget left this month: \$[\d.]+ of \$1000\.00, /);
       await org.board(setBudget, { id: boss.id, usd: 20 });

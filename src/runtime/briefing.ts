@@ -103,16 +103,15 @@ function headOf(situation: Situation, bytes: number): string {
 
 const weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-function openingOf({ agent, manager, mandate, now, budget, hiring, limits, inbox }: Situation): string[] {
+function openingOf(situation: Situation): string[] {
+  const { agent, manager, mandate, now, budget, shared, hiring, limits, inbox } = situation;
   const day = weekdays[new Date(now).getUTCDay()] ?? "";
   return [
     `You are ${agent.name} (${agent.role}), agent ${agent.id}. Your boss is ${manager === null ? "the board" : `${manager.name}, agent ${manager.id}`}.`,
     `It is ${day}, ${now.slice(0, 16)}Z.`,
     `Your mandate: ${quote(mandate.title, 200)} (outcome ${mandate.id}).`,
     ...(mandate.description === "" ? [] : [quoteBlock(cut(mandate.description, mostMandate))]),
-    budget.length === 0
-      ? "Budget: you share your manager's."
-      : `Budget left this month: ${budget.map(leftIn).join(", ")}.`,
+    shared === null ? `Budget left this month: ${budget.map(leftIn).join(", ")}.` : sharedBudget(shared),
     `Limits: ${plural(limits.openOutcomes, "open outcome")}, ${plural(limits.delegatedParts, "delegated part")} of an outcome, work delegated on ${plural(limits.delegationDepth, "time")}.`,
     hiring.allowed
       ? `You may hire. ${hiring.needsApproval ? "The board must approve each hire." : "Hires need no approval."}`
@@ -120,6 +119,18 @@ function openingOf({ agent, manager, mandate, now, budget, hiring, limits, inbox
     `Messages in your inbox: ${inbox}.`,
   ];
 }
+
+const sharedBudget = ({ used, session }: NonNullable<Situation["shared"]>): string => {
+  const amounts = [
+    ...(session.usd === undefined ? [] : [dollars(session.usd)]),
+    ...(session.tokens === undefined ? [] : [`${thousands(session.tokens)} tokens`]),
+  ];
+  return [
+    "Budget: you share your manager's.",
+    `This month you and your reports have used ${dollars(used.usd)}, ${thousands(used.tokens)} tokens and ${plural(used.sessions, "session")} of it.`,
+    ...(amounts.length === 0 ? [] : [`A session gets ${amounts.join(" and ")} of it at a time.`]),
+  ].join(" ");
+};
 
 const leftIn = ({ measure, left, limit }: BudgetLine): string => {
   const amount = (value: number): string => (measure === "usd" ? dollars(value) : thousands(value));

@@ -2,10 +2,12 @@ import { sql } from "kysely";
 import type { AgentRow } from "../agents/table.ts";
 import { openByRequester } from "../approvals/table.ts";
 import { lineOf } from "../budgets/budget.ts";
+import { costsOf } from "../budgets/costs.ts";
 import { placeOf } from "../budgets/table.ts";
 import { memberById, memberName, reportsOf } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { type BudgetLine, measures } from "../contract/budgets.ts";
+import type { Settings } from "../contract/companies.ts";
 import { settingsOf } from "../dispatch/company-settings.ts";
 import { fileById } from "../knowledge/table.ts";
 import { countWaiting } from "../mail/table.ts";
@@ -28,6 +30,7 @@ export async function situationOf(tx: ReadTx, agent: AgentRow) {
   const state = await fileById(tx, agent.state_file_id);
   const work = await tx.all(workOf, { agentId: id, now: tx.now, limit: most });
   const owned = { responsible_id: id, now: tx.now, limit: most };
+  const budget = await budgetOf(tx, agent);
   const delegated = [];
   for (const outcome of await tx.all(delegatedBy, { delegated_by: id, limit: most }))
     delegated.push({ ...shown(outcome), owner: await memberName(tx, outcome.responsible_id) });
@@ -42,7 +45,8 @@ export async function situationOf(tx: ReadTx, agent: AgentRow) {
       version: state?.version ?? 0,
       isStale: agent.state_stale === 1,
     },
-    budget: await budgetOf(tx, agent),
+    budget,
+    shared: budget.length > 0 ? null : await sharedBy(tx, id, settings.sessionBudget),
     hiring: {
       allowed: await holds(tx, id, "org:hire", "use"),
       needsApproval: settings.requireBoardApprovalForNewAgents,
@@ -95,6 +99,15 @@ async function budgetOf(tx: ReadTx, agent: AgentRow): Promise<BudgetLine[]> {
     .map((measure) => pools[measure])
     .filter(({ id }) => id === agent.id || (agent.boss_id === null && id === companyId))
     .map((pool) => lineOf(pool.measure, pool));
+}
+
+/**
+ * What an agent reads that shares its manager's budget: nothing that depends on what others spend (decision 0083), but what it and
+ * its reports have used this month, and what a session gets at a time.
+ */
+async function sharedBy(tx: ReadTx, agentId: string, session: Settings["sessionBudget"]) {
+  const { costUsd, inputTokens, outputTokens, sessions } = (await costsOf(tx, agentId)).total;
+  return { used: { usd: costUsd, tokens: inputTokens + outputTokens, sessions }, session };
 }
 
 const delegatedBy = selection(
