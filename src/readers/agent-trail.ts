@@ -124,7 +124,7 @@ async function shortOf(
   const { pool, called, raise } = want;
   if (!want.isShort) return { state: "moving", says: text.budgetReserved(called) };
   const { limit, spent, handedDown, measure } = pool;
-  const used = (isUsedUp(pool) ? text.budgetUsedUp : text.budgetTooSmall)(called, {
+  const used = (isUsedUp(pool) ? text.budgetUsedUp : text.budgetCoversNoCall)(called, {
     spent: inWords(measure, spent),
     given: inWords(measure, handedDown),
     limit: inWords(measure, limit ?? 0),

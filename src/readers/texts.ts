@@ -99,7 +99,7 @@ const figuresIn = ({ spent, given, limit }: BudgetFigures): string =>
   `spent ${spent}, given to reports ${given}, limit ${limit}`;
 export const budgetUsedUp = (budget: string, figures: BudgetFigures): string =>
   `${budget} is used up (${figuresIn(figures)})`;
-export const budgetTooSmall = (budget: string, figures: BudgetFigures): string =>
+export const budgetCoversNoCall = (budget: string, figures: BudgetFigures): string =>
   `${budget} has too little left for a call of its model (${figuresIn(figures)})`;
 export const raiseRequested = "the board is asked to raise it";
 export const raiseDecided = (status: string, note: string): string =>
