@@ -3,6 +3,7 @@ import { checkBrainConfig, findBrain, providerUsed } from "../brains/registry.ts
 import { rootAgentOf } from "../capabilities/members.ts";
 import { type BrainTest, testBrain } from "../contract/hiring.ts";
 import { limited, notFound } from "../contract/refusal.ts";
+import { writeIn } from "../dispatch/context.ts";
 import { guarded, type Guarded } from "../dispatch/guarded.ts";
 import { providerOf } from "../gateway/providers.ts";
 import { keyMissing } from "../gateway/texts.ts";
@@ -17,8 +18,9 @@ import { type TrialBrain, type TrialEnd, trialPatience } from "./trial-sessions.
  *
  *   running ──▶ works | fails
  *
- * The first call starts it, and the door repeats the call until it has ended (`waits`). Only in memory: a test that a restart
- * ended is not found any more.
+ * The first call starts it, and the door repeats the call until it has ended (`waits`). A running test is only in memory: one
+ * that a restart ended is not found any more. The result is an event of the company, so it outlives the daemon and every node
+ * has it.
  */
 export interface BrainTesting extends BrainProbing {
   readonly store: Store;
@@ -73,12 +75,22 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
         status: "fails" as const,
         ...texts.brainTestFailed(parts.reportBug?.(error, "brain test")),
       }))
-      .then((result) => keep({ ...begun, ...result }));
+      .then((result) => end({ ...begun, ...result }, () => call.newId()));
     return begun;
   });
 
   async function failing(says: string): Promise<Partial<BrainTest>> {
     return { status: "fails", says };
+  }
+
+  async function end(test: BrainTest, newId: () => string): Promise<void> {
+    const { companyId, ...result } = test;
+    const written = writeIn(parts.store, companyId, newId, (call) =>
+      call.record(companyId, result, "brain.tested"),
+    );
+    // A daemon that stops meanwhile can't write it. The call that waits still gets it.
+    await written.catch(() => undefined);
+    keep(test);
   }
 
   function keep(test: BrainTest): void {

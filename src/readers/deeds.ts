@@ -2,7 +2,10 @@ import type { By } from "../contract/actors.ts";
 import type { Reference } from "../contract/words.ts";
 import { nameOfBy } from "../capabilities/people.ts";
 
-/** What an event says: "Ada completed "The guide"." The star stands for what it was about. */
+/**
+ * What an event says: "Ada completed "The guide"." The star stands for what it was about, and a word in braces for that part of
+ * its data.
+ */
 const deeds: Readonly<Record<string, string>> = {
   "agent.bind": "became the person behind *",
   "agent.create": "created the agent *",
@@ -36,7 +39,8 @@ const deeds: Readonly<Record<string, string>> = {
   "approval.request_revision": "asked for a revision of *",
   "approval.resubmit": "resubmitted *",
   "approval.update": "changed *",
-  "brain.test": "tested the brain *",
+  "brain.test": "started a test of the brain {type}",
+  "brain.tested": "ended the test of the brain {type}: it {status}",
   "budget.notice": "warned that the budget of * is nearly used up",
   "budget.release": "released what was reserved for a session of *",
   "company.archive": "archived *",
@@ -64,7 +68,7 @@ const deeds: Readonly<Record<string, string>> = {
   "ledger.begin": "began the ledger",
   "ledger.rows": "recorded changed rows",
   "ledger.seal": "sealed the ledgers of all companies",
-  "mail.acknowledge": "acknowledged a message to *",
+  "mail.acknowledge": "acknowledged a message",
   "mail.cancel": "cancelled a message to *",
   "mail.compact": "removed the text of an old message: *",
   "mail.conversation": "read a conversation with *",
@@ -177,7 +181,10 @@ export function deedSentence(
   const shown = title ?? (subject === null || uuid.test(subject) ? "something that is gone" : subject);
   const named = isName ? shown.replace(/^The /, "the ") : `"${shown.replaceAll('"', "'")}"`;
   const deed = deeds[operation] ?? `did ${operation}${subject === null ? "" : " on *"}`;
-  return `${who} ${deed.replace("*", () => named)}.`;
+  const told = deed.replace(/\*|\{(\w+)\}/g, (_, field?: string) =>
+    field === undefined ? named : String(data[field] ?? ""),
+  );
+  return `${who} ${told}.`;
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

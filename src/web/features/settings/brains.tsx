@@ -1,6 +1,5 @@
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
-import { call } from "../../data/calling.ts";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
@@ -13,15 +12,18 @@ import { When } from "../../ui/time.tsx";
 import { Said } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 
+type Ended = Answer<typeof ops.listEvents>["events"][number];
+
 /** The brains of this machine: what was found, a probe of each, and how it is configured. */
 export function Brains(): ReactNode {
   const { company, me } = useHere();
   const brains = useRead(ops.listBrains, { companyId: company.id });
+  // The end of each test is an event with its result.
   const tests = useRead(
     ops.listEvents,
     me?.role === "member"
       ? null
-      : { companyId: company.id, order: "newest", operation: "brain.test", refused: false, limit: 200 },
+      : { companyId: company.id, order: "newest", operation: "brain.tested", refused: false, limit: 200 },
   ).data?.events;
   return (
     <Loaded of={brains} height={90}>
@@ -53,12 +55,11 @@ function Brain({
   last,
 }: {
   of: Answer<typeof ops.listBrains>["brains"][number];
-  /** The entry of its last test. The daemon keeps the result until it stops. */
-  last: Answer<typeof ops.listEvents>["events"][number] | undefined;
+  /** The entry of the last test that ended. */
+  last: Ended | undefined;
 }): ReactNode {
   const { company, cantDecide } = useHere();
   const probe = useDo(ops.testBrain);
-  const [found, setFound] = useState<Answer<typeof ops.testBrain>>();
   const [isOpen, setOpen] = useState(false);
   const test = async (running?: string): Promise<void> => {
     const output = await probe.run({
@@ -66,16 +67,9 @@ function Brain({
       type: of.type,
       ...(running !== undefined && { test: running }),
     });
-    setFound(output);
     if (output?.status === "running") await test(output.test);
   };
-  const lastTest = last?.data["test"];
-  useEffect(() => {
-    if (typeof lastTest !== "string" || lastTest === found?.test) return;
-    void call(ops.testBrain, { companyId: company.id, type: of.type, test: lastTest })
-      .then(setFound)
-      .catch(() => undefined);
-  }, [lastTest]);
+  const found = probe.isBusy || last === undefined ? undefined : resultIn(last);
   return (
     <section className="box" aria-label={of.type}>
       <header>
@@ -84,7 +78,7 @@ function Brain({
           className={`tag ${found?.status === "works" ? "run" : found?.status === "fails" ? "stop" : ""}`}
         >
           {found === undefined
-            ? texts.brainStates[of.available ? "untested" : "missing"]
+            ? texts.brainStates[probe.isBusy ? "running" : of.available ? "untested" : "missing"]
             : texts.brainStates[found.status]}
         </span>
         {of.version !== null && <span className="lab">{of.version}</span>}
@@ -104,11 +98,9 @@ function Brain({
         {found !== undefined && (
           <div role="status">
             <Said text={found.says} most={600} />{" "}
-            {last !== undefined && found.test === lastTest && (
-              <span className="lab">
-                tested <When at={last.at} />
-              </span>
-            )}
+            <span className="lab">
+              tested <When at={found.at} />
+            </span>
             {found.status === "works" && (
               <span className="lab">
                 {" "}
@@ -135,4 +127,18 @@ function Brain({
       </div>
     </section>
   );
+}
+
+/** What a test found, from its entry in the record. */
+function resultIn({ at, data }: Ended) {
+  const textOf = (field: string): string => (typeof data[field] === "string" ? data[field] : "");
+  return {
+    at,
+    status: data["status"] === "works" ? ("works" as const) : ("fails" as const),
+    says: textOf("says"),
+    remedy: textOf("remedy"),
+    milliseconds: Number(data["milliseconds"] ?? 0),
+    tokens: Number(data["tokens"] ?? 0),
+    costUsd: Number(data["costUsd"] ?? 0),
+  };
 }
