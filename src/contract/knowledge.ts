@@ -164,6 +164,11 @@ export const searchFiles = operation("knowledge.search", "GET /api/companies/:co
   input: z.strictObject({
     companyId: CompanyId,
     query: text(500).min(1).describe("Words or beginnings of words."),
+    kind: z
+      .enum(fileKinds)
+      .optional()
+      .describe("Only files of this kind. Default: all kinds.")
+      .register(hiddenInTools, {}),
     limit: Page.limit,
   }),
   output: z.object({

@@ -267,7 +267,7 @@ const OutcomeTotals = z
     blocked: z.number().describe("Open outcomes that are blocked."),
   })
   .describe(
-    "All outcomes that match the other filters, by status. `status` and the page make no difference.",
+    "All outcomes that match the other filters, by status. `status`, `live` and the page make no difference.",
   );
 
 /** A list of a company, with the number of all outcomes that match. */
@@ -301,7 +301,15 @@ export const listOutcomes = operation("outcome.list", "GET /api/companies/:compa
   summary: "List the outcomes of a company, newest first. From a position: your outcomes.",
   fromPosition: myOutcomes,
   lists: "outcome",
-  input: z.strictObject({ companyId: CompanyId, status: Status, ...outcomeFilter, ...Page }),
+  input: z.strictObject({
+    companyId: CompanyId,
+    status: Status,
+    live: Flag.optional().describe(
+      "true lists only outcomes that have not ended: open and submitted ones. Default: all.",
+    ),
+    ...outcomeFilter,
+    ...Page,
+  }),
   output: countedOutput,
   cli: { command: "outcomes list", example: "--status open --owner ada --blocked" },
 });

@@ -136,6 +136,12 @@ function someFiles(dialect: Dialect, filter: ListFilter, words: readonly string[
   });
 }
 
+interface Wanted {
+  readonly kinds?: readonly FileRow["kind"][];
+  /** The words are in the description. */
+  readonly described?: true;
+}
+
 /** A file that was found, with its text if that is not in the index. */
 type Found = Ranked & { readonly described: number; readonly text?: string };
 
@@ -150,13 +156,12 @@ export async function matches(
   agentId: string | null,
   words: readonly string[],
   limit: number,
-  /** Only files of these kinds whose description has the words. */
-  kinds?: readonly FileRow["kind"][],
+  only: Wanted = {},
 ): Promise<Found[]> {
-  const found = await indexedMatches(tx, { companyId, agentId, words, kinds }, limit);
+  const found = await indexedMatches(tx, { companyId, agentId, words, only }, limit);
   const pinned = agentId === null ? [] : await pinnedMatches(tx, agentId, words);
   const isWanted = ({ kind, described }: Found) =>
-    kinds === undefined || (kinds.includes(kind) && described === 1);
+    (only.kinds === undefined || only.kinds.includes(kind)) && (only.described !== true || described === 1);
   return [...found, ...pinned.filter(isWanted)]
     .toSorted((a, b) => b.described - a.described || b.updated_at - a.updated_at || b.num - a.num)
     .slice(0, limit + 1);
@@ -207,12 +212,12 @@ function matching(
     companyId: string;
     agentId: string | null;
     words: readonly string[];
-    kinds: readonly FileRow["kind"][] | undefined;
+    only: Wanted;
     offset: number;
     limit: number;
   },
 ) {
-  const { companyId, agentId, words, kinds } = p;
+  const { companyId, agentId, words, only } = p;
   return dynamic((db) => {
     let files = db
       .selectFrom("files as f")
@@ -220,8 +225,8 @@ function matching(
       .select(sql<number>`case when ${describedBy(dialect, words)} then 1 else 0 end`.as("described"))
       .where("f.company_id", "=", companyId)
       .where("f.deleted_at", "is", null)
-      .where(kinds === undefined ? indexed(dialect, words) : describedBy(dialect, words));
-    if (kinds !== undefined) files = files.where("f.kind", "in", kinds);
+      .where(only.described === true ? describedBy(dialect, words) : indexed(dialect, words));
+    if (only.kinds !== undefined) files = files.where("f.kind", "in", only.kinds);
     if (agentId !== null) files = files.where(sql<boolean>`f.id in (${readableFiles(agentId, companyId)})`);
     return files
       .orderBy("described", "desc")

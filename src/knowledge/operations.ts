@@ -174,7 +174,8 @@ const onSearch = guarded(contract.searchFiles, async (call) => {
   const { tx, actor, companyId, input } = call;
   const words = wordsOf(input.query);
   const limit = Math.min(input.limit ?? 20, mostFound);
-  const found = words.length === 0 ? [] : await matches(tx, companyId, actor.agentId, words, limit);
+  const only = input.kind === undefined ? {} : { kinds: [input.kind] };
+  const found = words.length === 0 ? [] : await matches(tx, companyId, actor.agentId, words, limit, only);
   const files = [];
   for (const row of found.slice(0, limit)) {
     const body = row.text ?? (await tx.first(indexedText, { num: row.num }))?.body ?? "";

@@ -49,6 +49,24 @@ for (const kind of bothStores)
         assert.deepEqual(await search(boss.call, query), [], query);
     });
 
+    test("finds files of one kind, also if newer files of other kinds fill the page", async () => {
+      const id = await create("Glossary", "Zinnober");
+      const newer = await org.outcome("Zinnober");
+      const found = async (only: { kind?: "file" | "outcome" | "skill" }) => {
+        const { files, truncated } = await org.board(searchFiles, {
+          companyId: org.companyId,
+          query: "zinnober",
+          limit: 1,
+          ...only,
+        });
+        return [files.map((file) => file.id), truncated];
+      };
+      assert.deepEqual(await found({}), [[newer], true]);
+      assert.deepEqual(await found({ kind: "file" }), [[id], false]);
+      assert.deepEqual(await found({ kind: "outcome" }), [[newer], false]);
+      assert.deepEqual(await found({ kind: "skill" }), [[], false]);
+    });
+
     test("finds the words within addresses, paths, names and numbers", async () => {
       const id = await create(
         "reach_us",

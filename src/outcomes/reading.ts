@@ -44,6 +44,8 @@ interface OutcomeFilter extends OutcomePage {
   readonly ownerId?: string;
   readonly kind?: contract.OutcomeKind | undefined;
   readonly blocked?: boolean | undefined;
+  /** Only what has not ended. */
+  readonly live?: boolean | undefined;
   readonly text?: string | undefined;
   /** Only what the board wants done. */
   readonly goals?: true;
@@ -54,7 +56,7 @@ async function newestOf(tx: ReadTx, filter: OutcomeFilter) {
   const matching = conditionOf(tx, filter);
   const last = await cursorRow(filter.cursor, (id) => tx.first(oneRow, { id }));
   const before = last?.num ?? Number.MAX_SAFE_INTEGER;
-  const { status, limit } = filter;
+  const { status, live, limit } = filter;
   const rows = await tx.all(
     dynamic((db) => {
       const list = db
@@ -64,7 +66,8 @@ async function newestOf(tx: ReadTx, filter: OutcomeFilter) {
         .select((eb) => workable(eb, tx.now).as("workable"))
         .where(matching)
         .where("o.num", "<", before);
-      return (status === undefined ? list : list.where("o.status", "=", status))
+      const ofStatus = status === undefined ? list : list.where("o.status", "=", status);
+      return (live === true ? ofStatus.where("o.status", "in", ["open", "submitted"]) : ofStatus)
         .orderBy("o.num", "desc")
         .limit((limit ?? defaultPage) + 1);
     }),

@@ -53,6 +53,10 @@ for (const kind of bothStores)
       assert.deepEqual(ids(own.outcomes), [one, two, three].toSorted());
       assert.deepEqual(own.totals, { total: 3, open: 2, submitted: 0, completed: 1, closed: 0, blocked: 1 });
       assert.deepEqual(ids((await list({ owner: ada.id, blocked: true })).outcomes), [two]);
+      // What has ended since does not fill the page of what has not.
+      const live = await list({ owner: ada.id, kind: "work", live: true, limit: 2 });
+      assert.deepEqual([ids(live.outcomes), live.nextCursor], [[one, two].toSorted(), null]);
+      assert.deepEqual(live.totals, own.totals);
       assert.equal(ids((await list({ owner: ada.id, blocked: false })).outcomes).includes(two), false);
       const named = await list({ text: "alpi", status: "open", limit: 1 });
       assert.deepEqual([ids(named.outcomes), named.totals.open], [[two], 2]);

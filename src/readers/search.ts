@@ -120,7 +120,7 @@ const finders: Readonly<Record<FoundKind, (asked: Asked) => Promise<Hit[]>>> = {
 };
 
 const described = ({ tx, companyId, agentId, words, limit }: Asked, kinds: readonly FileRow["kind"][]) =>
-  matches(tx, companyId, agentId, words, limit - 1, kinds);
+  matches(tx, companyId, agentId, words, limit - 1, { kinds, described: true });
 
 const rowsOf = async (tx: ReadTx, files: readonly FileRow[]) =>
   files.length === 0

@@ -6,6 +6,8 @@ import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted, money, roundMoney, tokens } from "../../ui/figures.tsx";
+import { useMoreRows } from "../../ui/more-rows.tsx";
+import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { useNow } from "../../ui/time.tsx";
@@ -27,6 +29,7 @@ export function CostsPage(): ReactNode {
   const navigate = useNavigate();
   const search: { month?: string; by?: string; of?: string } = useSearch({ strict: false });
   const by = search.by === "outcome" ? "outcome" : "agent";
+  const { rows, more } = useMoreRows();
   const companyId = company.id;
   const costs = useRead(
     ops.listCosts,
@@ -34,7 +37,7 @@ export function CostsPage(): ReactNode {
       companyId,
       by,
       days: true,
-      limit: 200,
+      limit: rows,
       ...(search.month && { month: search.month }),
       ...(search.of && { agent: search.of }),
     },
@@ -97,6 +100,7 @@ export function CostsPage(): ReactNode {
                   />
                 )}
                 <CostTable costs={data} budgets={budgets} isPart={Boolean(search.of)} />
+                {more(data.nextCursor)}
               </>
             )}
           </Loaded>
@@ -153,14 +157,21 @@ function CostTable({
   // An agent with a budget is there before it has spent any of it.
   const spent = new Set(costs.costs.map(({ id }) => id));
   const unspent = budgets.flatMap(({ of }) =>
-    isAgents && !isPart && of.kind === "agent" && of.id !== null && of.title !== null && !spent.has(of.id)
+    isAgents &&
+    !isPart &&
+    costs.nextCursor === null &&
+    of.kind === "agent" &&
+    of.id !== null &&
+    of.title !== null &&
+    !spent.has(of.id)
       ? [{ id: of.id, name: of.title, own: nothing, total: nothing, lastMonthUsd: 0 }]
       : [],
   );
   const rows = [...costs.costs, ...unspent];
+  const ref = useRowKeys("th a.name");
   if (rows.length === 0) return null;
   return (
-    <div className="box cost-table" tabIndex={0} role="region" aria-label="Costs">
+    <div ref={ref} className="box cost-table" tabIndex={0} role="region" aria-label="Costs">
       <table>
         <thead>
           <tr>

@@ -10,10 +10,12 @@ import { counted } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useMoreRows } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
+import { useRested } from "../../ui/rested.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Age } from "../../ui/time.tsx";
-import { Line, Name, withoutLinks } from "../../ui/words.tsx";
+import { Line, Name } from "../../ui/words.tsx";
+import { withoutIds } from "../../ui/without-ids.ts";
 import * as texts from "./texts.ts";
 import "../../ui/work.css";
 import "./knowledge.css";
@@ -29,8 +31,12 @@ export function KnowledgePage(): ReactNode {
   const kind = kinds.find((each) => each === search.kind) ?? "file";
   const words = (search.q ?? "").trim();
   const companyId = company.id;
-  const list = useRead(ops.listFiles, words === "" ? { companyId, kind, limit: 200 } : null, { keep: true });
-  const found = useRead(ops.searchFiles, words === "" ? null : { companyId, query: words, limit: 200 }, {
+  const { rows, more } = useMoreRows();
+  // Each search is on record, with every file it finds. So one waits until the word is typed.
+  const rested = useRested(words, 300);
+  const query = words === "" ? "" : rested;
+  const list = useRead(ops.listFiles, query === "" ? { companyId, kind, limit: rows } : null, { keep: true });
+  const found = useRead(ops.searchFiles, query === "" ? null : { companyId, query, kind, limit: 50 }, {
     keep: true,
   });
   const change = (part: { q?: string; kind?: string }): void =>
@@ -76,32 +82,29 @@ export function KnowledgePage(): ReactNode {
           />
         </div>
       </div>
-      {words === "" ? (
+      {query === "" ? (
         <Loaded of={list}>
-          {({ files, count }) => (
+          {({ files, count, nextCursor }) => (
             <Files
               files={files.map((one) => ({ ...one, excerpt: "" }))}
-              empty={texts.noFiles}
-              hint={texts.noFilesHint}
+              empty={kind === "file" ? texts.noFiles : texts.noneOfKind(texts.fileKindWords[kind])}
+              hint={kind === "file" ? texts.noFilesHint : texts.kindHints[kind]}
               note={count === undefined ? "" : counted(count, "file")}
               first={<BrokenLinks companyId={companyId} />}
+              end={more(nextCursor)}
             />
           )}
         </Loaded>
       ) : (
         <Loaded of={found}>
-          {({ files }) => {
-            const shown = files.filter((one) => one.kind === kind);
-            const others = files.length - shown.length;
-            return (
-              <Files
-                files={shown}
-                empty={texts.nothingFound(words)}
-                hint={others > 0 ? `${counted(others, "file")} of other kinds match.` : ""}
-                note={counted(shown.length, "file")}
-              />
-            );
-          }}
+          {({ files, truncated }) => (
+            <Files
+              files={files}
+              empty={texts.nothingFound(texts.fileKindWords[kind], query)}
+              hint={texts.otherKinds}
+              note={truncated ? texts.firstOfMany(files.length) : counted(files.length, "file")}
+            />
+          )}
         </Loaded>
       )}
     </Page>
@@ -114,6 +117,7 @@ function Files({
   hint,
   note,
   first,
+  end,
 }: {
   files: readonly ListedFile[];
   empty: string;
@@ -121,6 +125,8 @@ function Files({
   note: string;
   /** Before the files. */
   first?: ReactNode;
+  /** After them. */
+  end?: ReactNode;
 }): ReactNode {
   const ref = useRowKeys("a.file-row");
   if (files.length === 0)
@@ -147,7 +153,7 @@ function Files({
                   </span>
                   {excerpt !== "" && (
                     <span className="excerpt">
-                      <Line text={withoutLinks(excerpt)} />
+                      <Line text={withoutIds(excerpt)} />
                     </span>
                   )}
                 </span>
@@ -158,6 +164,7 @@ function Files({
             </li>
           ))}
         </ul>
+        {end}
       </div>
     </div>
   );

@@ -10,7 +10,21 @@ export const fileKindWords = {
 } as const;
 export const noFiles = "No knowledge files yet.";
 export const noFilesHint = "Agents write them as they work. You can add one.";
-export const nothingFound = (words: string): string => `No file has the words “${words}”.`;
+export const noneOfKind = (kind: string): string => `No ${kind.toLowerCase()} yet.`;
+/** How a file of each kind comes to be. */
+export const kindHints = {
+  result: "The result of an outcome is kept here when the outcome is completed.",
+  message: "Every message is kept here.",
+  log: "What each agent did in its sessions is added here when they end.",
+  state: "An agent keeps here what it wants to know in its next session.",
+  outcome: "Every outcome has a file with its description.",
+  skill: "The board adds skills with agency skills put.",
+} as const;
+export const nothingFound = (kind: string, words: string): string =>
+  `None of the ${kind.toLowerCase()} has the words “${words}”.`;
+export const otherKinds = "Other kinds may have them: choose one above.";
+export const firstOfMany = (count: number): string =>
+  `The first ${count} matches. More words narrow the search.`;
 export const readIsRecorded = "Opening a file is recorded as a read.";
 export const binary = (type: string, bytes: string): string =>
   `This file is not text (${type}, ${bytes} bytes), so it is not shown.`;
