@@ -6,6 +6,7 @@ import { type Here, HereContext, lastCompany, rememberHere } from "../data/compa
 import { followCompany } from "../data/live.ts";
 import { readCompany, useLive, useRead } from "../data/reading.ts";
 import { keepVerifying, useVerification, verifyAll } from "../data/verification.ts";
+import { tellCutText } from "../ui/cut-text.ts";
 import { figure } from "../ui/figures.tsx";
 import { useKeys } from "../ui/keys.ts";
 import { NameCards } from "../ui/name-cards.tsx";
@@ -93,6 +94,7 @@ export function Shell(): ReactNode {
   });
   const isBoard = me.data?.role === "board";
   useEffect(() => (isBoard ? keepVerifying() : undefined), [isBoard]);
+  useEffect(tellCutText, []);
   const asked = useQuestion();
   const verbs: readonly Verb[] = [
     { text: "Hire an agent", hotkey: "H", run: go("/hire") },

@@ -5,6 +5,12 @@ import { useRead } from "../data/reading.ts";
 
 type Reason = Answer<typeof ops.whyMany>["answers"][number];
 
+/** As many as one call answers. A longer list asks for each part of it. */
+export const mostReasons = 100;
+
+export const inParts = <T>(list: readonly T[], size: number): readonly (readonly T[])[] =>
+  Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size));
+
 /** The reasons of the live outcomes on the screen, asked for together. The answer for the last ones stays while new ones load. */
 export function useReasons(
   nodes: readonly { readonly id: string; readonly status: string | null }[],
@@ -12,7 +18,7 @@ export function useReasons(
   const ids = nodes
     .filter(({ status }) => status === "open" || status === "submitted")
     .map(({ id }) => id)
-    .slice(0, 100)
+    .slice(0, mostReasons)
     .toSorted();
   const { data } = useRead(ops.whyMany, ids.length === 0 ? null : { ids }, { keep: true });
   return useMemo(() => new Map((data?.answers ?? []).map((answer) => [answer.id, answer])), [data]);

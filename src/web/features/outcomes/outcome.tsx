@@ -11,14 +11,15 @@ import { Markdown } from "../../ui/markdown.tsx";
 import type { OneOutcome } from "../../ui/one-outcome.ts";
 import { OutcomeActions } from "../../ui/outcome-actions.tsx";
 import { Page } from "../../ui/page.tsx";
-import { isHeld, useReasons } from "../../ui/reasons.ts";
+import { inParts, isHeld, mostReasons, useReasons } from "../../ui/reasons.ts";
 import { Loaded } from "../../ui/states.tsx";
 import { standingOf, unowned } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
-import { When } from "../../ui/time.tsx";
+import { fullTime, When } from "../../ui/time.tsx";
 import { WhyBox } from "../../ui/why-box.tsx";
 import { WhyLine } from "../../ui/why.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
+import { historyWords } from "./history-words.ts";
 import * as texts from "./texts.ts";
 import "../../ui/work.css";
 import "./outcomes.css";
@@ -139,7 +140,6 @@ function Neighbours({
   none: string;
   list: OneOutcome["children"];
 }): ReactNode {
-  const reasons = useReasons(list);
   return (
     <section className="box">
       <header>
@@ -150,25 +150,32 @@ function Neighbours({
         <p className="none">{none}</p>
       ) : (
         <ul className="lines">
-          {list.map(({ id, title: words, status }) => {
-            const reason = reasons.get(id);
-            const { mark, label } = standingOf(status ?? "open", reason?.state);
-            return (
-              <li key={id}>
-                <StatusMark mark={mark} label={label} />
-                <Name of={{ kind: "outcome", id, title: words }} />
-                {reason !== undefined && isHeld(reason.state, false) && (
-                  <span className="second">
-                    <WhyLine of={reason} title={words ?? ""} />
-                  </span>
-                )}
-              </li>
-            );
-          })}
+          {inParts(list, mostReasons).map((part) => (
+            <NeighbourRows key={part[0]?.id} of={part} />
+          ))}
         </ul>
       )}
     </section>
   );
+}
+
+function NeighbourRows({ of: list }: { of: Readonly<OneOutcome["children"]> }): ReactNode {
+  const reasons = useReasons(list);
+  return list.map(({ id, title, status }) => {
+    const reason = reasons.get(id);
+    const { mark, label } = standingOf(status ?? "open", reason?.state);
+    return (
+      <li key={id}>
+        <StatusMark mark={mark} label={label} />
+        <Name of={{ kind: "outcome", id, title }} />
+        {reason !== undefined && isHeld(reason.state, false) && (
+          <span className="second">
+            <WhyLine of={reason} title={title ?? ""} />
+          </span>
+        )}
+      </li>
+    );
+  });
 }
 
 function Result({ outcome }: { outcome: OneOutcome }): ReactNode {
@@ -241,29 +248,32 @@ function Record({ outcome }: { outcome: OneOutcome }): ReactNode {
         )}
       </header>
       <ul className="lines">
-        {outcome.history.map(({ at, action, by, who, why }, index) => (
-          <li key={`${at} ${index}`}>
-            <span>
-              <b>
-                <Line text={who} />
-              </b>{" "}
-              {texts.actionWords(action)}
-              {why !== null && (
-                <>
-                  : <Said text={why} />
-                </>
-              )}
-            </span>
-            <span className="end">
-              {by.sessionId !== null && (
-                <Link className="linked" to={`/sessions/${by.sessionId}`}>
-                  session
-                </Link>
-              )}
-              <When at={at} />
-            </span>
-          </li>
-        ))}
+        {outcome.history.map(({ at, action, by, who, why, changes }, index) => {
+          const { says, quote = why } = historyWords(action, changes, fullTime);
+          return (
+            <li key={`${at} ${index}`}>
+              <span>
+                <b>
+                  <Line text={who} />
+                </b>{" "}
+                <Line text={says} />
+                {quote !== null && (
+                  <>
+                    : <Said text={quote} />
+                  </>
+                )}
+              </span>
+              <span className="end">
+                {by.sessionId !== null && (
+                  <Link className="linked" to={`/sessions/${by.sessionId}`}>
+                    session
+                  </Link>
+                )}
+                <When at={at} />
+              </span>
+            </li>
+          );
+        })}
       </ul>
       {removedSentences(timeline?.removed ?? []).map((says) => (
         <p key={says} className="quiet">

@@ -7,11 +7,12 @@ import { useRead } from "../../data/reading.ts";
 import { type Choosing, useBeside } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted } from "../../ui/figures.tsx";
+import { FilterFields } from "../../ui/filter-fields.tsx";
 import { useMoreRows } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
-import { isHeld, useReasons } from "../../ui/reasons.ts";
-import { Empty, Loaded } from "../../ui/states.tsx";
+import { inParts, isHeld, mostReasons, useReasons } from "../../ui/reasons.ts";
+import { Loaded } from "../../ui/states.tsx";
 import { outcomeStatusWords, standingOf, unowned } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
@@ -65,55 +66,64 @@ function FilterBar({ filters, change }: { filters: Filters; change: (part: Filte
         ]}
         onChange={(view) => change({ view: view === "tree" ? "" : view })}
       />
-      <input
-        className="input"
-        type="search"
-        aria-label="Find an outcome by its title"
-        placeholder="Find by title"
-        value={filters.q ?? ""}
-        onChange={({ target }) => change({ q: target.value })}
-      />
-      <select
-        className="input"
-        aria-label="Status"
-        value={statuses.find((each) => each === filters.status) ?? "live"}
-        onChange={({ target }) => change({ status: target.value === "live" ? "" : target.value })}
+      <FilterFields
+        first={
+          <input
+            className="input"
+            type="search"
+            aria-label="Find an outcome by its title"
+            placeholder="Find by title"
+            value={filters.q ?? ""}
+            onChange={({ target }) => change({ q: target.value })}
+          />
+        }
+        values={[filters.status, filters.kind, filters.owner]}
       >
-        {statuses.map((status) => (
-          <option key={status} value={status}>
-            {status === "live" ? "Not ended" : status === "all" ? "All" : outcomeStatusWords[status]}
-          </option>
-        ))}
-      </select>
-      <select
-        className="input"
-        aria-label="Kind"
-        value={filters.kind ?? ""}
-        onChange={({ target }) => change({ kind: target.value })}
-      >
-        <option value="">Every kind</option>
-        {kinds.map((kind) => (
-          <option key={kind} value={kind}>
-            {texts.outcomeKindWords[kind]}
-          </option>
-        ))}
-      </select>
-      <select
-        className="input"
-        aria-label="Owner"
-        value={filters.owner ?? ""}
-        onChange={({ target }) => change({ owner: target.value })}
-      >
-        <option value="">Every owner</option>
-        {roster.map(({ id, name, role }) => (
-          <option key={id} value={id}>
-            {name}, {role}
-          </option>
-        ))}
-      </select>
+        <select
+          className="input"
+          aria-label="Status"
+          value={statuses.find((each) => each === filters.status) ?? "live"}
+          onChange={({ target }) => change({ status: target.value === "live" ? "" : target.value })}
+        >
+          {statuses.map((status) => (
+            <option key={status} value={status}>
+              {status === "live" ? "Not ended" : status === "all" ? "All" : outcomeStatusWords[status]}
+            </option>
+          ))}
+        </select>
+        <select
+          className="input"
+          aria-label="Kind"
+          value={filters.kind ?? ""}
+          onChange={({ target }) => change({ kind: target.value })}
+        >
+          <option value="">Every kind</option>
+          {kinds.map((kind) => (
+            <option key={kind} value={kind}>
+              {texts.outcomeKindWords[kind]}
+            </option>
+          ))}
+        </select>
+        <select
+          className="input"
+          aria-label="Owner"
+          value={filters.owner ?? ""}
+          onChange={({ target }) => change({ owner: target.value })}
+        >
+          <option value="">Every owner</option>
+          {roster.map(({ id, name, role }) => (
+            <option key={id} value={id}>
+              {name}, {role}
+            </option>
+          ))}
+        </select>
+      </FilterFields>
     </div>
   );
 }
+
+/** What a company has before it was given any work. */
+const beforeWork: ReadonlySet<string> = new Set(["perpetual", "mandate"]);
 
 function Forest({ filters }: { filters: Filters }): ReactNode {
   const { company } = useHere();
@@ -138,13 +148,19 @@ function Forest({ filters }: { filters: Filters }): ReactNode {
     <Loaded of={graph} height={34} rows={14}>
       {(data) =>
         data.outcomes.length === 0 ? (
-          <div className="work-inner">
-            <Empty title={texts.noOutcomes}>
-              <p>{texts.noOutcomesHint(root)}</p>
-            </Empty>
-          </div>
+          <NoMatch />
         ) : (
-          <View graph={data} matches={matches} />
+          <>
+            {data.outcomes.every(({ kind: each }) => beforeWork.has(each)) && (
+              <p className="first-outcome">
+                {texts.noOutcomes}{" "}
+                <Link className="linked" to="/">
+                  {texts.noOutcomesHint(root)}
+                </Link>
+              </p>
+            )}
+            <View graph={data} matches={matches} />
+          </>
         )
       }
     </Loaded>
@@ -160,7 +176,7 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
     {
       companyId: company.id,
       limit: rows,
-      ...(status !== "live" && status !== "all" && { status }),
+      ...(status === "live" ? { live: true } : status !== "all" && { status }),
       ...(filters.q?.trim() && { text: filters.q.trim() }),
       ...(filters.owner && { owner: filters.owner }),
       kind: kinds.find((each) => each === filters.kind),
@@ -173,12 +189,10 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
     <WithOutcome of={choosing} back={`a.row-link[href*="${choosing.chosen?.id ?? ""}"]`}>
       <div className="work" ref={ref}>
         <Loaded of={list} height={34} rows={14}>
-          {({ outcomes, totals, nextCursor }) => {
-            const shown = outcomes.filter(
-              (one) => status !== "live" || one.status === "open" || one.status === "submitted",
-            );
-            if (shown.length === 0) return <NoMatch view="table" />;
-            return (
+          {({ outcomes, totals, nextCursor }) =>
+            outcomes.length === 0 ? (
+              <NoMatch view="table" />
+            ) : (
               <>
                 <div className="grid-head outcome-columns" aria-hidden="true">
                   <span>
@@ -194,11 +208,13 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
                   <span>Kind</span>
                   <span className="r">Changed</span>
                 </div>
-                <TableRows of={shown} choosing={choosing} />
+                {inParts(outcomes, mostReasons).map((part) => (
+                  <TableRows key={part[0]?.id} of={part} choosing={choosing} />
+                ))}
                 {more(nextCursor)}
               </>
-            );
-          }}
+            )
+          }
         </Loaded>
       </div>
     </WithOutcome>
@@ -209,7 +225,7 @@ function TableRows({
   of: outcomes,
   choosing,
 }: {
-  of: Answer<typeof ops.listOutcomes>["outcomes"];
+  of: Readonly<Answer<typeof ops.listOutcomes>["outcomes"]>;
   choosing: Choosing<"outcome">;
 }): ReactNode {
   const reasons = useReasons(outcomes);
@@ -222,6 +238,7 @@ function TableRows({
         key={one.id}
         data-about={`outcome ${one.id}`}
         className={`grid-row outcome-columns ${one.id === choosing.chosen?.id ? "sel" : ""}`}
+        onClick={(event) => choosing.click({ kind: "outcome", id: one.id }, event)}
       >
         <span className="what">
           <StatusMark mark={mark} label={label} />

@@ -8,26 +8,10 @@ export const outcomeKindWords = {
 } as const;
 
 export const noOutcomes = "No outcomes yet.";
-export const noOutcomesHint = (root: string): string => `Tell ${root} what you want, on Home.`;
+export const noOutcomesHint = (root: string): string => `Tell ${root} what you want.`;
 export const showAll = "Show all outcomes";
 export const noMatch = "No outcome matches these filters.";
 export const whyNotMoving = "Why it is not moving";
-
-const actions: Readonly<Record<string, string>> = {
-  "outcome.create": "created it",
-  "goal.create": "gave it as a goal",
-  "outcome.update": "changed it",
-  "outcome.submit": "submitted it",
-  "outcome.complete": "completed it",
-  "outcome.close": "closed it",
-  "outcome.reopen": "reopened it",
-  "outcome.delegate": "delegated it",
-  "outcome.reclaim": "took it back",
-  "outcome.decide": "decided about it",
-  "org.plan_work": "divided it",
-};
-export const actionWords = (action: string): string =>
-  actions[action] ?? (action.split(".").at(-1) ?? action).replaceAll("_", " ");
 
 export const mapLabel = (count: string): string =>
   `Map of ${count}, from why on the left to how on the right. Arrow keys move, Enter opens.`;
