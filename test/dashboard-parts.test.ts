@@ -3,9 +3,11 @@ import { test } from "node:test";
 import { sentenceParts } from "../src/web/features/activity/sentence-parts.ts";
 import { timeScale } from "../src/web/features/activity/time-scale.ts";
 import { titleOfItem } from "../src/web/features/home/item-title.ts";
+import { historyWords } from "../src/web/features/outcomes/history-words.ts";
 import { besideTitle } from "../src/web/ui/beside-title.ts";
 import { fitting } from "../src/web/ui/camera.ts";
 import { hireIn } from "../src/web/ui/requested.ts";
+import { withoutIds } from "../src/web/ui/without-ids.ts";
 
 test("a sentence beside a title does not repeat it", () => {
   assert.equal(besideTitle("Milo is paused", "Milo is paused: The key is old."), "The key is old.");
@@ -65,4 +67,36 @@ test("a small map grows on a large screen, and a large one fits", () => {
   const small = { x: 0, y: 0, w: 400, h: 200 };
   assert.equal(fitting(small, 2400, 1300).k, 1.5);
   assert.ok(fitting({ ...small, w: 5000 }, 1400, 900).k < 0.3);
+});
+
+test("a sentence about what happened has no ids, and an ordinary one stays as it is", () => {
+  const id = "01a1ee3f-2322-7113-83fa-4ee630648c52";
+  assert.equal(
+    withoutIds(`The hire of Bo was approved (approval ${id}) by Ann.`),
+    "The hire of Bo was approved by Ann.",
+  );
+  assert.equal(withoutIds(`See [Prices](kb://${id}) and kb://${id}.`), "See Prices and (link).");
+  assert.equal(withoutIds("Bo (approval pending) waits."), "Bo (approval pending) waits.");
+});
+
+test("the history of an outcome says what each change was", () => {
+  const words = (changes: Parameters<typeof historyWords>[1], action = "outcome.update") =>
+    historyWords(action, changes, (at) => `<${at}>`);
+  const block = { reason: "No paper.", until: "2030-01-01T00:00:00Z", on: null };
+  assert.deepEqual(words({ blocked: { before: null, after: block } }), {
+    says: "blocked it until <2030-01-01T00:00:00Z>",
+    quote: "No paper.",
+  });
+  assert.deepEqual(words({ blocked: { before: block, after: null } }), { says: "unblocked it" });
+  assert.deepEqual(
+    words({
+      title: { before: "Print it", after: "Print all" },
+      urgent: { before: false, after: true },
+      parents: { before: [], after: [] },
+      dependsOn: { before: [], after: [] },
+    }).says,
+    "renamed it from “Print it”, marked it as urgent and changed what it serves and what it waits for",
+  );
+  assert.equal(words({}, "outcome.close").says, "closed it");
+  assert.equal(words({}, "outcome.some_deed").says, "some deed");
 });

@@ -181,9 +181,10 @@ export function deedSentence(
   const shown = title ?? (subject === null || uuid.test(subject) ? "something that is gone" : subject);
   const named = isName ? shown.replace(/^The /, "the ") : `"${shown.replaceAll('"', "'")}"`;
   const deed = deeds[operation] ?? `did ${operation}${subject === null ? "" : " on *"}`;
-  const told = deed.replace(/\*|\{(\w+)\}/g, (_, field?: string) =>
-    field === undefined ? named : String(data[field] ?? ""),
-  );
+  const told = deed.replace(/\*|\{(\w+)\}/g, (_, field?: string) => {
+    const value = field === undefined ? named : data[field];
+    return typeof value === "string" ? value : "";
+  });
   return `${who} ${told}.`;
 }
 

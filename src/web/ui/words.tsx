@@ -79,14 +79,3 @@ export function Name({
     </Link>
   );
 }
-
-/**
- * A sentence about what happened, without links that lead nowhere in it: `[Prices](kb://…)`, ` (kb://…)`, `kb://…`. Never for
- * what a person decides about, which is shown as it is.
- */
-export function withoutLinks(text: string): string {
-  return text
-    .replace(/\[([^\]\n]{1,200})\]\(kb:\/\/[0-9a-f-]{36}\)/g, "$1")
-    .replace(/ \(kb:\/\/[0-9a-f-]{36}\)/g, "")
-    .replace(/kb:\/\/[0-9a-f-]{36}/g, "(link)");
-}

@@ -2,10 +2,12 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Fragment, type ReactNode, useRef, useState } from "react";
 import { ops } from "virtual:operations";
 import { removedSentences } from "../../../contract/phrases.ts";
+import { shown } from "../../../contract/visible-text.ts";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { figure } from "../../ui/figures.tsx";
+import { FilterFields } from "../../ui/filter-fields.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useMoreRows } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
@@ -14,7 +16,8 @@ import { runsOf } from "../../ui/runs.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
-import { Line, Name, withoutLinks } from "../../ui/words.tsx";
+import { Line, Name } from "../../ui/words.tsx";
+import { withoutIds } from "../../ui/without-ids.ts";
 import { sentenceParts } from "./sentence-parts.ts";
 import { longSpan } from "./spans.ts";
 import * as texts from "./texts.ts";
@@ -41,6 +44,7 @@ export function ActivityPage(): ReactNode {
   const navigate = useNavigate();
   const filters: Filters = useSearch({ strict: false });
   const { rows, more } = useMoreRows();
+  const [from, to] = [timeOf(filters.from), timeOf(filters.to)];
   const events = useRead(
     ops.listEvents,
     {
@@ -50,8 +54,8 @@ export function ActivityPage(): ReactNode {
       ...(filters.actor && { actor: filters.actor }),
       ...(filters.operation && { operation: filters.operation }),
       ...(filters.subject && { subject: filters.subject }),
-      ...(filters.from && { from: new Date(filters.from).toISOString() }),
-      ...(filters.to && { to: new Date(filters.to).toISOString() }),
+      ...(from !== undefined && { from: new Date(from).toISOString() }),
+      ...(to !== undefined && { to: new Date(to).toISOString() }),
       ...(filters.refused !== "all" && { refused: filters.refused === "only" }),
     },
     { keep: true },
@@ -66,8 +70,8 @@ export function ActivityPage(): ReactNode {
           <>
             <TimeStrip
               times={data.events.map(({ at }) => Date.parse(at))}
-              from={timeOf(filters.from)}
-              to={timeOf(filters.to)}
+              from={from}
+              to={to}
               onChoose={(range) =>
                 change({
                   from: range === null ? "" : inField(range.from),
@@ -94,8 +98,11 @@ export function ActivityPage(): ReactNode {
   );
 }
 
-const timeOf = (field: string | undefined): number | undefined =>
-  field === undefined || field === "" ? undefined : Date.parse(field);
+/** Undefined also for an address with a time that is none. */
+const timeOf = (field = ""): number | undefined => {
+  const time = Date.parse(field);
+  return Number.isNaN(time) ? undefined : time;
+};
 
 /** The time as a field for local time has it. */
 function inField(time: number): string {
@@ -109,66 +116,78 @@ function FilterBar({ filters, change }: { filters: Filters; change: (part: Filte
   const { company } = useHere();
   const roster =
     useRead(ops.listRoster, { companyId: company.id, departed: true, limit: 1000 }).data?.agents ?? [];
+  const people = useRead(ops.listPeople, {}).data?.people ?? [];
   return (
     <div className="toolbar" role="search">
-      <select
-        className="input"
-        aria-label="Who"
-        value={filters.actor ?? ""}
-        onChange={({ target }) => change({ actor: target.value })}
+      <FilterFields
+        first={
+          <select
+            className="input"
+            aria-label="Who"
+            value={filters.actor ?? ""}
+            onChange={({ target }) => change({ actor: target.value })}
+          >
+            <option value="">Everyone</option>
+            <option value="board">The board</option>
+            {people.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+            <option value="system">The system</option>
+            {roster.map(({ id, name, role }) => (
+              <option key={id} value={id}>
+                {name}, {role}
+              </option>
+            ))}
+          </select>
+        }
+        values={[filters.operation, filters.refused, filters.from, filters.to]}
       >
-        <option value="">Everyone</option>
-        <option value="board">The board</option>
-        <option value="system">The system</option>
-        {roster.map(({ id, name, role }) => (
-          <option key={id} value={id}>
-            {name}, {role}
-          </option>
-        ))}
-      </select>
-      <select
-        className="input"
-        aria-label="What"
-        value={filters.operation ?? ""}
-        onChange={({ target }) => change({ operation: target.value })}
-      >
-        <option value="">Everything</option>
-        {Object.entries(texts.nounWords).map(([noun, word]) => (
-          <option key={noun} value={noun}>
-            {word}
-          </option>
-        ))}
-      </select>
-      <select
-        className="input"
-        aria-label="Refusals"
-        value={filters.refused ?? ""}
-        onChange={({ target }) => change({ refused: target.value })}
-      >
-        <option value="">Without refusals</option>
-        <option value="all">With refusals</option>
-        <option value="only">Only refusals</option>
-      </select>
-      <label className="check">
-        From
-        <input
+        <select
           className="input"
-          type="datetime-local"
-          step="1"
-          value={filters.from ?? ""}
-          onChange={({ target }) => change({ from: target.value })}
-        />
-      </label>
-      <label className="check">
-        To
-        <input
+          aria-label="What"
+          value={filters.operation ?? ""}
+          onChange={({ target }) => change({ operation: target.value })}
+        >
+          <option value="">Everything</option>
+          {Object.entries(texts.nounWords).map(([noun, word]) => (
+            <option key={noun} value={noun}>
+              {word}
+            </option>
+          ))}
+        </select>
+        <select
           className="input"
-          type="datetime-local"
-          step="1"
-          value={filters.to ?? ""}
-          onChange={({ target }) => change({ to: target.value })}
-        />
-      </label>
+          aria-label="Refusals"
+          value={filters.refused ?? ""}
+          onChange={({ target }) => change({ refused: target.value })}
+        >
+          <option value="">Without refusals</option>
+          <option value="all">With refusals</option>
+          <option value="only">Only refusals</option>
+        </select>
+        <label className="check">
+          From
+          <input
+            className="input"
+            type="datetime-local"
+            step="1"
+            value={filters.from ?? ""}
+            onChange={({ target }) => change({ from: target.value })}
+          />
+        </label>
+        <label className="check">
+          To
+          <input
+            className="input"
+            type="datetime-local"
+            step="1"
+            value={filters.to ?? ""}
+            onChange={({ target }) => change({ to: target.value })}
+          />
+        </label>
+      </FilterFields>
       {filters.subject !== undefined && filters.subject !== "" && (
         <button type="button" className="more" onClick={() => change({ subject: "" })}>
           About everything
@@ -194,11 +213,11 @@ function Events({
   const [held, setHeld] = useState<readonly Told[]>();
   const numbers = open.split(",").filter((each) => each !== "");
   const isOpen = ({ seq }: Told): boolean => numbers.includes(String(seq));
-  const shown = held ?? events;
-  const newest = shown[0]?.seq ?? 0;
+  const visible = held ?? events;
+  const newest = visible[0]?.seq ?? 0;
   const fresh = events.filter(({ seq }) => seq > newest).length;
   const top = useRef<HTMLDivElement>(null);
-  if (shown.length === 0)
+  if (visible.length === 0)
     return (
       <div className="work-inner">
         <Empty title={texts.noActivity}>
@@ -229,7 +248,7 @@ function Events({
         </button>
       )}
       <ul>
-        {runsOf(shown, kindOf).map((run, at, all) => (
+        {runsOf(visible, kindOf).map((run, at, all) => (
           <Fragment key={run[0].seq}>
             <Gap before={all[at - 1]?.at(-1)?.at} after={run[0].at} />
             <EventRun
@@ -317,7 +336,7 @@ function EventRun({
             </p>
             <pre className="code-box" tabIndex={0}>
               <bdi>
-                {JSON.stringify(event.data, null, 1).slice(0, 20_000)}
+                {shown(JSON.stringify(event.data, null, 1)).slice(0, 20_000)}
                 {"\n"}hash {event.hash}
               </bdi>
             </pre>
@@ -337,9 +356,9 @@ function Sentence({ of: { says, by, about } }: { of: Told }): ReactNode {
       : { kind: about.kind, id: about.id, title: about.title };
   return sentenceParts(says, who, what).map(({ text, of }, at) =>
     of === undefined ? (
-      <Line key={at} text={withoutLinks(text)} />
+      <Line key={at} text={withoutIds(text)} />
     ) : (
-      <Name key={at} of={{ ...of, title: withoutLinks(text) }} />
+      <Name key={at} of={{ ...of, title: withoutIds(text) }} />
     ),
   );
 }

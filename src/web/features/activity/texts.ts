@@ -18,6 +18,15 @@ export const nounWords = {
   session: "Sessions",
   company: "Company",
   person: "People",
+  reorganization: "Reorganizations",
+  budget: "Budgets",
+  brain: "Brains",
+  provider: "Model providers",
+  mcp_server: "MCP servers",
+  secret: "Secrets",
+  repo: "Repositories",
+  skill: "Skills",
+  net: "Connections to hosts",
 } as const;
 export const gap = (span: string): string => `${span} without an entry`;
 export const showEntry = (seq: string): string => `Show entry #${seq}`;

@@ -6,7 +6,8 @@ import { receiptOf } from "../../ui/receipt.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { When } from "../../ui/time.tsx";
-import { Line, Name, withoutLinks } from "../../ui/words.tsx";
+import { Line, Name } from "../../ui/words.tsx";
+import { withoutIds } from "../../ui/without-ids.ts";
 
 /** What the agent was written, newest first, with what became of each message. */
 export function AgentMail({ id }: { id: string }): ReactNode {
@@ -35,7 +36,7 @@ export function AgentMail({ id }: { id: string }): ReactNode {
                     ) : (
                       <b>{one.from.kind === "system" ? "Agency" : one.from.name || "The board"}</b>
                     )}{" "}
-                    <Line text={withoutLinks((one.body ?? "A long message").slice(0, 400))} />
+                    <Line text={withoutIds((one.body ?? "A long message").slice(0, 400))} />
                     {one.acknowledgedAt !== null && one.result !== null && (
                       <span className="lab">
                         {" "}

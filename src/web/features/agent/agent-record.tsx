@@ -3,7 +3,8 @@ import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
 import { Loaded } from "../../ui/states.tsx";
 import { When } from "../../ui/time.tsx";
-import { Line, withoutLinks } from "../../ui/words.tsx";
+import { Line } from "../../ui/words.tsx";
+import { withoutIds } from "../../ui/without-ids.ts";
 
 export function AgentRecord({ id }: { id: string }): ReactNode {
   return (
@@ -13,7 +14,7 @@ export function AgentRecord({ id }: { id: string }): ReactNode {
           {events.map(({ seq, at, says }) => (
             <li key={seq}>
               <span className="wide cut">
-                <Line text={withoutLinks(says)} />
+                <Line text={withoutIds(says)} />
               </span>
               <span className="end num">
                 <span>#{seq}</span>

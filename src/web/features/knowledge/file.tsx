@@ -1,6 +1,7 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
+import { shown } from "../../../contract/visible-text.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { AskWhy } from "../../ui/ask-for.tsx";
@@ -159,7 +160,7 @@ function FileBody({ of }: { of: FileText }): ReactNode {
     return <Markdown text={of.content} />;
   return (
     <pre className="code-box" tabIndex={0}>
-      <bdi>{of.content.slice(0, 200_000)}</bdi>
+      <bdi>{shown(of.content.slice(0, 200_000))}</bdi>
     </pre>
   );
 }

@@ -12,7 +12,8 @@ import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile, tileOf } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
-import { Line, Name, Said, withoutLinks } from "../../ui/words.tsx";
+import { Line, Name, Said } from "../../ui/words.tsx";
+import { withoutIds } from "../../ui/without-ids.ts";
 import { isMine, nameOf, type ShownMessage, tileOfParty, waits } from "./message.ts";
 import { receiptOf } from "../../ui/receipt.ts";
 import * as texts from "./texts.ts";
@@ -176,7 +177,7 @@ function Message({
             className="more cut"
             onClick={() => document.getElementById(`m-${answers.id}`)?.focus()}
           >
-            answers <Line text={withoutLinks(answers.body ?? texts.longMessage).slice(0, 80)} />
+            answers <Line text={withoutIds(answers.body ?? texts.longMessage).slice(0, 80)} />
           </button>
         )}
         <div className="words">

@@ -14,7 +14,8 @@ import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { Line, withoutLinks } from "../../ui/words.tsx";
+import { Line } from "../../ui/words.tsx";
+import { withoutIds } from "../../ui/without-ids.ts";
 import { Conversation, OneMessage } from "./conversation.tsx";
 import { MailBox } from "./mail-box.tsx";
 import { isMine, nameOf, type Party, type ShownMessage, tileOfParty, waits } from "./message.ts";
@@ -209,7 +210,7 @@ function MessageList({
                             <When at={one.sentAt} />
                           </div>
                           <div className="cut second">
-                            <Line text={withoutLinks(one.body ?? texts.longMessage).slice(0, 200)} />
+                            <Line text={withoutIds(one.body ?? texts.longMessage).slice(0, 200)} />
                           </div>
                         </div>
                         <StatusMark mark={mark} label={label} />

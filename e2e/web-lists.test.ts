@@ -1,0 +1,201 @@
+// The dashboard in a real browser, on the built daemon: long lists, their filters, and what their rows say.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createCompany, updateCompany } from "../src/contract/companies.ts";
+import { createGoal, listGoals } from "../src/contract/goals.ts";
+import { createFile } from "../src/contract/knowledge.ts";
+import { closeOutcome, updateOutcome } from "../src/contract/outcomes.ts";
+import { viewMe } from "../src/contract/people.ts";
+import { newVisit, signedIn } from "./support/browser.ts";
+import { dashboard } from "./support/dashboard.ts";
+
+describe("lists of the dashboard", () => {
+  const site = dashboard("web-lists");
+  const goalOf = async (title: string) => {
+    const { outcomes } = await site.daemon.board.call(listGoals, { companyId: site.press.companyId });
+    const goal = outcomes.find((outcome) => outcome.title === title);
+    assert.ok(goal);
+    return goal;
+  };
+
+  test("the history of an outcome says what was changed, with the reason of a block", async () => {
+    const { page } = site.visit;
+    const goal = await goalOf("Launch page says what the book is");
+    await page.goto(site.at(`/outcomes/${goal.id}`));
+    await page.getByRole("button", { name: "Block", exact: true }).click();
+    const asks = page.getByRole("dialog", { name: "Block this outcome?" });
+    await asks.getByLabel("What is missing").fill("The cover is not chosen.");
+    await page.keyboard.press("Enter");
+    const history = page.locator("section", { has: page.getByRole("heading", { name: "History" }) });
+    await history.locator("li", { hasText: "blocked it: The cover is not chosen." }).waitFor();
+    await page.getByRole("button", { name: "Unblock" }).first().click();
+    await page.getByRole("dialog").getByRole("button", { name: "Unblock" }).press("Enter");
+    await history.locator("li", { hasText: "unblocked it" }).waitFor();
+    await site.daemon.board.call(updateOutcome, {
+      id: goal.id,
+      title: "The launch page says what the book is",
+      acceptance: "A stranger can say it after ten seconds.",
+    });
+    await history
+      .locator("li", {
+        hasText: "renamed it from “Launch page says what the book is” and changed how it is verified",
+      })
+      .waitFor();
+  });
+
+  test("text that is cut tells all of it in a tooltip, and a click anywhere on a row opens it beside", async () => {
+    const { page } = site.visit;
+    const goal = await goalOf("The store takes pre-orders");
+    const reason = "The bank has not opened the account, and the clerk is away.";
+    const long = "The store takes pre-orders from bookshops, schools and libraries abroad";
+    await site.daemon.board.call(updateOutcome, { id: goal.id, title: long, blocked: { reason } });
+    await page.goto(site.at("/outcomes?view=table"));
+    const row = page.locator(`[data-about="outcome ${goal.id}"]`);
+    const why = row.locator(".why-line .cut");
+    await why.getByText("The bank has not").waitFor();
+    await why.hover();
+    assert.match((await why.locator("bdi").getAttribute("title")) ?? "", /^Blocked: The bank .* is away\./);
+    const title = row.locator(".t");
+    await title.hover();
+    assert.equal(await title.getAttribute("title"), long);
+    // A name with enough room has none.
+    const name = row.locator(".name > bdi");
+    await name.hover();
+    assert.equal(await name.getAttribute("title"), null);
+    await why.click();
+    await page.locator(".side-panel h2", { hasText: long }).waitFor();
+  });
+
+  test("the table lists what has not ended, however much has ended since, with a reason in every part", async () => {
+    const { page } = site.visit;
+    const { board } = site.daemon;
+    const { companyId } = site.press;
+    for (let at = 0; at < 110; at++) {
+      const { id } = await board.call(createGoal, { companyId, title: `Past goal ${at}` });
+      await board.call(closeOutcome, { id, rationale: "Not wanted." });
+    }
+    await page.goto(site.at("/outcomes?view=table"));
+    await page.getByRole("link", { name: /^The store takes pre-orders/ }).waitFor();
+    assert.equal(await page.getByText("Past goal").count(), 0);
+    // All of them: the rows after the first hundred also say why they don't move.
+    await page.goto(site.at("/outcomes?view=table&status=all"));
+    await page.getByRole("button", { name: "Show more" }).click();
+    const milo = page.locator(`[data-about="outcome ${site.press.agents.get("Milo") ?? ""}"]`);
+    await milo.getByText("Milo is paused: The mail provider refuses the key.").waitFor();
+  });
+
+  test("a company without work says so, with a link to where it is given", async () => {
+    const { page } = site.visit;
+    const { id } = await site.daemon.board.call(createCompany, { name: "Quiet Mill" });
+    await page.goto(site.at(`/outcomes?company=${id}`));
+    await page.getByText("No outcomes yet.").waitFor();
+    await page.getByRole("link", { name: /^Tell .+ what you want\.$/ }).click();
+    await page.locator(".first-goals button").first().waitFor();
+  });
+
+  test("on a narrow screen the filters are behind a button that says how many are set", async () => {
+    const { context, page } = await newVisit(site.browser, {
+      profile: await site.visit.context.storageState(),
+      width: 360,
+      height: 740,
+    });
+    const at = (path: string) => site.at(`${path}?company=${site.press.companyId}`);
+    await page.goto(at("/outcomes"));
+    await page.getByRole("button", { name: "Filters" }).press("Enter");
+    await page.getByLabel("Kind").selectOption("mandate");
+    await page.getByRole("button", { name: "Filters: 1" }).click();
+    await page.getByLabel("Kind").waitFor({ state: "detached" });
+    await page.waitForURL(/kind=mandate/);
+    await page.goto(at("/activity"));
+    await page.locator(".event").first().waitFor();
+    const first = await page.locator(".event").first().boundingBox();
+    assert.ok(first !== null && first.y < 300, `the first entry begins at ${first?.y ?? 0} px`);
+    await page.getByRole("button", { name: "Filters" }).click();
+    await page.getByLabel("Refusals").selectOption("all");
+    await page.getByRole("button", { name: "Filters: 1" }).waitFor();
+    await context.close();
+  });
+
+  test("a long list of files has more rows, and a search finds files among many things of other kinds", async () => {
+    const { page } = site.visit;
+    const { board } = site.daemon;
+    const { companyId } = site.press;
+    for (let at = 1; at <= 110; at++)
+      await board.call(createFile, { companyId, description: `Shelf ${at}`, content: "Zinnober" });
+    // Each goal has a file of its own, of another kind and newer.
+    for (let at = 0; at < 60; at++) {
+      const { id } = await board.call(createGoal, { companyId, title: `Zinnober ${at}` });
+      await board.call(closeOutcome, { id, rationale: "Not wanted." });
+    }
+    await page.goto(site.at(`/knowledge?company=${companyId}`));
+    await page.getByText("Shelf 1", { exact: true }).waitFor();
+    assert.equal(await page.getByText("Shelf 110", { exact: true }).count(), 0);
+    await page.getByRole("button", { name: "Show more" }).press("Enter");
+    await page.getByText("Shelf 110", { exact: true }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("zinnober");
+    await page.getByText("The first 50 matches.").waitFor();
+    await page.locator(".excerpt", { hasText: "Zinnober" }).first().waitFor();
+    await page.getByRole("button", { name: "Outcomes", exact: true }).click();
+    await page.locator(".file-row", { hasText: "Zinnober 59" }).waitFor();
+    await page.getByRole("button", { name: "Skills", exact: true }).click();
+    await page.getByText("None of the skills has the words “zinnober”.").waitFor();
+  });
+
+  test("the record: people and every noun are filters, and a wrong time does no harm", async () => {
+    const { page } = site.visit;
+    const { companyId } = site.press;
+    await page.goto(site.at(`/activity?company=${companyId}&from=yesterday`));
+    await page.locator(".event").first().waitFor();
+    const { name } = (await site.daemon.board.call(viewMe, {})).person;
+    await page.getByLabel("Who").selectOption({ label: name });
+    await page.waitForURL(/actor=[0-9a-f-]{36}/);
+    await page
+      .locator(".event", { hasText: `${name} created the` })
+      .first()
+      .waitFor();
+    await page.getByLabel("What").selectOption({ label: "Budgets" });
+    await page.getByText("Nothing matches these filters.").waitFor();
+  });
+
+  test("new entries wait on top while the reader is further down, and nothing scrolls away", async () => {
+    const { page } = site.visit;
+    const { companyId } = site.press;
+    const { board } = site.daemon;
+    // Entries of the same kind in a row would be one line.
+    for (let at = 0; at < 30; at++) {
+      await board.call(createFile, { companyId, description: `Crate ${at}`, content: "1" });
+      await board.call(updateCompany, { companyId, maxOutcomeUsd: 100 + at });
+    }
+    await page.goto(site.at(`/activity?company=${companyId}&actor=board`));
+    const list = page.locator(".work");
+    await page.locator(".event", { hasText: "Crate 29" }).waitFor();
+    await list.evaluate((element) => element.scrollTo(0, 400));
+    const first = await page.locator(".event").first().innerText();
+    await board.call(createFile, { companyId, description: "Late shelf", content: "1" });
+    const fresh = page.getByRole("button", { name: /^\d+ new$/ });
+    await fresh.waitFor();
+    assert.equal(await page.locator(".event").first().innerText(), first);
+    await fresh.press("Enter");
+    await page.locator(".event", { hasText: "Late shelf" }).waitFor();
+    assert.equal(await list.evaluate((element) => element.scrollTop), 0);
+  });
+
+  test("a browser that is ended in the list is signed out at once, with its page open", async () => {
+    const other = await signedIn(site.browser, site.daemon);
+    await other.page.getByRole("heading", { name: /need/ }).waitFor();
+    const { page } = site.visit;
+    await page.goto(site.at("/settings/browsers"));
+    const others = page.locator("li", { hasText: "browser" }).filter({ hasNotText: "this one" });
+    await others.first().waitFor();
+    for (let left = await others.count(); left > 0; left--) {
+      await others.first().getByRole("button", { name: "Sign out" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).press("Enter");
+      await page.getByText("Signed out.").first().waitFor();
+      await others.nth(left - 1).waitFor({ state: "detached" });
+    }
+    await other.page.getByText("This browser is not signed in.").waitFor();
+    await page.getByText("this one").waitFor();
+    await other.context.close();
+  });
+});

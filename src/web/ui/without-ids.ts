@@ -1,0 +1,10 @@
+/**
+ * A sentence about what happened, without ids in it: `[Prices](kb://…)`, ` (kb://…)`, `kb://…`, ` (approval 01a1…)`. Never for
+ * what a person decides about, which is shown as it is.
+ */
+export function withoutIds(text: string): string {
+  return text
+    .replace(/\[([^\]\n]{1,200})\]\(kb:\/\/[0-9a-f-]{36}\)/g, "$1")
+    .replace(/ \((?:kb:\/\/|(?:approval|outcome|agent|session|message|file) )[0-9a-f-]{36}\)/g, "")
+    .replace(/kb:\/\/[0-9a-f-]{36}/g, "(link)");
+}
