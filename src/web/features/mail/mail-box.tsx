@@ -8,7 +8,8 @@ import { useDraft } from "../../ui/draft.ts";
 import { useKeys } from "../../ui/keys.ts";
 import { Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { Line, withoutLinks } from "../../ui/words.tsx";
+import { Line } from "../../ui/words.tsx";
+import { withoutIds } from "../../ui/without-ids.ts";
 import { isMine } from "./message.ts";
 import * as texts from "./texts.ts";
 
@@ -115,7 +116,7 @@ export function MailBox({
         <div className="mail-answers">
           <span className="cut">
             {texts.youAnswer}{" "}
-            <Line text={`“${withoutLinks(answered.body ?? texts.longMessage).slice(0, 120)}”`} />
+            <Line text={`“${withoutIds(answered.body ?? texts.longMessage).slice(0, 120)}”`} />
           </span>
           <Button
             look="ghost"
