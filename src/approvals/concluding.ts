@@ -1,4 +1,4 @@
-import type { ApprovalStatus, StepKind } from "../contract/approvals.ts";
+import type { ApprovalStatus, MoneyChange, StepKind } from "../contract/approvals.ts";
 import { companyState } from "../dispatch/company-settings.ts";
 import { bySystem, type Writing } from "../dispatch/context.ts";
 import { isActive, memberById, membersAhead } from "../capabilities/members.ts";
@@ -37,7 +37,8 @@ export function concluder(kinds: ApprovalKinds) {
     byAhead(call.tx, call.actor);
     membersAhead(call.tx, approval.requested_by);
     kind.ahead?.(call.tx, approval);
-    const saved = await close(call, approval, to, note);
+    const money = await kind.money?.(call.tx, approval, { agentId: null });
+    const saved = await close(call, approval, to, note, money);
     approvalAhead(call.tx, approval.id);
     lastStepAhead(call.tx, approval.id);
     if (to === "approved") await kind.approve(call, saved);
@@ -54,9 +55,11 @@ export async function close(
   approval: ApprovalRow,
   end: Conclusion,
   note: string | null,
+  /** The budgets before the decision and after a yes. */
+  money: readonly MoneyChange[] | null = null,
 ): Promise<ApprovalRow> {
   const saved = await setStatus(call.tx, approval, statuses[end], note);
-  await addStep(call, saved, end, note);
+  await addStep(call, saved, end, note, money);
   return saved;
 }
 

@@ -211,7 +211,14 @@ for (const kind of storeKinds)
       assert.match((await view(id)).changes.obstacles.join(), /\$4\.00 doesn't fit/);
       await refusal(org.board(contract.approve, { id }), "refused");
       await org.board(setBudget, { id: lead.id, usd: 10 });
+      const shown = (await view(id)).changes.money;
       await org.board(contract.approve, { id });
+      // The budgets stay as they were at the decision, whatever happens to them later.
+      await org.board(setBudget, { id: lead.id, usd: 50 });
+      assert.deepEqual((await view(id)).changes.money, shown);
+      assert.deepEqual((await view(id, lead.call)).changes.money, own.money);
+      const [theirs, ...others] = shown;
+      assert.deepEqual([theirs?.pool.title, others.length > 0], ["Jo", true]);
     });
 
     /** The request for more that is opened when an agent has used its budget up. */

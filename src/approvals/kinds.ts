@@ -1,4 +1,4 @@
-import type { ApprovalType } from "../contract/approvals.ts";
+import type { ApprovalType, MoneyChange } from "../contract/approvals.ts";
 import type { Viewer } from "../capabilities/visible.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -23,6 +23,8 @@ export interface ApprovalKind {
   readonly summary: (tx: ReadTx, approval: ApprovalRow) => Promise<string[]>;
   /** The same as data, as far as the viewer may see it. The fields of the payload are added to it. */
   readonly sections?: (tx: ReadTx, approval: ApprovalRow, viewer: Viewer) => Promise<Sections>;
+  /** The budgets that approving would change. They change all the time, so a decision keeps them as they are then. */
+  readonly money?: (tx: ReadTx, approval: ApprovalRow, viewer: Viewer) => Promise<MoneyChange[]>;
 }
 
 export type ApprovalKinds = Readonly<Record<ApprovalType, ApprovalKind>>;

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { JsonObject } from "../contract/words.ts";
 import * as contract from "../contract/approvals.ts";
 import { notFound } from "../contract/refusal.ts";
@@ -128,12 +129,12 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
   const onView = guarded(contract.viewApproval, async (call) => {
     const { tx, actor } = call;
     const approval = await visible(call, call.input.id);
-    const { summary, sections } = kinds[approval.type];
+    const { summary, sections, money } = kinds[approval.type];
+    const isOpen = openStatuses.includes(approval.status);
     const changes = {
       ...noSections,
       ...(await sections?.(tx, approval, actor)),
-      // Budgets change all the time, so after the decision there are no figures of before and after it.
-      ...(!openStatuses.includes(approval.status) && { money: [] }),
+      money: isOpen ? ((await money?.(tx, approval, actor)) ?? []) : await moneyThen(tx, approval, actor),
       summary: (await summary(tx, approval)).map(redactText),
       fields: fieldsOf(await readable(tx, approval, actor)),
     };
@@ -242,6 +243,26 @@ async function presentSteps(tx: ReadTx, approval: ApprovalRow, steps: readonly S
       diff: step.kind === "revised" ? await diffBefore(tx, approval, step.revision) : [],
     });
   return shown;
+}
+
+/** The budgets as they were when it was decided. An agent sees its own and those of the agents below it. */
+async function moneyThen(
+  tx: ReadTx,
+  approval: ApprovalRow,
+  { agentId }: Viewer,
+): Promise<contract.MoneyChange[]> {
+  const kept = (await lastStep(tx, approval.id))?.money ?? null;
+  if (kept === null) return [];
+  const shown = [];
+  for (const change of z.array(contract.MoneyChange).parse(JSON.parse(kept)))
+    if (agentId === null || (await isAtOrBelow(tx, change.pool.id, agentId))) shown.push(change);
+  return shown;
+}
+
+async function isAtOrBelow(tx: ReadTx, id: string | null, agentId: string): Promise<boolean> {
+  for (let at = await memberById(tx, id); at !== undefined; at = await memberById(tx, at.boss_id))
+    if (at.id === agentId) return true;
+  return false;
 }
 
 /** What a revision changed. */

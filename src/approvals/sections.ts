@@ -11,13 +11,12 @@ import type { ReadTx } from "../store/store.ts";
 import { boardGives } from "./texts.ts";
 
 /** The parts of what an approval would change. Each type of request puts its own together from these. */
-export type Sections = Partial<Omit<Changes, "summary" | "fields">>;
+export type Sections = Partial<Omit<Changes, "summary" | "fields" | "money">>;
 
 export const noSections: Required<Sections> = {
   place: null,
   headcount: null,
   rights: [],
-  money: [],
   brain: null,
   heldUp: [],
   obstacles: [],

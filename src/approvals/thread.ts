@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { StepKind } from "../contract/approvals.ts";
+import type { MoneyChange, StepKind } from "../contract/approvals.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { boardPeople, holderOf, presentBy } from "../capabilities/people.ts";
 import type { By } from "../contract/actors.ts";
@@ -17,6 +17,7 @@ export async function addStep(
   approval: ApprovalRow,
   kind: StepKind,
   body: string | null,
+  money: readonly MoneyChange[] | null = null,
 ): Promise<StepRow> {
   const { tx, actor } = call;
   const step: StepRow = {
@@ -29,6 +30,7 @@ export async function addStep(
     author_person_id: actor.personId,
     body,
     self_decided: selfDecidable.includes(kind) && (await isOwnRequest(call, approval)) ? 1 : 0,
+    money: money === null ? null : JSON.stringify(money),
     revision: revisionOf(approval),
     created_at: tx.now,
   };

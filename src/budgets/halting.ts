@@ -222,17 +222,23 @@ export const overriding: ApprovalKind = {
     const companyId = approval.company_id;
     const pool = await poolOf(tx, { companyId, id, measure });
     const after = (pool.limit ?? 0) + inUnits(measure, raiseBy);
-    const raised = { [measure]: fromUnits(measure, after) };
-    const money =
-      id === companyId
-        ? await shownPools(tx, viewer, [{ pool, before: pool, after: { ...pool, limit: after } }])
-        : await foreseenMoney(tx, viewer, await agentById(tx, id), raised);
     const paused = await tx.all(pausedByPool, { poolId: id });
     return {
-      money: money.filter((change) => change.measure === measure),
       heldUp: paused.map(({ id: agent, name }) => ({ kind: "agent", id: agent, title: name })),
       obstacles: viewer.agentId === null ? await obstacle(tx, approval, after) : [],
     };
+  },
+  money: async (tx, approval, viewer) => {
+    const { pool: id, measure, raiseBy } = wanted(approval);
+    const companyId = approval.company_id;
+    const pool = await poolOf(tx, { companyId, id, measure });
+    const after = (pool.limit ?? 0) + inUnits(measure, raiseBy);
+    const raised = { [measure]: fromUnits(measure, after) };
+    const changes =
+      id === companyId
+        ? await shownPools(tx, viewer, [{ pool, before: pool, after: { ...pool, limit: after } }])
+        : await foreseenMoney(tx, viewer, await agentById(tx, id), raised);
+    return changes.filter((change) => change.measure === measure);
   },
 };
 

@@ -116,7 +116,7 @@ const Amounts = z.object({
   left: z.number().nullable().describe("What can still be spent or given. Null: no limit."),
 });
 
-const MoneyChange = z.object({
+export const MoneyChange = z.object({
   pool: Reference.describe("The company or agent whose budget it is."),
   measure: z.enum(measures),
   before: Amounts.nullable().describe("Null: there is no separate budget yet."),
@@ -160,7 +160,7 @@ const Changes = z.object({
   money: z
     .array(MoneyChange)
     .describe(
-      "Each budget that changes or is shared. Agents see their own budgets and those below. Empty once it is decided.",
+      "Each budget that changes or is shared. Agents see their own budgets and those below. Once it is decided: as it was then.",
     ),
   brain: z
     .object({

@@ -143,11 +143,13 @@ export const changing: ApprovalKind = {
         Object.keys(brain).length > 0 && seesRest
           ? brainShown(viewer, withChanges(await settingsOfAgent(tx, agent), brain))
           : null,
-      money: (await foreseenMoney(tx, viewer, agent, budget ?? {})).filter(
-        ({ measure }) => budget?.[measure] !== undefined,
-      ),
       obstacles: viewer.agentId === null ? problems.flatMap((one) => (one ? [one.message] : [])) : [],
     };
+  },
+  money: async (tx, approval, viewer) => {
+    const { budget = {} } = changesIn(approval);
+    const changes = await foreseenMoney(tx, viewer, await agentById(tx, approval.agent_id ?? ""), budget);
+    return changes.filter(({ measure }) => budget[measure] !== undefined);
   },
 };
 

@@ -173,13 +173,11 @@ export const creation: ApprovalKind = {
       ...(boss !== undefined && isActive(boss) ? [] : [creationOutdated(true).message]),
       ...(nextAgentId === null || (next && isActive(next)) ? [] : [creationOutdated(false).message]),
     ];
-    const holder = { id: agent?.id ?? approval.id, company_id, boss_id: requested_by };
     const right = { resource: routeTo(nextAgentId), level: "send" } as const;
     return {
       place: await placeBelow(tx, requested_by),
       headcount: await headcountWith(tx, approval, agent),
       rights: [await rightFrom(tx, viewer, company_id, null, right)],
-      money: await foreseenMoney(tx, viewer, holder, {}),
       brain: brainShown(viewer, {
         adapterType: provider,
         adapterConfig,
@@ -190,6 +188,8 @@ export const creation: ApprovalKind = {
       obstacles: isOpen ? obstacles : [],
     };
   },
+  money: (tx, { id, agent_id, company_id, requested_by }, viewer) =>
+    foreseenMoney(tx, viewer, { id: agent_id ?? id, company_id, boss_id: requested_by }, {}),
 };
 
 /** The arguments under their canonical names, or a sentence that says what is wrong with them. */

@@ -265,11 +265,14 @@ export const hiring: ApprovalKind = {
       place: await placeBelow(tx, hire.reportsTo),
       headcount: await headcountWith(tx, approval, agent),
       rights,
-      money: agent === undefined ? [] : await foreseenMoney(tx, viewer, agent, hire.budget ?? {}),
       brain: brainShown(viewer, hire),
       heldUp: agent === undefined ? [] : await waitingFor(tx, viewer, agent),
       obstacles: isOpen && viewer.agentId === null ? await obstaclesTo(tx, approval, agent, boss, giver) : [],
     };
+  },
+  money: async (tx, approval, viewer) => {
+    const agent = await memberById(tx, approval.agent_id);
+    return agent === undefined ? [] : foreseenMoney(tx, viewer, agent, snapshotOf(approval).budget ?? {});
   },
 };
 

@@ -1,7 +1,7 @@
 import type { Generated } from "kysely";
 import { z } from "zod";
 import { agentStatuses, efforts } from "../contract/agents.ts";
-import { approvalStatuses, approvalTypes, stepKinds } from "../contract/approvals.ts";
+import { approvalStatuses, approvalTypes, MoneyChange, stepKinds } from "../contract/approvals.ts";
 import { Budget } from "../contract/budgets.ts";
 import { grantOrigins } from "../contract/capabilities.ts";
 import { Settings } from "../contract/companies.ts";
@@ -476,6 +476,8 @@ export const tables = {
     body: orNull(string),
     /** 1: a person decided on a request of their own position, because no other board person exists. */
     self_decided: flag,
+    /** Of a decision: the budgets before it, and as they would be or are after a yes. */
+    money: jsonOrNull(z.array(MoneyChange)),
     /** The revision of the approval at that time. */
     revision: integer,
     created_at: integer,

@@ -1,5 +1,6 @@
 import { diffWordsWithSpace } from "diff";
 import type { ReactNode } from "react";
+import { roundMoney } from "./figures.tsx";
 import { shown } from "../../contract/visible-text.ts";
 
 /** A field before and after. Of longer texts, the words that differ are marked. */
@@ -12,8 +13,8 @@ export function FieldDiff({
   before?: unknown;
   after?: unknown;
 }): ReactNode {
-  const old = textOf(before);
-  const now = textOf(after);
+  const old = textOf(before, field);
+  const now = textOf(after, field);
   const isLong = old.length + now.length > 80 && old !== "" && now !== "" && old.length + now.length < 40_000;
   const parts = isLong ? diffWordsWithSpace(old, now) : [];
   return (
@@ -51,15 +52,16 @@ export function FieldDiff({
   );
 }
 
-/** `budget.usd` as "budget, US dollars", `canCreateAgents` as "can create agents". */
+/** `budget.usd` as "budget", `budget.tokens` as "budget, tokens", `canCreateAgents` as "can create agents". */
 const wordsOf = (field: string): string =>
   field
     .replace(/([A-Z])/g, " $1")
     .toLowerCase()
-    .replaceAll(".", ", ")
-    .replace(/\busd$/, "US dollars");
+    .replace(/\.usd$/, "")
+    .replaceAll(".", ", ");
 
-function textOf(value: unknown): string {
+function textOf(value: unknown, field: string): string {
   if (value === null || value === undefined) return "";
+  if (field === "budget.usd" && typeof value === "number") return `${roundMoney(value)} a month`;
   return shown(typeof value === "string" ? value : JSON.stringify(value, null, 1));
 }

@@ -138,7 +138,7 @@ export function WhatChanges({
             </dd>
           </>
         )}
-        {tense !== "open" && asked.length > 0 && (
+        {tense !== "open" && money.length === 0 && asked.length > 0 && (
           <>
             <dt>Money</dt>
             <dd className="num">
@@ -151,7 +151,11 @@ export function WhatChanges({
             <dt>Money</dt>
             <dd className="money">
               {money.map((change) => (
-                <MoneyChange key={`${change.pool.id ?? ""} ${change.measure}`} change={change} />
+                <MoneyChange
+                  key={`${change.pool.id ?? ""} ${change.measure}`}
+                  change={change}
+                  tense={tense}
+                />
               ))}
             </dd>
           </>
@@ -262,24 +266,31 @@ const amount = (measure: string, value: number | null | undefined): string =>
       ? roundMoney(value)
       : `${value.toLocaleString("en")} ${measure}`;
 
-function MoneyChange({ change }: { change: Changes["money"][number] }): ReactNode {
+const moneyVerbs: Readonly<Record<Tense, Readonly<Record<"gets" | "loses" | "keeps", string>>>> = {
+  open: { gets: "gets", loses: "loses", keeps: "keeps" },
+  done: { gets: "got", loses: "lost", keeps: "kept" },
+  dropped: { gets: "would have got", loses: "would have lost", keeps: "would have kept" },
+};
+
+function MoneyChange({ change, tense }: { change: Changes["money"][number]; tense: Tense }): ReactNode {
   const { pool, measure, before, after } = change;
   const limit = after?.limit ?? before?.limit ?? null;
   const left = after?.left ?? null;
   const taken = Math.max(0, (before?.left ?? 0) - (after?.left ?? 0));
   const isChanged = before?.limit !== after?.limit;
+  const { gets, loses, keeps } = moneyVerbs[tense];
   return (
     <div className="money">
       <div className="nums num">
         <Name of={pool} />
         <span className="dim">
           {before === null
-            ? `gets ${amount(measure, after?.limit)} a month`
+            ? `${gets} ${amount(measure, after?.limit)} a month`
             : after === null
-              ? "loses its separate budget"
+              ? `${loses} its separate budget`
               : isChanged
                 ? `${amount(measure, before.limit)} → ${amount(measure, after.limit)} a month`
-                : `keeps ${amount(measure, left)} of ${amount(measure, limit)} a month, ${amount(measure, before.left)} before`}
+                : `${keeps} ${amount(measure, left)} of ${amount(measure, limit)} a month, ${amount(measure, before.left)} before`}
         </span>
       </div>
       {before !== null && limit !== null && left !== null && (
