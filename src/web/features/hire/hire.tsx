@@ -13,7 +13,7 @@ import { Refusal } from "../../ui/states.tsx";
 import { Name } from "../../ui/words.tsx";
 import { CopyFrom } from "./copy-from.tsx";
 import { type HireDraft, useHireDraft } from "./draft.ts";
-import { partOf, type HirePart } from "./refused-part.ts";
+import { fieldOf, type HireField, partOf, type HirePart } from "./refused-part.ts";
 import { Rights } from "./rights.tsx";
 import { HireSummary } from "./summary.tsx";
 import * as texts from "./texts.ts";
@@ -43,42 +43,55 @@ export function HirePage(): ReactNode {
     setHired(output);
   };
   const refusedPart = partOf(hire.refused);
+  const field = fieldOf(hire.refused);
   const page = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (hire.refused !== undefined)
-      page.current?.querySelector(".refusal")?.scrollIntoView({ block: "center" });
+    if (hire.refused === undefined) return;
+    page.current?.querySelector(".refusal")?.scrollIntoView({ block: "center" });
+    page.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus({ preventScroll: true });
   }, [hire.refused]);
-  /** The server's no, at what caused it. */
+  /** The server's no, at what caused it: a field, or else its part of the form. */
   const refusal = (part: HirePart): ReactNode =>
-    part === refusedPart ? <Refusal of={hire.refused} /> : null;
+    field === undefined && part === refusedPart ? <Refusal of={hire.refused} /> : null;
+  const fieldRefusal = (name: HireField): ReactNode =>
+    name === field ? <Refusal of={hire.refused} /> : null;
+  const invalid = (name: HireField) => name === field && { "aria-invalid": true };
   const text = (
     name: keyof HireDraft & ("name" | "role" | "title"),
     label: string,
     hint?: string,
   ): ReactNode => (
-    <label className="field">
-      <span>{label}</span>
-      <input
-        className="input"
-        required={name === "name" || name === "role"}
-        maxLength={100}
-        value={draft[name]}
-        onChange={({ target }) => change({ [name]: target.value })}
-      />
-      {hint !== undefined && <small>{hint}</small>}
-    </label>
+    <div>
+      <label className="field">
+        <span>{label}</span>
+        <input
+          className="input"
+          required={name === "name" || name === "role"}
+          maxLength={100}
+          value={draft[name]}
+          {...invalid(name)}
+          onChange={({ target }) => change({ [name]: target.value })}
+        />
+        {hint !== undefined && <small>{hint}</small>}
+      </label>
+      {fieldRefusal(name)}
+    </div>
   );
   const long = (name: "mandate" | "capabilities" | "prompt", label: string, hint: string): ReactNode => (
-    <label className="field">
-      <span>{label}</span>
-      <textarea
-        className="input"
-        rows={name === "prompt" ? 5 : 3}
-        value={draft[name]}
-        onChange={({ target }) => change({ [name]: target.value })}
-      />
-      <small>{hint}</small>
-    </label>
+    <div>
+      <label className="field">
+        <span>{label}</span>
+        <textarea
+          className="input"
+          rows={name === "prompt" ? 5 : 3}
+          value={draft[name]}
+          {...invalid(name)}
+          onChange={({ target }) => change({ [name]: target.value })}
+        />
+        <small>{hint}</small>
+      </label>
+      {fieldRefusal(name)}
+    </div>
   );
   if (hired !== undefined)
     return (
@@ -88,9 +101,10 @@ export function HirePage(): ReactNode {
     );
   return (
     <Page title="Hire" heading>
-      <div className="side-by-side" ref={page}>
+      <div className="side-by-side hire-page" ref={page}>
         <div className="work">
           <form
+            id="hire"
             className="work-inner form"
             aria-label="A new agent"
             onSubmit={(event) => {
@@ -168,27 +182,32 @@ export function HirePage(): ReactNode {
                     className="input"
                     inputMode="decimal"
                     value={draft.usd}
+                    {...invalid("usd")}
                     onChange={({ target }) => change({ usd: target.value })}
                   />
                   <small>{budgetSays(boss, bossName, Number(draft.usd) || 0)}</small>
                 </label>
+                {fieldRefusal("usd")}
                 {refusal("budget")}
               </div>
             </section>
             {refusal("whole")}
-            <div className="buttons">
-              <Button look="solid" big type="submit" disabled={hire.isBusy} because={because}>
-                Hire
-              </Button>
-              <Button look="ghost" onClick={forget}>
-                Clear the form
-              </Button>
-            </div>
           </form>
         </div>
         <aside aria-label="Summary">
           <HireSummary draft={draft} boss={boss} type={type} />
         </aside>
+        <div className="hire-send">
+          <p className="lab">
+            {company.settings.requireBoardApprovalForNewAgents ? texts.boardDecides : texts.startsAtOnce}
+          </p>
+          <Button look="solid" big type="submit" form="hire" disabled={hire.isBusy} because={because}>
+            Hire
+          </Button>
+          <Button look="ghost" onClick={forget}>
+            Clear the form
+          </Button>
+        </div>
       </div>
     </Page>
   );

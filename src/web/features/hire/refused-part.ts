@@ -12,6 +12,23 @@ const words: readonly (readonly [HirePart, RegExp])[] = [
   ["who", /\bname\b|\brole\b|\btitle\b|\breportsTo\b|\breports? to\b|\bagents\b/i],
 ];
 
+/** Fields that a refusal can be about alone. */
+export type HireField = "name" | "role" | "title" | "mandate" | "capabilities" | "prompt" | "usd";
+
+/** The field that a refusal names, where it is certain: the one that is not valid, or a name that is taken. */
+export function fieldOf(refused: Refused | undefined): HireField | undefined {
+  if (refused === undefined) return undefined;
+  const [, named] =
+    /(?:^|[\s(`])(name|role|title|mandate|capabilities|prompt|budget\.usd): /.exec(refused.message) ?? [];
+  if (named === "budget.usd") return "usd";
+  const found = fields.find((each) => each === named);
+  if (found !== undefined) return found;
+  if (/\b(?:called|named|the name)\b/i.test(refused.message)) return "name";
+  return partOf(refused) === "budget" ? "usd" : undefined;
+}
+
+const fields = ["name", "role", "title", "mandate", "capabilities", "prompt"] as const;
+
 export function partOf(refused: Refused | undefined): HirePart | undefined {
   if (refused === undefined) return undefined;
   const named = (text: string) => words.find(([, pattern]) => pattern.test(text))?.[0];

@@ -1,4 +1,6 @@
 /** The sentences of the page on which people hire. */
+export const boardDecides = "The board decides about it before the agent can start.";
+export const startsAtOnce = "The agent can start immediately.";
 export const newAgent = "a new agent";
 export const pendingTitle = "Pending board approval";
 export const pendingSays = (name: string): string =>
