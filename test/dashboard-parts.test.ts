@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sentenceParts } from "../src/web/features/activity/sentence-parts.ts";
+import { sentenceParts } from "../src/web/ui/sentence-parts.ts";
 import { timeScale } from "../src/web/features/activity/time-scale.ts";
 import { titleOfItem } from "../src/web/features/home/item-title.ts";
 import { historyWords } from "../src/web/features/outcomes/history-words.ts";

@@ -56,6 +56,14 @@ export function hanging(all: Rect, width: number, height: number): Camera {
   return { k, x: (width - all.w * k) / 2 - all.x * k, y: margin / 2 - all.y * k };
 }
 
+/** Everything. On a narrow screen on which its words could not be read: an item at the top, near enough to be read. */
+export function hangingFrom(item: Rect | undefined, all: Rect, width: number, height: number): Camera {
+  const whole = hanging(all, width, height);
+  if (item === undefined || whole.k >= farBelow || width >= 760) return whole;
+  const k = 0.7;
+  return { k, x: width / 2 - (item.x + item.w / 2) * k, y: margin / 2 - item.y * k };
+}
+
 /** Everything if its words can be read; else one item in the middle, or as near to it as the left end of the map allows. */
 export function opening(item: Rect | undefined, all: Rect, width: number, height: number): Camera {
   const whole = fitting(all, width, height);

@@ -16,9 +16,7 @@ import { runsOf } from "../../ui/runs.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
-import { Line, Name } from "../../ui/words.tsx";
-import { withoutIds } from "../../ui/without-ids.ts";
-import { sentenceParts } from "./sentence-parts.ts";
+import { Sentence } from "../../ui/sentence.tsx";
 import { longSpan } from "./spans.ts";
 import * as texts from "./texts.ts";
 import { TimeStrip } from "./time-strip.tsx";
@@ -343,22 +341,5 @@ function EventRun({
           </div>
         ))}
     </li>
-  );
-}
-
-/** What happened, with links to who did it and to what it was about. */
-function Sentence({ of: { says, by, about } }: { of: Told }): ReactNode {
-  const actor = by.person ?? by.agent;
-  const who = actor && { kind: by.person ? "person" : "agent", id: actor.id, title: actor.name };
-  const what =
-    about === null || about.id === null || about.title === null
-      ? undefined
-      : { kind: about.kind, id: about.id, title: about.title };
-  return sentenceParts(says, who, what).map(({ text, of }, at) =>
-    of === undefined ? (
-      <Line key={at} text={withoutIds(text)} />
-    ) : (
-      <Name key={at} of={{ ...of, title: withoutIds(text) }} />
-    ),
   );
 }

@@ -6,7 +6,7 @@ import { receiptOf } from "../../ui/receipt.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { When } from "../../ui/time.tsx";
-import { Line, Name } from "../../ui/words.tsx";
+import { Line, Name, Said } from "../../ui/words.tsx";
 import { withoutIds } from "../../ui/without-ids.ts";
 
 /** What the agent was written, newest first, with what became of each message. */
@@ -30,13 +30,17 @@ export function AgentMail({ id }: { id: string }): ReactNode {
               return (
                 <li key={one.id}>
                   <StatusMark mark={mark} label={label} />
-                  <span className="wide cut">
+                  <span className="wide">
                     {one.from.kind === "agent" ? (
                       <Name of={{ kind: "agent", id: one.from.id, title: one.from.name }} />
                     ) : (
                       <b>{one.from.kind === "system" ? "Agency" : one.from.name || "The board"}</b>
                     )}{" "}
-                    <Line text={withoutIds((one.body ?? "A long message").slice(0, 400))} />
+                    {one.body === null ? (
+                      <Name of={{ kind: "file", id: one.file, title: "A long message, as a file" }} />
+                    ) : (
+                      <Said text={withoutIds(one.body)} most={300} />
+                    )}
                     {one.acknowledgedAt !== null && one.result !== null && (
                       <span className="lab">
                         {" "}

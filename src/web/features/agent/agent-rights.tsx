@@ -119,7 +119,9 @@ export function AgentRights({ id }: { id: string }): ReactNode {
                       </Button>
                     </li>
                   ))}
-                {grants.length === 0 && <li className="dim">Nothing was given to it.</li>}
+                {grants.every(({ revokedAt }) => revokedAt !== null) && (
+                  <li className="dim">Nothing was given to it.</li>
+                )}
               </ul>
             </section>
             <section className="sec">

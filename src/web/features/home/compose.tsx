@@ -51,15 +51,13 @@ export function Compose({ isFirst }: { isFirst: boolean }): ReactNode {
         <input
           ref={input}
           aria-label={`A goal for ${name}`}
+          title="Key: M"
           placeholder={texts.sayWhat}
           maxLength={300}
           value={text}
           onChange={({ target }) => setText(target.value)}
         />
         <span className="end">
-          <span className="lab hide-s">
-            from anywhere <kbd>M</kbd>
-          </span>
           <Button
             look="solid"
             icon="send"

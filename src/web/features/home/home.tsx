@@ -30,16 +30,11 @@ export function Home(): ReactNode {
     <Page
       title="Home"
       actions={
-        <>
-          <span className="lab hide-s">
-            <kbd>J</kbd> <kbd>K</kbd> to move, <kbd>↵</kbd> to open, <kbd>?</kbd> for all keys
-          </span>
-          <Link to="/hire" className="b ghost">
-            <Icon name="hire" />
-            <span className="hide-s">Hire</span>
-            <span className="vh only-s">Hire</span>
-          </Link>
-        </>
+        <Link to="/hire" className="b ghost" title="Key: H">
+          <Icon name="hire" />
+          <span className="hide-s">Hire</span>
+          <span className="vh only-s">Hire</span>
+        </Link>
       }
     >
       <BesideContext value={beside.click}>

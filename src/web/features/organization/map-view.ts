@@ -1,5 +1,5 @@
 import { type RefObject, useEffect, useRef, useState } from "react";
-import { farBelow, hanging } from "../../ui/camera.ts";
+import { farBelow, hanging, hangingFrom } from "../../ui/camera.ts";
 import { type PanZoom, usePanZoom } from "../../ui/pan-zoom.tsx";
 import type { AgentDrag } from "./agent-drag.ts";
 import type { MapLayout } from "./map-layout.ts";
@@ -23,6 +23,7 @@ export function useMapWindow(layout: MapLayout, grab: AgentDrag["grab"]): MapWin
   const [isFar, setFar] = useState(false);
   const map = usePanZoom({
     bounds: () => layout.bounds,
+    opening: (all, w, h) => hangingFrom(layout.boxes[0], all, w, h),
     fitting: hanging,
     grab,
     paint: ({ x, y, k }, w, h) => {

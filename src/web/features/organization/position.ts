@@ -46,3 +46,13 @@ export function treeOf(agents: readonly Position[], folded: ReadonlySet<string>)
   visit(null, 0);
   return rows;
 }
+
+/** Whether the words are in the agent's name or role. */
+export const isFound = ({ name, role }: Position, words: string): boolean =>
+  `${name} ${role}`.toLowerCase().includes(words);
+
+/** The managers above an agent, the nearest first. */
+export function managersOf(agents: readonly Position[], of: Position): string[] {
+  const boss = agents.find(({ id }) => id === of.boss?.id);
+  return boss === undefined ? [] : [boss.id, ...managersOf(agents, boss)];
+}
