@@ -105,6 +105,14 @@ describe("the dashboard: Home and approvals", () => {
 
     // The configuration that is asked for can be held against one that works.
     await page.goto(site.at(`/approvals/${site.hireId}`));
+    // The most similar ones are a click away, each with its brain.
+    const similar = page.locator(".cmp").getByRole("button");
+    await similar.first().getByText("rehearsal").waitFor();
+    assert.equal(await similar.count(), 3);
+    await similar.first().click();
+    await page.getByRole("dialog", { name: /^Compared with / }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByRole("combobox", { name: "Compare with" }).selectOption({ label: "Hana, Copy" });
     const differences = page.getByRole("dialog", { name: "Compared with Hana" });
     await differences.locator("ins", { hasText: "Market researcher" }).waitFor();

@@ -314,7 +314,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
     // An agent that is not hired yet has its request instead of tabs.
     await page.goto(site.at("/org?view=outline"));
     await page.getByRole("row", { name: /Iris Duarte/ }).click();
-    await page.getByRole("link", { name: "Open its page" }).click();
+    await page.getByRole("link", { name: "Open the page" }).click();
     await page.getByText("The hire waits for a decision:").waitFor();
     assert.equal(await page.getByRole("navigation", { name: "Parts of this page" }).count(), 0);
   });

@@ -176,6 +176,73 @@ describe("panels beside lists", () => {
     }
   });
 
+  test("a session opens beside the list, Escape gives the focus back to its row, and Enter goes to its page", async () => {
+    const { page } = site.visit;
+    await page.goto(site.at("/sessions"));
+    const row = page.locator("a.row").first();
+    await row.waitFor();
+    const to = (await row.getAttribute("href")) ?? "";
+    const id = /[0-9a-f-]{36}/.exec(to)?.[0] ?? "";
+    // Sessions that start meanwhile come above it.
+    const mine = page.locator(`a.row[data-beside="session ${id}"]`);
+    await mine.click();
+    await page.waitForURL(new RegExp(`[?&]session=${id}`));
+    const panel = page.getByRole("complementary", { name: "The chosen session" });
+    await panel.getByText(/, started /).waitFor();
+    await panel.getByRole("button", { name: "Close" }).focus();
+    await page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+    await page.locator(`a.row[data-beside="session ${id}"]:focus`).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(new RegExp(`/sessions/${id}`));
+    await page.getByRole("log", { name: "Transcript" }).or(page.getByText("nothing printed yet")).waitFor();
+  });
+
+  test("the page and the panel of an agent that is not hired yet have the request, and it is decided there by keys", async () => {
+    const { page } = site.visit;
+    const id = await site.hire("Pending Pia");
+    const agent = (await site.daemon.board.call(viewApproval, { id })).agentId ?? "";
+    await page.goto(site.at(`/org?view=outline&agent=${agent}`));
+    const panel = page.getByRole("complementary", { name: "Agent" });
+    await panel.getByRole("heading", { name: "What a yes changes" }).waitFor();
+    await panel.getByRole("button", { name: "Approve" }).waitFor();
+    await panel.getByRole("link", { name: "Open the page" }).click();
+    await page.getByRole("heading", { level: 1, name: "Pending Pia" }).waitFor();
+    await page.getByRole("heading", { name: "What a yes changes" }).waitFor();
+    const tabs = page.getByRole("navigation", { name: "Parts of this page" });
+    assert.equal(await tabs.count(), 0);
+    await page.keyboard.press("a");
+    await page.getByLabel(/A note for Bruno/).waitFor();
+    await page.keyboard.press("Enter");
+    await tabs.waitFor();
+    assert.equal((await site.daemon.board.call(viewApproval, { id })).status, "approved");
+  });
+
+  test("on a narrow screen the map begins where it can be read, and no filter is cut off", async () => {
+    const context = await site.browser.newContext({
+      storageState: await site.visit.context.storageState(),
+      viewport: { width: 360, height: 740 },
+    });
+    try {
+      const page = await context.newPage();
+      await page.goto(site.at("/org?view=map"));
+      await page
+        .getByRole("treeitem", { name: /^Marlow / })
+        .getByText("Chief of staff")
+        .waitFor();
+      assert.equal(await page.locator(".map.far").count(), 0);
+      await page.goto(site.at("/approvals"));
+      const filters = page.getByRole("group", { name: "Status" });
+      await filters.getByRole("button", { name: "All" }).waitFor();
+      for (const button of await filters.getByRole("button").all()) {
+        const box = await button.boundingBox();
+        assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 360, await button.innerText());
+      }
+    } finally {
+      await context.close();
+    }
+  });
+
   test("folded outcomes and open entries of the record are in the address", async () => {
     const { page } = site.visit;
     const bruno = site.press.agents.get("Bruno") ?? "";
@@ -246,7 +313,15 @@ describe("panels beside lists", () => {
     await board.call(approve, { id: yes, payloadHash });
     await page.getByRole("heading", { name: "What the yes changed" }).waitFor();
     await page.getByText(`${before} agents before, ${before + 1} after.`).waitFor();
-    await page.getByText("$1 a month", { exact: true }).waitFor();
+    await page.locator(".money .nums", { hasText: "Past Paul" }).getByText("got $1 a month").waitFor();
+    // Bruno's budget as it was: the hire that was decided first left it with a dollar less.
+    const { money } = (await board.call(viewApproval, { id: yes })).changes;
+    const bruno = money.find(({ pool, measure }) => pool.title === "Bruno" && measure === "usd");
+    assert.equal((bruno?.before?.left ?? 0) - (bruno?.after?.left ?? 0), 1);
+    await page
+      .locator(".money .nums", { hasText: "Bruno" })
+      .getByText(/^kept \$\d+ of \$80 a month, /)
+      .waitFor();
     await board.call(reject, { id: no });
     // Later hires change nothing of it.
     await board.call(createAgent, {
@@ -260,6 +335,10 @@ describe("panels beside lists", () => {
     await page.getByText(`${before} agents before, ${before + 1} after.`).waitFor();
     await page.goto(site.at(`/approvals/${no}`));
     await page.getByRole("heading", { name: "What a yes would have changed" }).waitFor();
+    await page
+      .locator(".money .nums", { hasText: "Past Nora" })
+      .getByText("would have got $1 a month")
+      .waitFor();
     // Past Paul was hired meanwhile.
     await page.getByText(`${before} agents then, ${before + 1} with it.`).waitFor();
   });

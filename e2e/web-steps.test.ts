@@ -7,6 +7,7 @@ import { listApprovals } from "../src/contract/approvals.ts";
 import { updateCompany } from "../src/contract/companies.ts";
 import { requestAgent } from "../src/contract/create-agent.ts";
 import { delegateOutcome } from "../src/contract/delegation.ts";
+import { sendMessage } from "../src/contract/mail.ts";
 import { createOutcome, updateOutcome, viewOutcome } from "../src/contract/outcomes.ts";
 import { dashboard } from "./support/dashboard.ts";
 
@@ -235,6 +236,85 @@ describe("the dashboard: reasons, names, choices", () => {
     await summary.getByText("Every chapter has a picture.").waitFor();
     await page.getByLabel(/^US dollars a month/).fill("9000");
     await summary.getByText("Not possible now").waitFor();
+  });
+
+  test("/ finds agents in the outline and on the map: others are dimmed, Enter goes from one to the next, folded or not", async () => {
+    const { page } = site.visit;
+    await page.goto(site.at("/org?view=outline&folded=sanne"));
+    await page.getByRole("row", { name: /Sanne/ }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("juno");
+    await page.locator(".orow.faint", { hasText: "Theo" }).waitFor();
+    const panel = page.getByRole("complementary", { name: "Agent" });
+    await page.keyboard.press("Enter");
+    await panel.getByRole("heading", { name: "Juno" }).waitFor();
+    await page.locator(".orow.sel:not(.faint)", { hasText: "Juno" }).waitFor();
+    // By its role, and on the map: the address has the words.
+    await page.getByRole("searchbox", { name: "Find an agent" }).fill("lead");
+    await page.getByRole("button", { name: "Map" }).click();
+    await page.locator(".mrow.faint", { hasText: "Juno" }).waitFor();
+    assert.match(page.url(), /[?&]q=lead/);
+    const field = page.getByRole("searchbox", { name: "Find an agent" });
+    await field.press("Enter");
+    await panel.getByText("Editorial lead, reports to").waitFor();
+    await field.press("Enter");
+    await panel.getByText("Software lead, reports to").waitFor();
+    await page.locator(".team.sel:not(.faint)", { hasText: "Sanne" }).waitFor();
+    await field.press("Escape");
+    await page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+  });
+
+  test("the button that hires is in reach without scrolling, and a taken name is refused at its field", async () => {
+    const { page } = site.visit;
+    const hire = page.getByRole("button", { name: "Hire", exact: true });
+    const name = page.getByLabel("Name", { exact: true });
+    for (const size of [
+      { width: 360, height: 740 },
+      { width: 900, height: 800 },
+      { width: 1440, height: 900 },
+    ]) {
+      await page.setViewportSize(size);
+      await page.goto(site.at(`/hire?boss=${idOf("Theo")}`));
+      await hire.waitFor();
+      const box = await hire.boundingBox();
+      assert.ok(box !== null && box.y >= 0 && box.y + box.height <= size.height, `${size.width}: ${box?.y}`);
+    }
+    await name.fill("Theo");
+    await page.getByLabel(/^Role/).fill("Illustrator");
+    await page.getByRole("combobox", { name: "Type" }).selectOption("rehearsal");
+    await hire.click();
+    const refused = page.locator("div", { has: name }).last().getByRole("alert");
+    await refused.getByText("Theo").first().waitFor();
+    await page.locator("input[aria-invalid]:focus").waitFor();
+    assert.equal(await name.getAttribute("aria-invalid"), "true");
+    assert.equal(await page.getByRole("alert").count(), 1);
+    // The input is still there, and another name is sent with Enter.
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("Thea");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: /^(?:Pending board approval|Thea is ready)$/ }).waitFor();
+  });
+
+  test("the record of an agent names things as links, and its mail opens in whole", async () => {
+    const { page } = site.visit;
+    await page.goto(site.at(`/agents/${idOf("Bruno")}/record`));
+    const entry = page.locator(".plain-list li", { hasText: "Bruno created the file" }).last();
+    await entry.getByRole("link", { name: "Bruno" }).waitFor();
+    await entry.getByRole("link").last().press("Enter");
+    await page.waitForURL(/\/knowledge\//);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+
+    const body = `${"A long report about paper. ".repeat(20)}The end.`;
+    await site.daemon.board.call(sendMessage, {
+      companyId: site.press.companyId,
+      to: idOf("Yara"),
+      body,
+    });
+    await page.goto(site.at(`/agents/${idOf("Yara")}/mail`));
+    const row = page.locator(".plain-list li", { hasText: "A long report about paper." });
+    await row.getByRole("button", { name: "show all" }).click();
+    await row.getByText("The end.").waitFor();
   });
 
   test("without a shared worker one tab reads the events for all, and the next takes over when it is closed", async () => {

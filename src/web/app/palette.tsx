@@ -48,23 +48,8 @@ export function Palette({
   verbs: readonly Verb[];
   onClose: () => void;
 }): ReactNode {
-  const ref = useModal(isOpen);
   return (
-    <dialog
-      ref={ref}
-      className="palette"
-      aria-label="Find or do anything"
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-      onClose={() => {
-        if (ref.current?.open === false) onClose();
-      }}
-      onClick={(event) => {
-        if (event.target === ref.current) onClose();
-      }}
-    >
+    <dialog {...useModal(isOpen, onClose)} className="palette" aria-label="Find or do anything">
       {isOpen && <Box verbs={[...verbsNow(), ...verbs]} onClose={onClose} />}
     </dialog>
   );

@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
+import type { Answer } from "../data/operations.ts";
 import { useRead } from "../data/reading.ts";
-import { Button } from "./buttons.tsx";
 import { AgentActions } from "./agent-actions.tsx";
 import { Meter, money, roundMoney } from "./figures.tsx";
 import { Icon } from "./icons.tsx";
@@ -10,7 +10,8 @@ import { isHeld, useReasons } from "./reasons.ts";
 import { ResourceWords } from "./resource.tsx";
 import { Loaded } from "./states.tsx";
 import { standingOf } from "./standing.ts";
-import { usePanelFocus } from "./modal.ts";
+import { RequestCard } from "./request-card.tsx";
+import { SidePanel } from "./side-panel.tsx";
 import { StatusMark } from "./status.tsx";
 import { Tile, tileOf } from "./tile.tsx";
 import { Elapsed, When } from "./time.tsx";
@@ -21,24 +22,23 @@ import "./agent-panel.css";
 /** An agent beside a list: who it is, what it does now and why, its outcomes, budget and rights in short. */
 export function AgentNow({
   id,
-  back = `[data-agent="${CSS.escape(id)}"]`,
+  back,
   onClose,
   more,
 }: {
   id: string;
   /** What gets the focus when the panel closes. */
-  back?: string;
+  back: string;
   onClose: () => void;
   /** Further verbs of the page that shows it. */
   more?: ReactNode;
 }): ReactNode {
   const agent = useRead(ops.viewAgent, { id }, { keep: true });
-  const panel = usePanelFocus(back);
   return (
-    <aside className="agent" aria-label="Agent" ref={panel}>
+    <SidePanel label="Agent" to={`/agents/${id}`} back={back} onClose={onClose} more={more}>
       <Loaded of={agent}>
         {(data) => (
-          <>
+          <div className="agent">
             <div className="head">
               <div className="top">
                 <Tile
@@ -52,32 +52,46 @@ export function AgentNow({
                     <Line text={data.name} />
                   </h2>
                   <div className="role">
-                    <Line text={data.role} />, reports to{" "}
-                    {data.boss === null ? "the board" : <Line text={data.boss.name} />}
+                    <RoleLine of={data} />
                   </div>
-                </div>
-                <div className="x">
-                  {more}
-                  <Link
-                    className="b ghost sq"
-                    to={`/agents/${id}`}
-                    aria-label="Open its page"
-                    title="Open its page"
-                  >
-                    <Icon name="expand" />
-                  </Link>
-                  <Button look="ghost" icon="cross" aria-label="Close" onClick={onClose} />
                 </div>
               </div>
               <AgentActions agent={data} />
             </div>
             <div className="body">
-              <AgentSummary id={id} />
+              {data.status === "pending_approval" ? <PendingHire of={data} /> : <AgentSummary id={id} />}
             </div>
-          </>
+          </div>
         )}
       </Loaded>
-    </aside>
+    </SidePanel>
+  );
+}
+
+/** The role, the title if there is one, and the manager. */
+export function RoleLine({
+  of: { role, title, boss },
+}: {
+  of: Pick<Answer<typeof ops.viewAgent>, "role" | "title" | "boss">;
+}): ReactNode {
+  return (
+    <>
+      <Line text={title === null || title === role ? role : `${role} (${title})`} />, reports to{" "}
+      {boss === null ? "the board" : <Name of={{ kind: "agent", id: boss.id, title: boss.name }} />}
+    </>
+  );
+}
+
+/** An agent that is not hired yet: the request, to decide on it here. */
+export function PendingHire({
+  of: { approval },
+}: {
+  of: Pick<Answer<typeof ops.viewAgent>, "approval">;
+}): ReactNode {
+  const id = approval?.id ?? null;
+  const request = useRead(ops.viewApproval, id === null ? null : { id });
+  return id === null ? null : (
+    <Loaded of={request}>{(newest) => <RequestCard key={id} newest={newest} />}</Loaded>
   );
 }
 

@@ -44,42 +44,52 @@ export function useBeside<K extends string>(...kinds: readonly K[]): Choosing<K>
 }
 
 /** A list, and beside it the chosen thing. */
-export function WithPanel({
+export function WithPanel<K extends string>({
   of: chosen,
   panel,
   children,
 }: {
-  of: BesideThing | undefined;
-  panel: (id: string) => ReactNode;
+  of: BesideThing<K> | undefined;
+  panel: (chosen: BesideThing<K>) => ReactNode;
   children: ReactNode;
 }): ReactNode {
   return (
     <div className={`with-panel ${chosen === undefined ? "closed" : ""}`}>
       {children}
-      {chosen !== undefined && panel(chosen.id)}
+      {chosen !== undefined && panel(chosen)}
     </div>
   );
 }
 
-const AgentNow = lazy(async () => ({ default: (await import("./agent-now.tsx")).AgentNow }));
-const OutcomePanel = lazy(async () => ({ default: (await import("./outcome-panel.tsx")).OutcomePanel }));
+const panels = {
+  agent: lazy(async () => ({ default: (await import("./agent-now.tsx")).AgentNow })),
+  outcome: lazy(async () => ({ default: (await import("./outcome-panel.tsx")).OutcomePanel })),
+  approval: lazy(async () => ({ default: (await import("./request-panel.tsx")).RequestPanel })),
+  session: lazy(async () => ({ default: (await import("./session-panel.tsx")).SessionPanel })),
+};
 
-/** The panel of an agent or an outcome. Its code is loaded when one is first opened. */
+/** The panel of one thing. Its code is loaded when one of its kind is first opened. */
 export function PanelOf({
   of: { kind, id },
   onClose,
+  more,
 }: {
-  of: BesideThing<"agent" | "outcome">;
+  of: BesideThing<keyof typeof panels>;
   onClose: () => void;
+  /** Further verbs of the page that shows it. */
+  more?: ReactNode;
 }): ReactNode {
-  const back = `[data-card="${kind} ${CSS.escape(id)}"]`;
+  const Panel = panels[kind];
+  const thing = `"${kind} ${CSS.escape(id)}"`;
   return (
     <Suspense>
-      {kind === "agent" ? (
-        <AgentNow key={id} id={id} back={back} onClose={onClose} />
-      ) : (
-        <OutcomePanel key={id} id={id} back={back} onClose={onClose} />
-      )}
+      <Panel
+        key={id}
+        id={id}
+        back={`[data-beside=${thing}], [data-card=${thing}]`}
+        onClose={onClose}
+        more={more}
+      />
     </Suspense>
   );
 }

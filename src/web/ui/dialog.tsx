@@ -19,28 +19,13 @@ export function Dialog({
   wide?: boolean;
 }): ReactNode {
   const id = useId();
-  const ref = useModal(isOpen, (dialog) =>
+  const modal = useModal(isOpen, onClose, (dialog) =>
     dialog
       .querySelector<HTMLElement>(`.content :is(input:not([type="checkbox"]), select, textarea):enabled`)
       ?.focus(),
   );
   return (
-    <dialog
-      ref={ref}
-      className={`dialog ${wide ? "wide" : ""}`}
-      aria-labelledby={id}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-      // The browser tells it late: by then the dialog may be open for something else.
-      onClose={() => {
-        if (ref.current?.open === false) onClose();
-      }}
-      onClick={(event) => {
-        if (event.target === ref.current) onClose();
-      }}
-    >
+    <dialog {...modal} className={`dialog ${wide ? "wide" : ""}`} aria-labelledby={id}>
       {isOpen && (
         <div className="within">
           <header>

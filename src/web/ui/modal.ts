@@ -1,13 +1,14 @@
-import { type RefObject, useLayoutEffect, useRef } from "react";
+import { type ComponentProps, type RefObject, useLayoutEffect, useRef } from "react";
 
 /**
- * Opens the browser's own dialog before the next key is read, and closes it when `isOpen` ends or the component goes away. The
+ * The props of a modal. It opens the browser's own dialog before the next key is read, and closes it when `isOpen` ends or the component goes away. The
  * focus then returns to where it was. If that row was rendered again meanwhile, the row about the same thing has it.
  */
 export function useModal(
   isOpen: boolean,
+  onClose: () => void,
   onOpen?: (dialog: HTMLDialogElement) => void,
-): RefObject<HTMLDialogElement | null> {
+): ComponentProps<"dialog"> {
   const ref = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
     const dialog = ref.current;
@@ -21,7 +22,20 @@ export function useModal(
       again?.focus({ preventScroll: true });
     };
   }, [isOpen]);
-  return ref;
+  return {
+    ref,
+    onCancel: (event) => {
+      event.preventDefault();
+      onClose();
+    },
+    // The browser tells it late: by then the dialog may be open for something else.
+    onClose: () => {
+      if (ref.current?.open === false) onClose();
+    },
+    onClick: (event) => {
+      if (event.target === ref.current) onClose();
+    },
+  };
 }
 
 /** A panel beside a list or map: when it closes while it has the focus, what it was about has the focus again. */

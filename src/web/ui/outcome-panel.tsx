@@ -1,16 +1,13 @@
-import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../data/reading.ts";
-import { Button } from "./buttons.tsx";
-import { usePanelFocus } from "./modal.ts";
+import { SidePanel } from "./side-panel.tsx";
 import { standingOf, unowned } from "./standing.ts";
 import { Loaded } from "./states.tsx";
 import { StatusMark } from "./status.tsx";
 import { Line, Name, Said } from "./words.tsx";
 import { OutcomeActions } from "./outcome-actions.tsx";
 import { WhyBox } from "./why-box.tsx";
-import "./beside.css";
 import "./work.css";
 
 /** One outcome beside the others: how it stands, why, and what can be done. */
@@ -18,24 +15,19 @@ export function OutcomePanel({
   id,
   back,
   onClose,
+  more,
 }: {
   id: string;
   /** What gets the focus when the panel closes. */
   back: string;
   onClose: () => void;
+  more?: ReactNode;
 }): ReactNode {
   const outcome = useRead(ops.viewOutcome, { id });
   const isLive = outcome.data?.status === "open" || outcome.data?.status === "submitted";
   const why = useRead(ops.why, isLive ? { id } : null).data;
-  const panel = usePanelFocus(back);
   return (
-    <aside className="side-panel" aria-label="The chosen outcome" ref={panel}>
-      <div className="top">
-        <Link className="b" to={`/outcomes/${id}`}>
-          Open the page
-        </Link>
-        <Button look="ghost" icon="cross" aria-label="Close" onClick={onClose} />
-      </div>
+    <SidePanel label="The chosen outcome" to={`/outcomes/${id}`} back={back} onClose={onClose} more={more}>
       <Loaded of={outcome}>
         {(data) => {
           const { mark, label } = standingOf(data.status, why?.state, data.blocked !== null);
@@ -72,6 +64,6 @@ export function OutcomePanel({
           );
         }}
       </Loaded>
-    </aside>
+    </SidePanel>
   );
 }

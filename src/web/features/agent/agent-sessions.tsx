@@ -4,18 +4,12 @@ import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
 import { money } from "../../ui/figures.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
-import { type MarkName, StatusMark } from "../../ui/status.tsx";
+import { readsInbox, sessionEnds } from "../../ui/session-ends.ts";
+import { StatusMark } from "../../ui/status.tsx";
 import { Elapsed, When } from "../../ui/time.tsx";
 import { Line } from "../../ui/words.tsx";
 import { SessionDays } from "./session-days.tsx";
 import * as texts from "./texts.ts";
-
-export const endMarks: Readonly<Record<string, MarkName>> = {
-  running: "work",
-  done: "done",
-  failed: "failed",
-  stopped: "stop",
-};
 
 export function AgentSessions({ id }: { id: string }): ReactNode {
   const agent = useRead(ops.viewAgent, { id }).data;
@@ -40,9 +34,9 @@ export function AgentSessions({ id }: { id: string }): ReactNode {
               {sessions.map(({ id: session, startedAt, endedAt, end, outcome, usage, endReason }) => (
                 <li key={session}>
                   <Link to={`/sessions/${session}`}>
-                    <StatusMark mark={endMarks[end] ?? "idle"} label={end} />
+                    <StatusMark mark={sessionEnds[end]?.[0] ?? "idle"} label={sessionEnds[end]?.[1] ?? end} />
                     <span className="wide cut">
-                      <Line text={outcome?.title ?? "Inbox"} />
+                      <Line text={outcome?.title ?? readsInbox} />
                       {endReason !== null && end !== "done" && (
                         <span className="lab">
                           {" "}

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
 import { AgentActions } from "../../ui/agent-actions.tsx";
-import { AgentSummary } from "../../ui/agent-now.tsx";
+import { AgentSummary, PendingHire, RoleLine } from "../../ui/agent-now.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Page } from "../../ui/page.tsx";
 import { Loaded } from "../../ui/states.tsx";
@@ -61,12 +61,7 @@ export function AgentPage(): ReactNode {
                       <Line text={data.name} />
                     </h1>
                     <div className="role">
-                      <Line text={data.title ?? data.role} />, reports to{" "}
-                      {data.boss === null ? (
-                        "the board"
-                      ) : (
-                        <Name of={{ kind: "agent", id: data.boss.id, title: data.boss.name }} />
-                      )}
+                      <RoleLine of={data} />
                     </div>
                     <p className="lab">
                       <Line text={data.says} />
@@ -114,7 +109,11 @@ export function AgentPage(): ReactNode {
                   </div>
                 </div>
               )}
-              {data.status !== "pending_approval" && (
+              {data.status === "pending_approval" ? (
+                <div className="body">
+                  <PendingHire of={data} />
+                </div>
+              ) : (
                 <>
                   <Tabs
                     label="Parts of this page"

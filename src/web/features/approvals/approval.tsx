@@ -4,26 +4,20 @@ import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
-import { DecisionButtons, DecisionNote, DecisionRefusal } from "../../ui/decision.tsx";
-import { counted } from "../../ui/figures.tsx";
+import { ChangedFields } from "../../ui/changed-fields.tsx";
+import { DecisionButtons } from "../../ui/decision.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Page } from "../../ui/page.tsx";
 import { Quote } from "../../ui/quote.tsx";
 import { Loaded } from "../../ui/states.tsx";
-import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
-import { When } from "../../ui/time.tsx";
-import { Line, Name } from "../../ui/words.tsx";
-import { marks } from "./marks.ts";
+import { Line } from "../../ui/words.tsx";
 import { CompareWith } from "./compare.tsx";
-import { ChangedFields, ChangesSince } from "./changed-fields.tsx";
-import { Decided } from "./decided.tsx";
 import { type Request, titleOf } from "../../ui/request.ts";
 import { askedIn } from "../../ui/requested.ts";
 import { Requester } from "./requester.tsx";
-import { Seal } from "./seal.tsx";
-import { useSeen } from "./seen.ts";
-import * as texts from "./texts.ts";
+import { RequestDecision, RequestNews, RequestStanding } from "../../ui/request-card.tsx";
+import { useSeen } from "../../ui/request-seen.ts";
 import { Thread } from "./thread.tsx";
 import { WhatChanges } from "../../ui/what-changes.tsx";
 import "./approvals.css";
@@ -81,8 +75,8 @@ export function ApprovalPage(): ReactNode {
 }
 
 function Whole({ newest, title }: { newest: Request; title: string }): ReactNode {
-  const { request, newer, decision, canDecide, isOpen, agent, requester } = useSeen(newest);
-  const { heldUp } = request.changes;
+  const seen = useSeen(newest);
+  const { request, decision, canDecide, isOpen, agent, requester } = seen;
   return (
     <>
       <div className="appr">
@@ -99,38 +93,10 @@ function Whole({ newest, title }: { newest: Request; title: string }): ReactNode
                 <h1>
                   <Line text={title} />
                 </h1>
-                <div className="sub">
-                  <span className={`tag ${isOpen ? "call" : ""}`}>
-                    <StatusMark mark={marks[request.status] ?? "idle"} />
-                    {texts.statusWords[request.status]}
-                  </span>
-                  <span>
-                    <Name of={{ kind: "agent", id: request.requestedBy?.id ?? null, title: requester }} />{" "}
-                    asked <When at={request.createdAt} said />
-                    {request.revision > 1 && (
-                      <>
-                        , revised <When at={request.updatedAt} said />
-                      </>
-                    )}
-                  </span>
-                  {heldUp.length > 0 && <span>holds up {counted(heldUp.length, "thing")}</span>}
-                  {request.expiresAt !== null && isOpen && (
-                    <span>
-                      expires <When at={request.expiresAt} said />
-                    </span>
-                  )}
-                </div>
+                <RequestStanding of={seen} />
               </div>
             </header>
-            {newer !== undefined && (
-              <div className="banner" role="status">
-                <span>
-                  {texts.changedMeanwhile} <ChangesSince id={request.id} revision={request.revision} />
-                </span>
-                <Button onClick={newer.show}>Show revision {newer.revision}</Button>
-              </div>
-            )}
-            {request.decision !== null && <Decided request={request} />}
+            <RequestNews of={seen} />
             <WhatChanges changes={request.changes} name={agent} status={request.status} />
             <ChangedFields id={request.id} revision={newest.revision} />
             <Words request={request} />
@@ -141,16 +107,7 @@ function Whole({ newest, title }: { newest: Request; title: string }): ReactNode
           {canDecide && (
             <section>
               <h2>Your decision</h2>
-              <Seal request={request} />
-              <DecisionNote of={decision} label={texts.noteFor(requester)} />
-              <DecisionRefusal of={decision} />
-              <div className="opts">
-                <DecisionButtons
-                  of={decision}
-                  big
-                  consequences={texts.consequences(requester, agent, heldUp.length)}
-                />
-              </div>
+              <RequestDecision of={seen} big />
             </section>
           )}
           <Requester request={request} />

@@ -5,7 +5,7 @@ import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { BatchBar, usePicked } from "../../ui/batch-bar.tsx";
-import { useBeside, WithPanel } from "../../ui/beside.tsx";
+import { PanelOf, useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted } from "../../ui/figures.tsx";
 import { Expiry, Holding, type HoldsUp } from "../../ui/holding.tsx";
@@ -17,8 +17,8 @@ import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
 import { hireIn } from "../../ui/requested.ts";
 import { Line, Name } from "../../ui/words.tsx";
-import { marks } from "./marks.ts";
-import { RequestPanel } from "./panel.tsx";
+import { requestMarks } from "../../ui/request-marks.ts";
+import { statusWords } from "../../ui/request-texts.ts";
 import * as texts from "./texts.ts";
 import "./approvals.css";
 
@@ -64,14 +64,14 @@ export function Approvals(): ReactNode {
     <Page title="Approvals" heading>
       <WithPanel
         of={beside.chosen}
-        panel={(id) => <RequestPanel key={id} id={id} onClose={() => beside.choose(undefined)} />}
+        panel={(chosen) => <PanelOf of={chosen} onClose={() => beside.choose(undefined)} />}
       >
         <div className="scroll">
           <div className="inner" ref={rows}>
             <Choice
               label="Status"
               value={status}
-              options={filters.map((value) => ({ value, text: texts.statusWords[value] }))}
+              options={filters.map((value) => ({ value, text: statusWords[value] }))}
               onChange={(value) => void navigate({ to: "/approvals", search: { ...search, status: value } })}
             />
             <Loaded of={list}>
@@ -144,8 +144,8 @@ function RequestRow({
           onChange={onToggle}
         />
       )}
-      <Link className="row" to={`/approvals/${id}`} onClick={onClick}>
-        <StatusMark mark={marks[status] ?? "idle"} label={texts.statusWords[status]} />
+      <Link className="row" data-beside={`approval ${id}`} to={`/approvals/${id}`} onClick={onClick}>
+        <StatusMark mark={requestMarks[status] ?? "idle"} label={statusWords[status]} />
         <div className="min-w-0">
           <div className="title cut">
             <Line text={title} />

@@ -5,6 +5,8 @@ import { useRead } from "../../data/reading.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FieldDiff } from "../../ui/field-diff.tsx";
 import { Loaded } from "../../ui/states.tsx";
+import { Tile } from "../../ui/tile.tsx";
+import { Line } from "../../ui/words.tsx";
 import type { Request } from "../../ui/request.ts";
 import { askedIn } from "../../ui/requested.ts";
 import * as texts from "./texts.ts";
@@ -29,14 +31,33 @@ export function CompareWith({ request }: { request: Request }): ReactNode {
   if (roster === undefined) return null;
   const asked = askedIn(request);
   const like = typeof asked["role"] === "string" ? asked["role"].toLowerCase() : "";
-  // Agents with a similar role come first.
+  const likeness = ({ role, adapterType, model }: (typeof roster)[number]): number =>
+    2 * Number(isLike(role, like)) +
+    Number(adapterType === (asked["adapterType"] ?? request.changes.brain?.type)) +
+    Number(model === (asked["model"] ?? null));
+  // The most similar come first: by role, then by brain and model.
   const agents = roster
     .filter(({ id }) => id !== request.agentId)
-    .toSorted((a, b) => Number(isLike(b.role, like)) - Number(isLike(a.role, like)));
+    .toSorted((a, b) => likeness(b) - likeness(a));
   const other = agents.find(({ id }) => id === chosen);
   return (
     <section>
       <h2>{texts.compareTitle}</h2>
+      <ul className="cmp">
+        {agents.slice(0, mostSimilar).map(({ id, name, role, adapterType, model }) => (
+          <li key={id}>
+            <button type="button" onClick={() => setChosen(id)}>
+              <Tile id={id} name={name} size="xs" />
+              <span className="cut">
+                <Line text={`${name}, ${role}`} />
+              </span>
+              <span className="r cut">
+                <Line text={model ?? adapterType} />
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
       <select
         className="input"
         aria-label={texts.compareTitle}
@@ -61,6 +82,8 @@ export function CompareWith({ request }: { request: Request }): ReactNode {
     </section>
   );
 }
+
+const mostSimilar = 3;
 
 const isLike = (role: string, like: string): boolean =>
   like.split(/\W+/).some((word) => word.length > 3 && role.toLowerCase().includes(word));

@@ -1,13 +1,4 @@
 /** The sentences of the pages about approvals. */
-export const statusWords = {
-  pending: "Waiting for you",
-  revision_requested: "Being revised",
-  approved: "Approved",
-  rejected: "Rejected",
-  cancelled: "Withdrawn",
-  all: "All",
-} as const;
-
 export const noneOf = (status: string): string =>
   ({
     pending: "No request waits for you.",
@@ -17,34 +8,7 @@ export const noneOf = (status: string): string =>
   })[status] ?? "There are no requests yet.";
 export const noneHint = "Agents ask before they hire, change an agent, or raise a budget.";
 
-export const seal = (revision: number): string => `You decide on revision ${revision},`;
-export const sealRest = "If it changes before you answer, nothing is approved.";
-export const noteFor = (name: string): string => `A note for ${name}, kept on record`;
-export const changedMeanwhile = "This changed while you looked.";
-export const noteNotSent = "Your note was not sent, and is still here:";
 export const commentPlaceholder = "Write a comment…";
-export const stepWords: Readonly<Record<string, string>> = {
-  created: "asked for this",
-  comment: "commented",
-  revision_requested: "requested a revision",
-  revised: "sent a new revision",
-  approved: "approved it",
-  rejected: "rejected it",
-  cancelled: "withdrew it",
-  expired: "let it expire",
-  overtaken: "made it pointless by another change",
-  reopened: "reopened it",
-};
-
-export const consequences = (requester: string, agent: string | null, heldUp: number) => ({
-  approve: `${agent === null ? "The change takes effect" : `${agent} can start`} immediately${heldUp === 0 ? "." : `, and ${heldUp} that waited ${heldUp === 1 ? "continues" : "continue"}.`}`,
-  revise: `Goes back to ${requester} with your note.${agent === null ? "" : ` ${agent} stays pending.`}`,
-  reject:
-    agent === null
-      ? `For good. ${requester} gets your note.`
-      : `For good. ${agent} is not hired, and ${requester} gets your note.`,
-});
-
 export const compareTitle = "Compare with";
 export const comparePick = "An agent that works here…";
 export const comparedWith = (name: string): string => `Compared with ${name}`;

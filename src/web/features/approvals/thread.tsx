@@ -12,6 +12,7 @@ import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line, Said } from "../../ui/words.tsx";
 import type { Request } from "../../ui/request.ts";
+import { stepWords } from "../../ui/request-texts.ts";
 import * as texts from "./texts.ts";
 
 const icons: Readonly<Record<string, IconName>> = {
@@ -61,7 +62,7 @@ export function Thread({ request }: { request: Request }): ReactNode {
                 <b>
                   <Line text={who?.name ?? "The system"} />
                 </b>{" "}
-                {texts.stepWords[kind]} <When at={at} />
+                {stepWords[kind]} <When at={at} />
                 {selfDecided && <span className="tag hold">decided on their own request</span>}
                 {note !== null && (
                   <div className="bubble">

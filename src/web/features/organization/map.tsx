@@ -19,7 +19,7 @@ export function OrgMap({
   people,
   plan,
   selected,
-  dimUnless,
+  isDim,
   canMove,
   onSelect,
   onOpen,
@@ -31,7 +31,8 @@ export function OrgMap({
   people: string;
   plan: PlannedPlaces;
   selected: string | undefined;
-  dimUnless: string | undefined;
+  /** It does not match the filters. */
+  isDim: (agent: Position) => boolean;
   canMove: boolean;
   onSelect: (id: string) => void;
   onOpen: (id: string) => void;
@@ -120,7 +121,7 @@ export function OrgMap({
               agent={box.agent}
               isSelected={box.agent.id === selected}
               isTarget={drag.over === box.key}
-              isDim={dimUnless !== undefined && stateOf(box.agent) !== dimUnless}
+              isDim={isDim(box.agent)}
               canFocus={box === focused}
               onSelect={onSelect}
               onFocus={setFocus}
@@ -192,6 +193,7 @@ const Box = memo(function Box({
       role="treeitem"
       data-agent={box.key}
       data-about={`agent ${agent.id}`}
+      data-beside={`agent ${agent.id}`}
       aria-level={box.depth}
       aria-selected={isSelected}
       tabIndex={canFocus ? 0 : -1}

@@ -3,7 +3,7 @@ import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
-import { AgentNow } from "../../ui/agent-now.tsx";
+import { PanelOf, useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Button, Choice } from "../../ui/buttons.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
@@ -13,7 +13,7 @@ import { useVerbs } from "../../ui/verbs.ts";
 import { OrgMap } from "./map.tsx";
 import { Outline } from "./outline.tsx";
 import { AppliedBar, PlanSheet } from "./plan-sheet.tsx";
-import { type Position, stateOf, type Standing, standings } from "./position.ts";
+import { isFound, managersOf, type Position, stateOf, type Standing, standings, treeOf } from "./position.ts";
 import { ReorganizeDialog } from "./reorganize-dialog.tsx";
 import { placesOf, useReorganizing } from "./reorganizing.ts";
 import * as texts from "./texts.ts";
@@ -27,8 +27,9 @@ const mostOnMap = 60;
 /** Everything that the page shows is in the address. `at` is kept for points in the past. */
 interface Shown {
   readonly view?: string | undefined;
-  readonly agent?: string | undefined;
   readonly state?: string | undefined;
+  /** Words in the names and roles of agents. */
+  readonly q?: string | undefined;
   readonly at?: string | undefined;
   /** Slugs of agents whose reports are folded away in the outline. */
   readonly folded?: string | undefined;
@@ -47,7 +48,8 @@ export function Organization(): ReactNode {
   const reorganizing = useReorganizing(company.id);
   const show = (part: Partial<Shown>): void =>
     void navigate({ to: "/org", search: { ...search, ...part }, replace: true });
-  const select = (agent: string | undefined): void => show({ agent });
+  const beside = useBeside("agent");
+  const shown = beside.chosen?.id;
   const agents = org.data?.agents ?? [];
   const places = useMemo(() => placesOf(reorganizing.plan, agents), [reorganizing.plan, agents]);
   const isNarrow = matchMedia("(max-width: 760px)").matches;
@@ -56,16 +58,15 @@ export function Organization(): ReactNode {
   const canMove = cantDecide === undefined;
   const ask = (): false | void => {
     const focused = document.activeElement?.closest<HTMLElement>("[data-agent]")?.dataset["agent"];
-    const id = agents.find((agent) => agent.id === focused)?.id ?? search.agent;
+    const id = agents.find((agent) => agent.id === focused)?.id ?? shown;
     if (id === undefined || !canMove) return false;
     setAsked(id);
   };
   useKeys({
-    Escape: () => (search.agent === undefined ? false : select(undefined)),
     "Shift+M": ask,
     ".": ask,
   });
-  const chosen = agents.find(({ id }) => id === search.agent);
+  const chosen = agents.find(({ id }) => id === shown);
   useVerbs(
     chosen === undefined
       ? []
@@ -83,14 +84,30 @@ export function Organization(): ReactNode {
     const slugs = new Set(search.folded?.split(","));
     return new Set(agents.filter(({ slug }) => slugs.has(slug)).map(({ id }) => id));
   }, [search.folded, agents]);
+  const words = (search.q ?? "").trim().toLowerCase();
+  /** Chooses the next agent that is found, and unfolds what hides it. */
+  const findNext = (): void => {
+    const found = words === "" ? [] : treeOf(agents, new Set()).filter(({ agent }) => isFound(agent, words));
+    const at = found.findIndex(({ agent }) => agent.id === shown);
+    const next = found[(at + 1) % found.length]?.agent;
+    if (next === undefined) return;
+    const above = new Set(managersOf(agents, next));
+    const still = agents.filter(({ id }) => folded.has(id) && !above.has(id)).map(({ slug }) => slug);
+    void navigate({
+      to: "/org",
+      search: { ...search, agent: next.id, folded: still.join(",") || undefined },
+      replace: true,
+    });
+  };
   const menu = useCallback((id: string): void => setAsked(id), []);
   const open = (id: string): void => void navigate({ to: `/agents/${id}` });
   const shared = {
     agents,
-    selected: search.agent,
-    dimUnless: search.state,
+    selected: shown,
+    isDim: (agent: Position) =>
+      (search.state !== undefined && stateOf(agent) !== search.state) || !isFound(agent, words),
     // On a narrow screen there is no room beside: a tap opens the page.
-    onSelect: (id: string) => (isNarrow ? open(id) : select(id)),
+    onSelect: (id: string) => (isNarrow ? open(id) : beside.choose({ kind: "agent", id })),
     onOpen: open,
     onMenu: canMove ? menu : undefined,
     people: board.length === 0 ? texts.whoGoverns : board.join(", "),
@@ -106,16 +123,35 @@ export function Organization(): ReactNode {
             <span className="hide-s">Reorganizations</span>
             <span className="vh only-s">Reorganizations</span>
           </Link>
-          <Link to="/hire" className="b solid">
+          <Link to="/hire" className="b solid" title="Key: H">
             <Icon name="hire" />
-            Hire <kbd aria-hidden="true">H</kbd>
+            Hire
           </Link>
         </>
       }
     >
       <Loaded of={org} rows={16} height={33}>
         {({ stopped }) => (
-          <div className={`org ${search.agent === undefined ? "without-panel" : ""}`}>
+          <WithPanel
+            of={beside.chosen}
+            panel={(agent) => (
+              <PanelOf
+                of={agent}
+                onClose={() => beside.choose(undefined)}
+                more={
+                  canMove && (
+                    <Button
+                      look="ghost"
+                      icon="more"
+                      aria-label="Reorganize"
+                      title={texts.menuHint}
+                      onClick={() => setAsked(agent.id)}
+                    />
+                  )
+                }
+              />
+            )}
+          >
             <div className="mapwrap">
               <div className="tools">
                 <Choice
@@ -131,6 +167,22 @@ export function Organization(): ReactNode {
                   agents={agents}
                   chosen={search.state}
                   onChoose={(state) => show({ state: search.state === state ? undefined : state })}
+                />
+                <input
+                  className="input find-agent"
+                  type="search"
+                  aria-label={texts.findAgent}
+                  title={texts.findHint}
+                  placeholder={texts.findAgent}
+                  value={search.q ?? ""}
+                  onChange={({ target }) => show({ q: target.value === "" ? undefined : target.value })}
+                  onKeyDown={(event) => {
+                    if (event.key === "Enter") findNext();
+                    if (event.key !== "Escape") return;
+                    // Leaves the field. The next one closes the panel.
+                    event.preventDefault();
+                    event.currentTarget.blur();
+                  }}
                 />
               </div>
               {stopped !== null && <p className="lost">{stopped}</p>}
@@ -174,35 +226,17 @@ export function Organization(): ReactNode {
               )}
               <PlanSheet of={reorganizing} agents={agents} />
             </div>
-            {search.agent !== undefined && (
-              <AgentNow
-                key={search.agent}
-                id={search.agent}
-                onClose={() => select(undefined)}
-                more={
-                  canMove && (
-                    <Button
-                      look="ghost"
-                      icon="more"
-                      aria-label="Reorganize"
-                      title="Move or reorganize, Shift M"
-                      onClick={() => setAsked(search.agent ?? null)}
-                    />
-                  )
-                }
-              />
-            )}
-            <ReorganizeDialog
-              key={asked}
-              agent={agents.find(({ id }) => id === asked) ?? null}
-              agents={agents}
-              brains={brains.map(({ type }) => type)}
-              onPropose={reorganizing.propose}
-              onClose={() => setAsked(null)}
-            />
-          </div>
+          </WithPanel>
         )}
       </Loaded>
+      <ReorganizeDialog
+        key={asked}
+        agent={agents.find(({ id }) => id === asked) ?? null}
+        agents={agents}
+        brains={brains.map(({ type }) => type)}
+        onPropose={reorganizing.propose}
+        onClose={() => setAsked(null)}
+      />
     </Page>
   );
 }

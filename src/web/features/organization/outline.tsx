@@ -1,6 +1,6 @@
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { Link } from "@tanstack/react-router";
-import { type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { Meter, roundMoney } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
@@ -21,7 +21,7 @@ const indent = isNarrow ? 0 : 1;
 export function Outline({
   agents,
   selected,
-  dimUnless,
+  isDim,
   onSelect,
   onOpen,
   onMenu,
@@ -31,7 +31,8 @@ export function Outline({
 }: {
   agents: readonly Position[];
   selected: string | undefined;
-  dimUnless: string | undefined;
+  /** It does not match the filters. */
+  isDim: (agent: Position) => boolean;
   onSelect: (id: string) => void;
   onOpen: (id: string) => void;
   /** Undefined: the person can't reorganize. */
@@ -58,6 +59,13 @@ export function Outline({
     overscan: 12,
     rangeExtractor: (range) => [...new Set([...defaultRangeExtractor(range), at])].toSorted((a, b) => a - b),
   });
+  // What is chosen elsewhere, in the field that finds agents, comes into view.
+  const chosenAt = rows.findIndex(({ agent }) => agent.id === selected);
+  useEffect(() => {
+    if (chosenAt === -1) return;
+    setFocus(selected);
+    virtual.scrollToIndex(chosenAt);
+  }, [selected, chosenAt === -1]);
   const goTo = (next: number): void => {
     const index = Math.max(0, Math.min(rows.length - 1, next));
     const id = rows[index]?.agent.id;
@@ -150,7 +158,7 @@ export function Outline({
                 top={start}
                 isFolded={folded.has(row.agent.id)}
                 isSelected={selected === row.agent.id}
-                isDim={dimUnless !== undefined && stateOf(row.agent) !== dimUnless}
+                isDim={isDim(row.agent)}
                 canFocus={index === at}
                 onMenu={onMenu}
                 onFold={() => fold(row, !folded.has(row.agent.id))}
@@ -199,6 +207,7 @@ function OutlineRow({
       data-row={index}
       data-agent={agent.id}
       data-about={`agent ${agent.id}`}
+      data-beside={`agent ${agent.id}`}
       aria-rowindex={index + 3}
       aria-level={depth + 2}
       aria-expanded={reports > 0 ? !isFolded : undefined}

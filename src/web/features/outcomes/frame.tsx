@@ -19,7 +19,7 @@ export function WithOutcome({
   return (
     <WithPanel
       of={of.chosen}
-      panel={(id) => <OutcomePanel key={id} id={id} back={back} onClose={() => of.choose(undefined)} />}
+      panel={({ id }) => <OutcomePanel key={id} id={id} back={back} onClose={() => of.choose(undefined)} />}
     >
       {children}
     </WithPanel>

@@ -13,7 +13,7 @@ import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { Elapsed, When } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
-import { sessionEnds } from "./ends.ts";
+import { readsInbox, sessionEnds } from "../../ui/session-ends.ts";
 import { SessionDeeds } from "./session-deeds.tsx";
 import { ColouredText, type Entry, Transcript, useTranscript } from "./transcript.tsx";
 import * as texts from "./texts.ts";
@@ -88,7 +88,7 @@ function OneSession({ id }: { id: string }): ReactNode {
                   <Tile id={data.agent.id} name={data.agent.name} size="lg" />
                   <div className="min-w-0">
                     <h1 className="cut">
-                      <Line text={data.outcome?.title ?? texts.readsInbox} />
+                      <Line text={data.outcome?.title ?? readsInbox} />
                     </h1>
                     <div className="sub">
                       <span

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
+import { PanelOf, useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted, money } from "../../ui/figures.tsx";
 import { useMoreRows } from "../../ui/more-rows.tsx";
@@ -12,7 +13,7 @@ import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Elapsed, When } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
-import { sessionEnds } from "./ends.ts";
+import { readsInbox, sessionEnds } from "../../ui/session-ends.ts";
 import * as texts from "./texts.ts";
 
 const ends = ["all", "running", "done", "failed", "stopped"] as const;
@@ -30,75 +31,90 @@ export function SessionsPage(): ReactNode {
     { keep: true },
   );
   const ref = useRowKeys("a.row");
+  const beside = useBeside("session");
   return (
     <Page title="Sessions" heading crumbs={[{ text: "Organization", to: "/org" }]}>
-      <div className="scroll">
-        <div className="inner" ref={ref}>
-          <Choice
-            label="End"
-            value={end}
-            options={ends.map((value) => ({
-              value,
-              text: value === "all" ? "All" : (sessionEnds[value]?.[1] ?? value),
-            }))}
-            onChange={(value) =>
-              void navigate({ to: "/sessions", search: { end: value === "all" ? "" : value }, replace: true })
-            }
-          />
-          <Loaded of={list}>
-            {({ sessions, count, nextCursor }) =>
-              sessions.length === 0 ? (
-                <Empty title={end === "all" ? texts.noSessions : texts.noneEndedSo}>
-                  <p>{texts.noSessionsHint}</p>
-                </Empty>
-              ) : (
-                <>
-                  {count !== undefined && <p className="lab list-count">{counted(count, "session")}</p>}
-                  <ul>
-                    {sessions.map(
-                      ({ id, agent, outcome, end: how, startedAt, endedAt, usage, endReason }) => {
-                        const [mark, word] = sessionEnds[how] ?? (["idle", how] as const);
-                        return (
-                          <li key={id}>
-                            <Link className="row" to={`/sessions/${id}`}>
-                              <StatusMark mark={mark} label={word} />
-                              <div className="min-w-0">
-                                <div className="title cut">
-                                  <Line text={outcome?.title ?? texts.readsInbox} />
+      <WithPanel
+        of={beside.chosen}
+        panel={(chosen) => <PanelOf of={chosen} onClose={() => beside.choose(undefined)} />}
+      >
+        <div className="scroll">
+          <div className="inner" ref={ref}>
+            <Choice
+              label="End"
+              value={end}
+              options={ends.map((value) => ({
+                value,
+                text: value === "all" ? "All" : (sessionEnds[value]?.[1] ?? value),
+              }))}
+              onChange={(value) =>
+                void navigate({
+                  to: "/sessions",
+                  search: { ...search, end: value === "all" ? "" : value },
+                  replace: true,
+                })
+              }
+            />
+            <Loaded of={list}>
+              {({ sessions, count, nextCursor }) =>
+                sessions.length === 0 ? (
+                  <Empty title={end === "all" ? texts.noSessions : texts.noneEndedSo}>
+                    <p>{texts.noSessionsHint}</p>
+                  </Empty>
+                ) : (
+                  <>
+                    {count !== undefined && <p className="lab list-count">{counted(count, "session")}</p>}
+                    <ul>
+                      {sessions.map(
+                        ({ id, agent, outcome, end: how, startedAt, endedAt, usage, endReason }) => {
+                          const [mark, word] = sessionEnds[how] ?? (["idle", how] as const);
+                          return (
+                            <li key={id} className={id === beside.chosen?.id ? "sel" : ""}>
+                              <Link
+                                className="row"
+                                data-beside={`session ${id}`}
+                                to={`/sessions/${id}`}
+                                onClick={(event) => beside.click({ kind: "session", id }, event)}
+                              >
+                                <StatusMark mark={mark} label={word} />
+                                <div className="min-w-0">
+                                  <div className="title cut">
+                                    <Line text={outcome?.title ?? readsInbox} />
+                                  </div>
+                                  <div className="meta">
+                                    <Name of={{ kind: "", id: agent.id, title: agent.name }} tile="agent" />
+                                    {endReason !== null && how !== "done" && (
+                                      <>
+                                        <span className="sep">·</span>
+                                        <span className="cut">
+                                          <Line text={endReason} />
+                                        </span>
+                                      </>
+                                    )}
+                                  </div>
                                 </div>
-                                <div className="meta">
-                                  <Name of={{ kind: "", id: agent.id, title: agent.name }} tile="agent" />
-                                  {endReason !== null && how !== "done" && (
-                                    <>
-                                      <span className="sep">·</span>
-                                      <span className="cut">
-                                        <Line text={endReason} />
-                                      </span>
-                                    </>
-                                  )}
+                                <div className="end num">
+                                  <span>
+                                    <Elapsed since={startedAt} until={endedAt} /> · {money(usage.costUsd)}
+                                  </span>
+                                  <span className="age">
+                                    <When at={startedAt} />
+                                  </span>
                                 </div>
-                              </div>
-                              <div className="end num">
-                                <span>
-                                  <Elapsed since={startedAt} until={endedAt} /> · {money(usage.costUsd)}
-                                </span>
-                                <span className="age">
-                                  <When at={startedAt} />
-                                </span>
-                              </div>
-                            </Link>
-                          </li>
-                        );
-                      },
-                    )}
-                  </ul>
-                  {more(nextCursor)}
-                </>
-              )
-            }
-          </Loaded>
+                              </Link>
+                            </li>
+                          );
+                        },
+                      )}
+                    </ul>
+                    {more(nextCursor)}
+                  </>
+                )
+              }
+            </Loaded>
+          </div>
         </div>
-      </div>
+      </WithPanel>
     </Page>
   );
 }

@@ -1,5 +1,4 @@
 /** The sentences of the pages about sessions. */
-export const readsInbox = "Reads its inbox";
 export const noSessions = "No agent has worked yet.";
 export const noneEndedSo = "No session is in this state.";
 export const noSessionsHint =

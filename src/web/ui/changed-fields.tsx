@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
-import { useRead } from "../../data/reading.ts";
-import { counted } from "../../ui/figures.tsx";
-import { FieldDiff } from "../../ui/field-diff.tsx";
+import { useRead } from "../data/reading.ts";
+import { counted } from "./figures.tsx";
+import { FieldDiff } from "./field-diff.tsx";
 
 /** What differs from the revision before, field by field. */
 export function ChangedFields({ id, revision }: { id: string; revision: number }): ReactNode {

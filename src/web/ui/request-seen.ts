@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
-import { type Decision, useDecision } from "../../ui/decision.tsx";
-import { useKeys } from "../../ui/keys.ts";
-import { decidedWords, nameIn, type Request } from "../../ui/request.ts";
+import { type Decision, useDecision } from "./decision.tsx";
+import { useKeys } from "./keys.ts";
+import { decidedWords, nameIn, type Request } from "./request.ts";
 
-interface Seen {
+export interface Seen {
   /** The request as the person reads it, with its present status. */
   readonly request: Request;
   /** A newer revision that is not shown yet. */

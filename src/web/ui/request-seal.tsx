@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import { Icon } from "../../ui/icons.tsx";
-import type { Request } from "../../ui/request.ts";
-import * as texts from "./texts.ts";
+import { Icon } from "./icons.tsx";
+import type { Request } from "./request.ts";
+import * as texts from "./request-texts.ts";
 
 /** What exactly is decided: the revision and its hash. */
 export function Seal({ request: { revision, payloadHash } }: { request: Request }): ReactNode {

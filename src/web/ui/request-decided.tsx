@@ -1,13 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { useDraftText } from "../../ui/draft.ts";
-import type { Request } from "../../ui/request.ts";
-import { StatusMark } from "../../ui/status.tsx";
-import { When } from "../../ui/time.tsx";
-import { Line } from "../../ui/words.tsx";
+import { useDraftText } from "./draft.ts";
+import type { Request } from "./request.ts";
+import { StatusMark } from "./status.tsx";
+import { When } from "./time.tsx";
+import { Line } from "./words.tsx";
 import { DeleteRejected } from "./delete-rejected.tsx";
-import { marks } from "./marks.ts";
-import * as texts from "./texts.ts";
+import { requestMarks } from "./request-marks.ts";
+import * as texts from "./request-texts.ts";
 
 /** Who decided, when and with which note. */
 export function Decided({ request }: { request: Request }): ReactNode {
@@ -17,7 +17,7 @@ export function Decided({ request }: { request: Request }): ReactNode {
   const who = decision.by.person?.name ?? decision.by.agent?.name ?? "The system";
   return (
     <div className="banner decided" role="status">
-      <StatusMark mark={marks[request.status] ?? "closed"} />
+      <StatusMark mark={requestMarks[request.status] ?? "closed"} />
       <span>
         <b>
           <Line text={who} />

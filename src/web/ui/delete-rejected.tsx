@@ -1,13 +1,13 @@
 import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
-import { useDo } from "../../data/doing.ts";
-import { useRead } from "../../data/reading.ts";
-import { Button } from "../../ui/buttons.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Refusal } from "../../ui/states.tsx";
-import { toast } from "../../ui/toast.tsx";
-import { Line } from "../../ui/words.tsx";
-import type { Request } from "../../ui/request.ts";
+import { useDo } from "../data/doing.ts";
+import { useRead } from "../data/reading.ts";
+import { Button } from "./buttons.tsx";
+import { Dialog } from "./dialog.tsx";
+import { Refusal } from "./states.tsx";
+import { toast } from "./toast.tsx";
+import { Line } from "./words.tsx";
+import type { Request } from "./request.ts";
 
 /** The agent of a rejected or withdrawn hire can be deleted. The person types its name first. */
 export function DeleteRejected({ request }: { request: Request }): ReactNode {

@@ -1,6 +1,6 @@
-import type { MarkName } from "../../ui/status.tsx";
+import type { MarkName } from "./status.tsx";
 
-export const marks: Readonly<Record<string, MarkName>> = {
+export const requestMarks: Readonly<Record<string, MarkName>> = {
   pending: "pending",
   revision_requested: "wait",
   approved: "done",

@@ -1,4 +1,4 @@
-import type { MarkName } from "../../ui/status.tsx";
+import type { MarkName } from "./status.tsx";
 
 /** How a session stands, as a mark and a word. */
 export const sessionEnds: Readonly<Record<string, readonly [MarkName, string]>> = {
@@ -7,3 +7,6 @@ export const sessionEnds: Readonly<Record<string, readonly [MarkName, string]>> 
   failed: ["failed", "Failed"],
   stopped: ["closed", "Stopped"],
 };
+
+/** What a session without an outcome does. */
+export const readsInbox = "Reads its inbox";

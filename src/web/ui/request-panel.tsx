@@ -1,0 +1,38 @@
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useRead } from "../data/reading.ts";
+import { titleOf } from "./request.ts";
+import { RequestCard } from "./request-card.tsx";
+import { SidePanel } from "./side-panel.tsx";
+import { Loaded } from "./states.tsx";
+import { Line } from "./words.tsx";
+
+/** One request beside a list: what a yes changes, and the decision. */
+export function RequestPanel({
+  id,
+  back,
+  onClose,
+  more,
+}: {
+  id: string;
+  /** What gets the focus when the panel closes. */
+  back: string;
+  onClose: () => void;
+  more?: ReactNode;
+}): ReactNode {
+  const request = useRead(ops.viewApproval, { id });
+  return (
+    <SidePanel label="The chosen request" to={`/approvals/${id}`} back={back} onClose={onClose} more={more}>
+      <Loaded of={request}>
+        {(data) => (
+          <>
+            <h2>
+              <Line text={titleOf(data)} />
+            </h2>
+            <RequestCard newest={data} />
+          </>
+        )}
+      </Loaded>
+    </SidePanel>
+  );
+}
