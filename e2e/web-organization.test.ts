@@ -189,7 +189,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
     await page.waitForURL(new RegExp(`/mail/${site.press.agents.get("Marlow")}`));
     await palette("sessions", /^Sessions/);
     await page.getByRole("button", { name: "At work" }).waitFor();
-    await page.locator("a.row").first().click();
+    await page.locator("a.row").first().press("Enter");
     await page.waitForURL(/\/sessions\/[0-9a-f-]{36}/);
 
     // An entry that was changed from outside: every page says so.

@@ -30,7 +30,7 @@ addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing) return;
   const name = nameOf(event);
   // The browser closes what floats, and the page stays.
-  if (name === "Escape" && document.querySelector("[popover]:popover-open") !== null) return;
+  if (name === "Escape" && document.querySelector("[popover]:popover-open, dialog[open]") !== null) return;
   const isLetter = /^(?:Shift\+)?[^+]$/.test(name);
   if (isLetter && (lettersAreOff() || isWriting(event.target) || isInDialog())) return;
   const both = performance.now() - firstAt < 1200 && first !== "" ? `${first} ${name}` : "";
