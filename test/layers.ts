@@ -119,7 +119,7 @@ export const lazyImports: Readonly<Record<string, readonly string[]>> = {
   "src/cli/main.ts": ["daemon"],
   "src/cli/measuring.ts": ["daemon"],
   "src/cli/sim.ts": ["simulator"],
-  "src/cli/system-checks.ts": ["store"],
+  "src/cli/system-checks.ts": ["daemon", "store"],
   "src/cli/up.ts": ["daemon"],
 };
 

@@ -77,20 +77,29 @@ describe("agency doctor --deep", () => {
   test("without a daemon, names the port that is taken and the database that is damaged, each with a fix", async () => {
     const home = join(line.folder, "another-home");
     mkdirSync(home, { mode: 0o700 });
-    const examine = async (port: string): Promise<string> => {
+    const examine = async (port: string, env: Record<string, string> = {}): Promise<string> => {
       const out: string[] = [];
       const terminal = {
         out: (text: string) => out.push(text),
         err: () => undefined,
         readStdin: async () => Buffer.alloc(0),
       };
-      assert.equal(await run(["doctor"], { AGENCY_HOME: home, AGENCY_PORT: port }, terminal), 1);
+      assert.equal(await run(["doctor"], { AGENCY_HOME: home, AGENCY_PORT: port, ...env }, terminal), 1);
       return out.join("\n");
     };
     const busy = new URL(line.daemon.url).port;
     const first = await examine(busy);
     assert.match(first, new RegExp(`^fix +port +Port ${busy} is taken .* agency up --port \\d+`, "m"));
     assert.match(first, /^ok +database .* does not exist yet\./m);
+    // The daemon would refuse these as well.
+    const url = join(line.folder, "url-of-doctor");
+    writeFileSync(url, "postgres://agency@127.0.0.1:1/agency\n", { mode: 0o644 });
+    for (const [env, says] of [
+      [{ DATABASE_URL_FD: "999" }, /Descriptor 999 is not open/],
+      [{ DATABASE_URL_FILE: url }, /url-of-doctor/],
+      [{ DATABASE_URL: "postgres://agency@127.0.0.1:1/agency" }, /PostgreSQL at 127.0.0.1:1 does not answer/],
+    ] as const)
+      assert.match((await examine("0", env)).match(/^fix +database .*$/m)?.[0] ?? "", says);
     writeFileSync(join(home, "agency.db"), "This is not a database. ".repeat(100));
     const second = await examine("0");
     assert.match(second, /^ok +port /m);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { databaseIn, portOf } from "./terminal.ts";
@@ -27,7 +27,17 @@ export async function portFinding(env: NodeJS.ProcessEnv, isRunning: boolean): P
 
 /** A daemon that runs was just asked. Otherwise the file is read, or the server is called. */
 export async function databaseFinding(env: NodeJS.ProcessEnv, isRunning: boolean): Promise<Checked> {
-  const address = addressIn(env);
+  const { databaseUrlIn, directUrlIn } = await import("../daemon/home.ts");
+  const [home, given] = [{ path: homeOf(env) }, databaseIn(env)];
+  let address: URL | undefined;
+  let directUrl: string | undefined;
+  try {
+    const url = databaseUrlIn(home, given);
+    address = url === undefined ? undefined : new URL(url);
+    directUrl = directUrlIn(home, given);
+  } catch (error) {
+    return { check: "database", ok: false, says: oneLine(systemTrouble(error, env) ?? messageOf(error)) };
+  }
   const file = join(homeOf(env), "agency.db");
   const kind = address === undefined ? `SQLite, ${file}` : `PostgreSQL at ${address.host}`;
   if (address !== undefined) {
@@ -38,7 +48,7 @@ export async function databaseFinding(env: NodeJS.ProcessEnv, isRunning: boolean
         says: `${kind} does not answer. Start it, or correct its address.`,
       };
     const { troubleWith } = await import("../store/pooling.ts");
-    const trouble = await troubleWith({ url: address.href, directUrl: directIn(env)?.href });
+    const trouble = await troubleWith({ url: address.href, directUrl });
     return { check: "database", ok: trouble === undefined, says: trouble ?? `${kind}, answers` };
   }
   if (isRunning) return { check: "database", ok: true, says: `${kind}, answers` };
@@ -57,26 +67,6 @@ export async function databaseFinding(env: NodeJS.ProcessEnv, isRunning: boolean
   }
 }
 
-/** The address of PostgreSQL, as far as this command line knows it, and that behind a pool of connections. */
-function addressIn(env: NodeJS.ProcessEnv): URL | undefined {
-  const { databaseUrl, databaseUrlFile } = databaseIn(env);
-  return urlFrom(databaseUrl, databaseUrlFile, join(homeOf(env), "database-url"));
-}
-
-function directIn(env: NodeJS.ProcessEnv): URL | undefined {
-  const { databaseDirectUrl, databaseDirectUrlFile } = databaseIn(env);
-  return urlFrom(databaseDirectUrl, databaseDirectUrlFile, join(homeOf(env), "database-direct-url"));
-}
-
-function urlFrom(given: string | undefined, file: string | undefined, kept: string): URL | undefined {
-  const named = file ?? (existsSync(kept) ? kept : undefined);
-  try {
-    return new URL(given ?? (named === undefined ? "" : readFileSync(named, "utf8").trim()));
-  } catch {
-    return undefined;
-  }
-}
-
 const answers = ({ hostname, port }: URL): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(Number(port || 5432), hostname);
@@ -88,5 +78,7 @@ const answers = ({ hostname, port }: URL): Promise<boolean> =>
     socket.once("error", () => end(false));
     socket.once("connect", () => end(true));
   });
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const oneLine = (text: string): string => text.replaceAll("\n", " ");
