@@ -83,7 +83,9 @@ export async function providerTrouble(
     return { cause: "no_key", says: keyMissing(secret), until: null, secret };
   const found = login === undefined || value === undefined ? { token: value } : parts.logins.look(value);
   if ("says" in found)
-    return { cause: found.until === null ? "signed_out" : "waiting", says: found.says, until: found.until };
+    return found.wait === null
+      ? { cause: "signed_out", says: found.says, until: null }
+      : { cause: "waiting", says: found.says, until: tx.now + found.wait };
   const state = await stateOfProvider(tx, companyId, name, found.token);
   return state === undefined ? undefined : { ...state, secret };
 }

@@ -105,7 +105,11 @@ export function keepMirrors(parts: MirrorParts) {
       if (defaultBranch !== null) await pointHead(folder, defaultBranch);
       const place = async (): Promise<void> => {
         await rename(folder, folderOf(mirror));
-        fetches.set(folderOf(mirror), { running: null, ended: 0, last: { at: Date.now(), trouble: null } });
+        fetches.set(folderOf(mirror), {
+          running: null,
+          ended: -Infinity,
+          last: { at: Date.now(), trouble: null },
+        });
       };
       return { defaultBranch, place, drop };
     } catch (error) {
@@ -129,12 +133,12 @@ export function keepMirrors(parts: MirrorParts) {
     const folder = folderOf(mirror);
     const known = inMap(fetches, folder, () => ({
       running: null,
-      ended: 0,
+      ended: -Infinity,
       last: stateOf(folder),
     }));
     if (known.running !== null) return known.running;
     const rest = known.last.trouble === null ? fresh : patience;
-    if (!force && Date.now() - known.ended < rest) return Promise.resolve(known.last);
+    if (!force && performance.now() - known.ended < rest) return Promise.resolve(known.last);
     const running = update(mirror, reached)
       .then(({ ok, says }) => ({ at: ok ? Date.now() : known.last.at, trouble: ok ? null : says }))
       .catch((error: unknown) => ({
@@ -142,7 +146,7 @@ export function keepMirrors(parts: MirrorParts) {
         trouble: error instanceof Error ? error.message : String(error),
       }))
       .then((last) => {
-        Object.assign(known, { running: null, ended: Date.now(), last });
+        Object.assign(known, { running: null, ended: performance.now(), last });
         return last;
       });
     known.running = running;

@@ -96,7 +96,7 @@ export function keepConnection(
     const done = connect().then(
       (client) => {
         if (state.is === "closed") return void end(client);
-        state = { is: "works", client, since: Date.now() };
+        state = { is: "works", client, since: performance.now() };
         parts.noteHealth({ status: "works", says: "", tools });
       },
       (error: unknown) => wait(error),
@@ -206,12 +206,12 @@ export function keepConnection(
 
   function wait(error: unknown): void {
     if (state.is === "closed" || state.is === "waiting") return;
-    failures = state.is === "works" && Date.now() - state.since > longestWait ? 1 : failures + 1;
+    failures = state.is === "works" && performance.now() - state.since > longestWait ? 1 : failures + 1;
     const milliseconds = Math.min(longestWait, firstWait * 2 ** (failures - 1));
     const says = shortened(parts.hider()(messageOf(error)));
     const timer = setTimeout(() => (state = begin()), milliseconds);
     timer.unref();
-    state = { is: "waiting", says, until: Date.now() + milliseconds, timer };
+    state = { is: "waiting", says, until: performance.now() + milliseconds, timer };
     parts.noteHealth({ status: isSignedOut(error) ? "signed_out" : "fails", says, tools });
   }
 
@@ -229,7 +229,7 @@ export function keepConnection(
       for (;;) {
         const now = state;
         if (now.is === "works") return now.client;
-        if (now.is === "waiting") throw serverIsDown(server.name, now.says, now.until);
+        if (now.is === "waiting") throw serverIsDown(server.name, now.says, now.until - performance.now());
         if (now.is === "closed") throw serverIsDown(server.name, "", null);
         await now.done;
       }

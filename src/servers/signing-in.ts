@@ -184,7 +184,7 @@ export function keepSignIns(parts: SignInParts) {
     }
     for (const [key, one] of waiting)
       if (keyOf(one.row) === keyOf(row) || waiting.size >= mostWaiting) waiting.delete(key);
-    const until = Date.now() + linkMilliseconds;
+    const until = performance.now() + linkMilliseconds;
     const finish = async (code: string, iss: string | undefined): Promise<Kept> => {
       await auth(provider, {
         serverUrl,
@@ -197,7 +197,7 @@ export function keepSignIns(parts: SignInParts) {
       return { url: serverUrl, client: withoutSecretOf(client, signIn), tokens, discovery, resource };
     };
     waiting.set(state, { row, caller, until, finish });
-    return { url: String(link), expiresAt: until };
+    return { url: String(link), expiresAt: Date.now() + linkMilliseconds };
   }
 
   const said = (row: ServerRow, error: unknown): string =>
@@ -214,7 +214,7 @@ export function keepSignIns(parts: SignInParts) {
       throw texts.signInLinkUnknown(of?.name);
     waiting.delete(state);
     const { row, caller, until } = found;
-    if (Date.now() > until) throw texts.signInLinkUnknown(row.name);
+    if (performance.now() > until) throw texts.signInLinkUnknown(row.name);
     const code = answer.get("code");
     if (code === null) {
       const says = [answer.get("error"), answer.get("error_description")].filter(Boolean).join(": ");

@@ -1,3 +1,4 @@
+import { plural } from "../contract/phrases.ts";
 import { forbidden, limited, Refusal, type RefusalBody, refused } from "../contract/refusal.ts";
 import { shown } from "../contract/visible-text.ts";
 
@@ -13,12 +14,12 @@ export const onlyAgentsUse = (server: string) =>
 /** What a server says about itself. An agent must not take it for words of Agency. */
 const quoted = (says: string): string => (says === "" ? "" : ` It says: ${JSON.stringify(shown(says))}`);
 
-export const serverIsDown = (server: string, says: string, until: number | null) =>
+export const serverIsDown = (server: string, says: string, wait: number | null) =>
   unavailable(
     `The MCP server ${server} does not work now.${quoted(says)}`,
-    until === null
+    wait === null
       ? "The board has been told. Continue with other work."
-      : `It is started again at ${new Date(until).toISOString()}. Call the tool again then, or continue with other work.`,
+      : `It is started again in ${plural(Math.max(1, Math.ceil(wait / 1000)), "second")}. Call the tool again then, or continue with other work.`,
   );
 
 export const serverEndedMeanwhile = (server: string, says: string) =>

@@ -48,6 +48,26 @@ test("a refused token is renewed once, and not again if the new one is refused a
     assert.equal(login.renewals(), 1);
   }));
 
+test("a clock that is set meanwhile does not shorten the pause after a renewal that failed", () =>
+  withLogin(async (login) => {
+    const logins = keepCodexLogins({ path: login.path });
+    const expired = fakeAccessToken(-10);
+    login.signIn(expired);
+    login.renewsTo(expired);
+    assert.match(Object(await logins.use(login.file)).says, /could not renew/);
+    const { now } = Date;
+    let found: unknown;
+    try {
+      Date.now = () => now() + 3_600_000;
+      found = logins.look(login.file);
+    } finally {
+      Date.now = now;
+    }
+    const { says, wait } = Object(found);
+    assert.match(String(says), /could not renew/);
+    assert.ok(wait > 0 && wait <= 60_000, `${wait} ms`);
+  }));
+
 test("a login that can't be used says why, and a new one is used at once", () =>
   withLogin(async (login) => {
     const { file, path } = login;

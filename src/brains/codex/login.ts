@@ -28,8 +28,8 @@ export interface CodexLogin {
 /** Why a login can't be used now. */
 export interface LoginTrouble {
   readonly says: string;
-  /** In milliseconds. Null: until something changes. */
-  readonly until: number | null;
+  /** In how many milliseconds it may work again. Null: once something changes. */
+  readonly wait: number | null;
 }
 
 export interface CodexLogins {
@@ -63,7 +63,7 @@ export function keepCodexLogins(
   const renewing = new Map<string, Promise<void>>();
   const renewals = new Map<
     string,
-    { readonly stamp: string; readonly at: number; readonly trouble?: LoginTrouble }
+    { readonly stamp: string; readonly over: number; readonly says?: string; readonly isLasting: boolean }
   >();
   const program = (): string | undefined => programFile("codex", path ?? env["PATH"] ?? "");
 
@@ -78,7 +78,7 @@ export function keepCodexLogins(
       if ("token" in found) read.set(file, { stamp, found });
       return { stamp, found };
     } catch {
-      return { stamp: "", found: { says: texts.noFile, until: null } };
+      return { stamp: "", found: { says: texts.noFile, wait: null } };
     }
   }
 
@@ -86,9 +86,12 @@ export function keepCodexLogins(
     const { stamp, found } = lookAt(file);
     if ("says" in found) return found;
     const last = renewals.get(file);
-    const trouble = last?.stamp === stamp ? last.trouble : undefined;
-    if (trouble !== undefined && (trouble.until === null || Date.now() < trouble.until)) return trouble;
-    return isOver(found) && program() === undefined ? { says: texts.noProgram, until: null } : found;
+    if (last?.stamp === stamp && last.says !== undefined) {
+      const wait = last.over - performance.now();
+      if (last.isLasting) return { says: last.says, wait: null };
+      if (wait > 0) return { says: last.says, wait };
+    }
+    return isOver(found) && program() === undefined ? { says: texts.noProgram, wait: null } : found;
   }
 
   async function useIn(file: string, refused?: string): Promise<CodexLogin | LoginTrouble> {
@@ -98,9 +101,9 @@ export function keepCodexLogins(
     if ("says" in now || !mustRenew(now, refused)) return now;
     const last = renewals.get(file);
     // Not even the new token is accepted: another one would not help.
-    if (last?.stamp === lookAt(file).stamp && Date.now() < last.at + pause) return now;
+    if (last?.stamp === lookAt(file).stamp && performance.now() < last.over) return now;
     const codex = program();
-    if (codex === undefined) return refused === undefined ? now : { says: texts.noProgram, until: null };
+    if (codex === undefined) return refused === undefined ? now : { says: texts.noProgram, wait: null };
     const running =
       renewing.get(file) ??
       renew(file, codex, now, refused !== undefined).finally(() => renewing.delete(file));
@@ -115,13 +118,11 @@ export function keepCodexLogins(
       return "token" in found && found.token !== old.token;
     };
     const end = await askCodex(codex, dirname(file), env, isNew);
-    const [{ stamp }, at] = [lookAt(file), Date.now()];
+    const { stamp } = lookAt(file);
     const isNeeded = !isNew() && (isRefused || isOver(old));
-    const trouble =
-      end === "signed out"
-        ? { says: texts.signedOut, until: null }
-        : { says: texts.notRenewed, until: at + pause };
-    renewals.set(file, { stamp, at, ...(isNeeded ? { trouble } : {}) });
+    const isLasting = end === "signed out";
+    const says = isLasting ? texts.signedOut : texts.notRenewed;
+    renewals.set(file, { stamp, over: performance.now() + pause, isLasting, ...(isNeeded ? { says } : {}) });
   }
 
   return { look: (file) => lookIn(fileAt(file)), use: (file, refused) => useIn(fileAt(file), refused) };
@@ -137,11 +138,11 @@ const mustRenew = ({ token, expiresAt }: CodexLogin, refused: string | undefined
 
 /** Codex finds its settings beside the file, so an agent must not be able to write there. */
 function mayUse(file: string, owner: number, home: string | undefined): LoginTrouble | undefined {
-  if (!isAbsolute(file) || basename(file) !== "auth.json") return { says: texts.notALogin, until: null };
-  if (owner !== process.getuid?.()) return { says: texts.ofAnotherUser, until: null };
+  if (!isAbsolute(file) || basename(file) !== "auth.json") return { says: texts.notALogin, wait: null };
+  if (owner !== process.getuid?.()) return { says: texts.ofAnotherUser, wait: null };
   const places = [file, dirname(file)].map((place) => `${realpathSync(place)}${sep}`);
   return home !== undefined && places.some((place) => place.startsWith(`${realpathSync(home)}${sep}`))
-    ? { says: texts.inAgencysHome, until: null }
+    ? { says: texts.inAgencysHome, wait: null }
     : undefined;
 }
 
@@ -155,7 +156,7 @@ const Claims = z.looseObject({
 
 function loginIn(text: string): CodexLogin | LoginTrouble {
   const { data } = LoginFile.safeParse(jsonIn(text));
-  if (data === undefined) return { says: texts.noToken, until: null };
+  if (data === undefined) return { says: texts.noToken, wait: null };
   const { access_token: token, account_id } = data.tokens;
   const claims = Claims.safeParse(
     jsonIn(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8")),
