@@ -12,6 +12,7 @@ import { baseSeed } from "../src/testing/seeds.ts";
 import { tokensOf } from "./support/agents.ts";
 import { type Fleet, type Node, startFleet } from "./support/fleet.ts";
 import { checkRefused } from "./support/living-checker.ts";
+import { fileProblems, staleWrites } from "./support/nodes-checker.ts";
 import { Random } from "./support/random.ts";
 import { postgresTables, type Tables } from "./support/tables.ts";
 
@@ -211,44 +212,27 @@ async function tokensIn(some: readonly Node[], sessions: ReadonlySet<string>): P
   return tokens;
 }
 
-/** Every acknowledged write is there once, and none twice. A scribe writes its next file once the last was acknowledged. */
+/** Every acknowledged write is there once, and none twice. */
 async function checkFiles(tables: Tables, acknowledged: readonly string[]): Promise<void> {
-  const times = new Map<string, number>();
-  for (const row of await tables.ask("select description from files where description ~ '^(w|scribe )'")) {
-    const description = String(row["description"]);
-    times.set(description, (times.get(description) ?? 0) + 1);
-  }
-  const doubled = [...times].filter(([, count]) => count > 1);
+  const rows = await tables.ask("select description from files where description ~ '^(w|scribe )'");
+  const found = rows.map((row) => String(row["description"]));
+  assert.ok(found.filter((one) => /^scribe .* [1-9]/.test(one)).length > 0, "the agents wrote nothing");
+  const { doubled, lost } = fileProblems(found, acknowledged);
   assert.deepEqual(doubled.slice(0, 10), [], "doubled");
-  const last = new Map<string, number>();
-  for (const description of times.keys()) {
-    const [, session, number] = /^scribe (\S+) (\d+)$/.exec(description) ?? [];
-    if (session !== undefined) last.set(session, Math.max(last.get(session) ?? 0, Number(number)));
-  }
-  const byScribes = [...last].flatMap(([session, number]) =>
-    Array.from({ length: number }, (_, index) => `scribe ${session} ${index}`),
-  );
-  assert.ok(byScribes.length > last.size, "the agents wrote nothing");
-  const lost = [...acknowledged, ...byScribes].filter((description) => !times.has(description));
   assert.deepEqual(lost.slice(0, 10), [], "lost");
 }
 
 /** In the order of the ledger, no session of an agent wrote after the next one of that agent had. */
 async function checkEpochs(tables: Tables): Promise<void> {
-  const written = await tables.ask(
+  const rows = await tables.ask(
     `select agent_id, session_id from events
      where operation = 'knowledge.create' and session_id is not null order by company_id, seq`,
   );
-  const over = new Set<unknown>();
-  const current = new Map<unknown, unknown>();
-  const stale = written.filter(({ agent_id: agent, session_id: session }) => {
-    const before = current.get(agent);
-    if (before !== session) over.add(before);
-    current.set(agent, session);
-    return over.has(session);
-  });
+  const { stale, followed } = staleWrites(
+    rows.map((row) => ({ agentId: String(row["agent_id"]), sessionId: String(row["session_id"]) })),
+  );
   assert.deepEqual(stale.slice(0, 10), [], "stale writes were accepted");
-  assert.ok(over.size > 3, `${over.size} sessions were followed by another`);
+  assert.ok(followed > 3, `${followed} sessions were followed by another`);
 }
 
 /** No time in any table is that of a node whose clock was wrong. */

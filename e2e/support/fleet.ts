@@ -15,6 +15,7 @@ import { listSessions } from "../../src/contract/sessions.ts";
 import { createDatabase, type PostgresServer } from "../../src/testing/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../../src/testing/tcp-proxy.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./daemon.ts";
+import { brainsTogether } from "./nodes-checker.ts";
 import { type OthersLoad, watchOthers } from "./others-load.ts";
 import { sessionProcesses } from "./processes.ts";
 import type { Random } from "./random.ts";
@@ -230,28 +231,14 @@ function startLoad(on: {
 
 /** Notes which sessions have a process at the same time. */
 function watchBrains(look: () => Set<string>, closing: (() => void)[]) {
-  const together = new Map<string, number>();
-  let before = new Set<string>();
-  const timer = setInterval(() => {
-    const now = look();
-    // Two looks in a row: one look reads a process after the other.
-    const both = [...now].filter((id) => before.has(id)).toSorted();
-    for (const [index, one] of both.entries())
-      for (const other of both.slice(index + 1)) {
-        const pair = `${one} ${other}`;
-        together.set(pair, (together.get(pair) ?? 0) + 1);
-      }
-    before = now;
-  }, 250);
+  const brains = brainsTogether();
+  const timer = setInterval(() => brains.look(look()), 250);
   closing.push(() => clearInterval(timer));
   return {
     /** Pairs of sessions of one agent that ran at the same time. */
     end: (agentOf: ReadonlyMap<string, string>): string[] => {
       clearInterval(timer);
-      return [...together.keys()].filter((pair) => {
-        const [one = "", other = ""] = pair.split(" ");
-        return agentOf.get(one) !== undefined && agentOf.get(one) === agentOf.get(other);
-      });
+      return brains.ofOneAgent(agentOf);
     },
   };
 }

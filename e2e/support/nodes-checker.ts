@@ -1,0 +1,65 @@
+// What a campaign of nodes must not leave behind. Each check returns what is wrong, and nodes-checker.test.ts plants each wrong.
+
+/** Acknowledged writes that are gone, and writes that are there twice. A scribe writes its next file once the last was acknowledged. */
+export function fileProblems(
+  found: readonly string[],
+  acknowledged: readonly string[],
+): { readonly doubled: string[]; readonly lost: string[] } {
+  const times = new Map<string, number>();
+  for (const description of found) times.set(description, (times.get(description) ?? 0) + 1);
+  const last = new Map<string, number>();
+  for (const description of times.keys()) {
+    const [, session, number] = /^scribe (\S+) (\d+)$/.exec(description) ?? [];
+    if (session !== undefined) last.set(session, Math.max(last.get(session) ?? 0, Number(number)));
+  }
+  const byScribes = [...last].flatMap(([session, number]) =>
+    Array.from({ length: number }, (_, index) => `scribe ${session} ${index}`),
+  );
+  return {
+    doubled: [...times].filter(([, count]) => count > 1).map(([description]) => description),
+    lost: [...acknowledged, ...byScribes].filter((description) => !times.has(description)),
+  };
+}
+
+/** A write, as the ledger has it. */
+export interface LedgerWrite {
+  readonly agentId: string;
+  readonly sessionId: string;
+}
+
+/** In the order of the ledger: the writes of a session after the next one of its agent had written, and how many sessions were followed. */
+export function staleWrites(written: readonly LedgerWrite[]): {
+  readonly stale: LedgerWrite[];
+  readonly followed: number;
+} {
+  const over = new Set<string>();
+  const current = new Map<string, string>();
+  const stale = written.filter(({ agentId, sessionId }) => {
+    const before = current.get(agentId);
+    if (before !== undefined && before !== sessionId) over.add(before);
+    current.set(agentId, sessionId);
+    return over.has(sessionId);
+  });
+  return { stale, followed: over.size };
+}
+
+/** Notes which sessions have a process at the same time. */
+export function brainsTogether() {
+  const together = new Set<string>();
+  let before: ReadonlySet<string> = new Set();
+  return {
+    look: (now: ReadonlySet<string>): void => {
+      // Two looks in a row: one look reads a process after the other.
+      const both = [...now].filter((id) => before.has(id)).toSorted();
+      for (const [index, one] of both.entries())
+        for (const other of both.slice(index + 1)) together.add(`${one} ${other}`);
+      before = now;
+    },
+    /** Pairs of sessions of one agent that ran at the same time. */
+    ofOneAgent: (agentOf: ReadonlyMap<string, string>): string[] =>
+      [...together].filter((pair) => {
+        const [one = "", other = ""] = pair.split(" ");
+        return agentOf.get(one) !== undefined && agentOf.get(one) === agentOf.get(other);
+      }),
+  };
+}
