@@ -247,6 +247,7 @@ for (const kind of storeKinds)
         noteWaiting(tx, stage.org.companyId, "anthropic", {
           says: "The window is used up.",
           until: tx.now + 3_600_000,
+          used: { key: "a key" },
         }),
       );
       assert.equal((await starts(0)) + (await starts(3_500_000)), 0);

@@ -112,6 +112,7 @@ export async function ask(
   let credential = given;
   for (let tries = 1; ; tries++) {
     const { key, renew } = credential;
+    const asked = { companyId, provider, config, credential };
     const heard = await (parts.fetch ?? fetch)(url, {
       method: request.method ?? "GET",
       headers: { ...passedOn(request, config), ...credentialHeaders(config.dialect, credential) },
@@ -133,16 +134,14 @@ export async function ask(
     }
     const answer = heard.ok ? heard : await withoutKey(heard, config.dialect, key);
     // An answer that is paid reaches the program also while nothing can be written.
-    const wait = await learnFrom(parts, { companyId, provider, config, key }, answer, tries).catch(
-      (error: unknown) => {
-        if (!answer.ok) throw error;
-        parts.reportBug(error, `provider ${provider}`);
-        return undefined;
-      },
-    );
+    const wait = await learnFrom(parts, asked, answer, tries).catch((error: unknown) => {
+      if (!answer.ok) throw error;
+      parts.reportBug(error, `provider ${provider}`);
+      return undefined;
+    });
     if (wait === undefined) return answer;
     if (tries >= mostTries || performance.now() - begun + wait > mostWait) {
-      await waitsFor(parts, { companyId, provider }, wait, messageIn(await answer.clone().text()));
+      await waitsFor(parts, asked, wait, messageIn(await answer.clone().text()));
       return answer;
     }
     await answer.body?.cancel();

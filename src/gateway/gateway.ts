@@ -130,7 +130,7 @@ async function forward(parts: GatewayParts, place: Place, exchange: Exchange): P
   if (endpoint === undefined) throw new Refused(404, texts.noEndpoint(`${method} ${path}`));
   const credential = await credentialFor(parts, companyId, config);
   if ("says" in credential) throw new Refused(401, credential.says);
-  await mayAsk(parts, companyId, provider, credential.key);
+  await mayAsk(parts, place, credential);
   if (endpoint.asks === undefined) {
     const answer = await ask(parts, place, exchange, credential, null);
     return pass(answer, response, () => undefined);
@@ -176,17 +176,18 @@ async function offerTo(
 /** A provider that refused its key or asked to wait is not asked again before it makes sense. */
 async function mayAsk(
   parts: GatewayParts,
-  companyId: string,
-  provider: string,
-  key: string | undefined,
+  { companyId, provider, config }: Place,
+  credential: ModelCredential,
 ): Promise<void> {
   const { now, state } = await parts.store.read(async (tx) => ({
     now: tx.now,
-    state: await stateOfProvider(tx, companyId, provider, key),
+    state: await stateOfProvider(tx, companyId, provider, credential),
   }));
   if (state?.cause === "refused") throw new Refused(401, texts.providerRefuses(provider, state.says));
   if (state !== undefined)
-    throw new Refused(429, state.says, { "retry-after": String(Math.ceil((state.until - now) / 1000)) });
+    throw new Refused(429, texts.waitsUntilLifted(state.says, config), {
+      "retry-after": String(Math.ceil((state.until - now) / 1000)),
+    });
 }
 
 /** Reserves the most that the call can cost, forwards it, and books what it used, also if the program is gone meanwhile. */

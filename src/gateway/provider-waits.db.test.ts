@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
+import { z } from "zod";
+import { keepCodexLogins } from "../brains/codex/login.ts";
 import { boardInbox } from "../contract/mail.ts";
 import { listProviders } from "../contract/providers.ts";
+import { setSecret } from "../contract/secrets.ts";
 import { viewSession } from "../contract/sessions.ts";
 import { always, answers } from "../testing/fake-model/script.ts";
-import { gatewayScene, providerKey } from "../testing/gateway-scene.ts";
+import { gatewayScene, providerKey, sceneModel } from "../testing/gateway-scene.ts";
 import { storeKinds } from "../testing/organization.ts";
 import { selection } from "../store/query.ts";
 import { windowsIn } from "./provider-waits.ts";
+import { noteWaiting, stateOfProvider } from "./states.ts";
 
 const inSeconds = (seconds: number): string => String(Math.round(Date.now() / 1000) + seconds);
 /** Headers of a subscription whose five hours are used to a part, and whose week is hardly used. */
@@ -116,6 +120,55 @@ for (const kind of storeKinds)
       refused.advance(31_000);
       await refused.ask();
       assert.equal(refused.fake.calls.length, 2);
+    });
+
+    test("another account is asked at once, and the wait is for the account that has to", async () => {
+      const other = "the-key-of-another-account-1";
+      const { ask, fake, org, restart } = await gatewayScene(
+        kind,
+        always(answers("Hi.", { headers: windows(1) })),
+        {},
+        sceneModel,
+        keepCodexLogins(),
+        { [other]: always(answers("Hi.", { headers: windows(0.1) })) },
+      );
+      const { board, companyId } = org;
+      const set = (value: string) => board(setSecret, { companyId, name: "MODEL_KEY", value });
+      const status = async () => {
+        const { providers } = await board(listProviders, { companyId });
+        return providers.find(({ name }) => name === "fake")?.status;
+      };
+      await (await ask()).text();
+      const refused = await ask();
+      const { error } = z.object({ error: z.object({ message: z.string() }) }).parse(await refused.json());
+      const lifts = /With another account, agents continue at once: agency secrets set MODEL_KEY\./;
+      assert.match(error.message, lifts);
+      const { messages } = await board(boardInbox, { companyId });
+      assert.equal(messages.filter(({ body }) => lifts.test(body ?? "")).length, 1);
+      await set(other);
+      restart();
+      assert.equal(await status(), "ready");
+      await set(providerKey);
+      assert.deepEqual([(await ask()).status, await status()], [429, "waiting"]);
+      await set(other);
+      assert.equal((await ask()).status, 200);
+      assert.deepEqual(
+        fake.calls.map(({ credential }) => credential),
+        [providerKey, other],
+      );
+    });
+
+    test("an account waits on when its login gets another token", async () => {
+      const { opened, org } = await gatewayScene(kind, always(answers("Hi.")));
+      const { companyId } = org;
+      const used = { key: "one token", accountId: "an account" };
+      await opened.store.write((tx) =>
+        noteWaiting(tx, companyId, "fake", { says: "Wait.", until: tx.now + 60_000, used }),
+      );
+      const waits = (change: Partial<typeof used>) =>
+        opened.store.read((tx) => stateOfProvider(tx, companyId, "fake", { ...used, ...change }));
+      assert.equal((await waits({ key: "another token" }))?.cause, "waiting");
+      assert.equal(await waits({ accountId: "another account" }), undefined);
     });
 
     test("waits for parts of a second, and for a window that ends between two milliseconds", async () => {

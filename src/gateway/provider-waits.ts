@@ -2,6 +2,7 @@ import type { ProviderConfig } from "../contract/providers.ts";
 import { writeIn } from "../dispatch/context.ts";
 import { tellOnce } from "../mail/notices.ts";
 import type { Store, Tx } from "../store/store.ts";
+import type { ModelCredential } from "./model-credentials.ts";
 import {
   forgetState,
   hasState,
@@ -26,6 +27,8 @@ interface Learning {
 interface Asked {
   readonly companyId: string;
   readonly provider: string;
+  readonly config: ProviderConfig;
+  readonly credential: ModelCredential;
 }
 
 /** No provider means more, and a date must stay one. */
@@ -34,11 +37,11 @@ const longestWait = 31 * 86_400_000;
 /** How many milliseconds to wait before the request is made again. Undefined: this answer counts. */
 export async function learnFrom(
   parts: Learning,
-  asked: Asked & { readonly config: ProviderConfig; readonly key: string | undefined },
+  asked: Asked,
   answer: Response,
   tries: number,
 ): Promise<number | undefined> {
-  const { companyId, provider, config, key } = asked;
+  const { companyId, provider, config } = asked;
   const { now, isKnown, before } = await parts.store.read(async (tx) => ({
     now: tx.now,
     isKnown: await hasState(tx, companyId, provider),
@@ -47,7 +50,7 @@ export async function learnFrom(
   const write = (change: (tx: Tx) => Promise<void>): Promise<void> =>
     writeIn(parts.store, companyId, parts.newId, ({ tx }) => change(tx));
   if (answer.ok && isKnown) await write((tx) => forgetState(tx, companyId, provider));
-  if (answer.status === 401) await refusedKey(parts, asked, messageIn(await answer.clone().text()), key);
+  if (answer.status === 401) await refusedKey(parts, asked, messageIn(await answer.clone().text()));
   const windows = windowsIn(answer.headers, now);
   if (windows.length > 0 && !areSame(windows, before))
     await write((tx) => noteWindows(tx, companyId, provider, windows));
@@ -76,28 +79,27 @@ const areSame = (some: readonly UsageWindow[], others: readonly UsageWindow[]): 
 /** From now on, all agents that use the provider wait. */
 export async function waitsFor(
   parts: Learning,
-  { companyId, provider }: Asked,
+  { companyId, provider, config, credential: used }: Asked,
   wait: number,
   says: string,
 ): Promise<void> {
   await writeIn(parts.store, companyId, parts.newId, async (writing) => {
     const until = writing.tx.now + wait;
-    await noteWaiting(writing.tx, companyId, provider, { says, until });
+    await noteWaiting(writing.tx, companyId, provider, { says, until, used });
     if (wait > 5 * 60_000)
       await tellOnce(writing, {
         about: provider,
         kind: "waits",
         to: null,
-        text: texts.providerWaits(provider, new Date(until).toISOString(), says),
+        text: texts.providerWaits(provider, config, new Date(until).toISOString(), says),
       });
   });
 }
 
 async function refusedKey(
   parts: Learning,
-  { companyId, provider, config }: Asked & { readonly config: ProviderConfig },
+  { companyId, provider, config, credential: { key } }: Asked,
   says: string,
-  key: string | undefined,
 ): Promise<void> {
   await writeIn(parts.store, companyId, parts.newId, async (writing) => {
     const until = await noteRefused(writing.tx, companyId, provider, { says, key });

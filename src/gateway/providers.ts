@@ -14,7 +14,7 @@ import { deleting, insertion, selection } from "../store/query.ts";
 import { tables } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { forgetState, type ProviderState, stateOfProvider, windowsOf } from "./states.ts";
-import { keyMissing } from "./texts.ts";
+import { keyMissing, waitsUntilLifted } from "./texts.ts";
 
 /** The providers of a company: those that everyone knows, and those that the board has added or changed. */
 const builtIn: Readonly<Record<string, ProviderConfig>> = {
@@ -81,12 +81,18 @@ export async function providerTrouble(
   const value = secret === undefined ? undefined : await parts.secrets.valueFor(tx, companyId, secret);
   if (secret !== undefined && value === undefined)
     return { cause: "no_key", says: keyMissing(secret), until: null, secret };
-  const found = login === undefined || value === undefined ? { token: value } : parts.logins.look(value);
+  const found =
+    login === undefined || value === undefined
+      ? { token: value, accountId: undefined }
+      : parts.logins.look(value);
   if ("says" in found)
     return found.wait === null
       ? { cause: "signed_out", says: found.says, until: null }
       : { cause: "waiting", says: found.says, until: tx.now + found.wait };
-  const state = await stateOfProvider(tx, companyId, name, found.token);
+  const { token: key, accountId } = found;
+  const state = await stateOfProvider(tx, companyId, name, { key, accountId });
+  if (state?.cause === "waiting")
+    return { ...state, says: waitsUntilLifted(state.says, { secret, login }), secret };
   return state === undefined ? undefined : { ...state, secret };
 }
 

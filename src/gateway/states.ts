@@ -3,11 +3,13 @@ import { sql } from "kysely";
 import { deleting, insertion, selection } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { nextWait } from "./growing-waits.ts";
+import type { ModelCredential } from "./model-credentials.ts";
 
 /**
  * Whether providers can be used now. `refused`: the provider did not accept the key, or the account it belongs to. It is tried
  * again after waits that grow, and at once if the key or the configuration changes. `waiting`: it asked to wait, for example
- * because a subscription's window is used up. All agents of the company wait together, on every node and also after a restart.
+ * because a subscription's window is used up, until then or until another account is used. All agents of the company wait together,
+ * on every node and also after a restart.
  */
 export interface ProviderState {
   readonly cause: "refused" | "waiting";
@@ -25,6 +27,10 @@ export interface UsageWindow {
   readonly until: number;
 }
 
+type Used = Pick<ModelCredential, "key" | "accountId">;
+/** A login gets other tokens all the time, and stays with its account. */
+const accountOf = ({ key, accountId }: Used): string | undefined => accountId ?? key;
+
 /** The name of the row that is about the provider itself. The others are its windows. */
 const whole = "";
 
@@ -33,12 +39,13 @@ export async function stateOfProvider(
   tx: ReadTx,
   companyId: string,
   provider: string,
-  key: string | undefined,
+  used: Used,
 ): Promise<ProviderState | undefined> {
   const row = await tx.first(limitRow, { company_id: companyId, provider, name: whole });
   if (row === undefined || row.cause === "window" || row.until_at <= tx.now) return undefined;
-  // Another key than the one that was refused is tried at once.
-  if (row.cause === "refused" && row.key_hash !== hashOf(companyId, key)) return undefined;
+  // Another key than the one that was refused, and another account than the one that has to wait, are tried at once.
+  if (row.key_hash !== hashOf(companyId, row.cause === "refused" ? used.key : accountOf(used)))
+    return undefined;
   return { cause: row.cause, says: row.says, until: row.until_at };
 }
 
@@ -51,7 +58,7 @@ export async function noteWaiting(
   tx: Tx,
   companyId: string,
   provider: string,
-  { says, until }: { readonly says: string; readonly until: number },
+  { says, until, used }: { readonly says: string; readonly until: number; readonly used: Used },
 ): Promise<void> {
   const last = await tx.first(limitRow, { company_id: companyId, provider, name: whole });
   await tx.run(keepLimit, {
@@ -62,6 +69,7 @@ export async function noteWaiting(
     says,
     until_at: until,
     wait: last?.wait ?? 0,
+    key_hash: hashOf(companyId, accountOf(used)),
   });
 }
 

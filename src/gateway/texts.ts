@@ -50,9 +50,17 @@ export const subscription = "subscription";
 export const windowUsedUp = (window: string, percent: number): string =>
   `The window of the subscription (${window}) is used up: ${percent} % are used.`;
 
-export const providerWaits = (provider: string, until: string, says: string): string =>
+/** What ends a wait before its time. */
+const liftsWait = ({ secret, login }: Keyed): string => {
+  if (secret === undefined) return "";
+  const how = login === "codex" ? "codex login on the daemon's machine" : `agency secrets set ${secret}`;
+  return ` With another account, agents continue at once: ${how}.`;
+};
+export const waitsUntilLifted = (says: string, keyed: Keyed): string => `${says}${liftsWait(keyed)}`;
+
+export const providerWaits = (provider: string, keyed: Keyed, until: string, says: string): string =>
   [
-    `The provider ${provider} asks to wait until ${until}, and all agents that use it wait. They continue by themselves.`,
+    `The provider ${provider} asks to wait until ${until}, and all agents that use it wait. They then continue by themselves.${liftsWait(keyed)}`,
     "",
     `It says: ${JSON.stringify(says)}`,
   ].join("\n");
