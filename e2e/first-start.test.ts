@@ -107,7 +107,7 @@ test("with Claude Code and a key the root agent and later companies think with i
       const args = ["brains", "use", "rehearsal", "--company", "Second"];
       assert.match(
         (await agency(args, { home: daemon.home })).out,
-        /Root of Second now thinks with rehearsal/,
+        /Root \(Second\) now uses the brain rehearsal/,
       );
       assert.equal((await board.call(viewAgent, { id: second.rootAgentId })).adapterType, "rehearsal");
       const after = await board.call(viewCompany, { companyId: second.id });

@@ -18,7 +18,7 @@ test("after a burst of calls the memory of the heaps and of the database returns
     }).ready;
     try {
       const { board, companyId, pid, home } = daemon;
-      /** Megabytes of its own memory, of the part of it that C's malloc has, and of the database's file. */
+      /** Megabytes of the process's private memory, of malloc's part of it, and of the database file mapped into it. */
       const held = () => {
         const smaps = readFileSync(`/proc/${pid}/smaps`, "utf8");
         return {

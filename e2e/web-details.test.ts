@@ -62,7 +62,7 @@ describe("details of the dashboard", () => {
       .waitFor();
     await page.keyboard.press("Escape");
 
-    // The key for finding works on a page without a field of its own.
+    // The key for finding works on a page without a search field.
     await page.goto(site.at("/costs"));
     await page.getByRole("button", { name: "By agent" }).waitFor();
     await page.keyboard.press("/");

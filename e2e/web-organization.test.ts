@@ -60,7 +60,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
     await pressKeys(page, ["g", "o"], outline);
     await outline.click();
     await page.getByRole("treegrid").waitFor();
-    await page.getByRole("button", { name: "to approve" }).click();
+    await page.getByRole("button", { name: "pending approval" }).click();
     await page.locator(".orow.faint", { hasText: "Marlow" }).waitFor();
     assert.ok((await page.locator(".orow.pend:not(.faint)").count()) > 0);
     await page.locator("[data-row='0']").focus();

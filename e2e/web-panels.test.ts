@@ -51,7 +51,7 @@ describe("panels beside lists", () => {
     await page.goto(site.at("/org?view=outline"));
     await page.locator(`[data-agent="${milo}"] .av.paused`).waitFor();
     assert.equal(await page.locator(".av.paused").count(), 1);
-    await page.getByRole("button", { name: /not at work/ }).waitFor();
+    await page.getByRole("button", { name: /idle/ }).waitFor();
     assert.equal(await page.getByText("idle", { exact: true }).count(), 0);
   });
 

@@ -57,7 +57,7 @@ describe("the requests of the dashboard", () => {
     // Everything that Home shows is there: the open request, the rail, the root agent, the sidebar.
     await page.locator(".card .facts", { hasText: "agents now" }).waitFor();
     await page.locator(".spend .big").waitFor();
-    await page.getByText("No agent is at work.").waitFor();
+    await page.getByText("No agent is working.").waitFor();
     await page.getByText("No outcome ended since then.").waitFor();
     await page.getByLabel("A goal for Marlow").waitFor();
     await page.locator(".nav .n.call", { hasText: "1" }).waitFor();

@@ -207,7 +207,7 @@ describe("pages on which people look up work, mail and knowledge", () => {
 
     await site.open(page, "/activity", "Verify");
     await page.getByRole("button", { name: "Verify" }).click();
-    await page.getByText(/^All [\d,]+ entries fit their hashes\.$/).waitFor();
+    await page.getByText(/^All [\d,]+ entries were verified\.$/).waitFor();
     await page.keyboard.press("Escape");
     await page.getByLabel(/^All entries fitted their hashes at/).waitFor();
 

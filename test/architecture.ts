@@ -59,7 +59,7 @@ export function filesInACircle(files: Files): string[] {
 }
 
 /**
- * Exported names are unique: a search for a name finds one declaration. The dashboard is a program of its own in a browser, and
+ * Exported names are unique: a search for a name finds one declaration. The dashboard is a separate program in a browser, and
  * its components are named after the things they show, so its names are compared with each other.
  */
 export function namesThatMeanTwoThings(files: Files): string[] {

@@ -42,7 +42,7 @@ const leastOfClass: Readonly<Record<AttackClass, number>> = {
   injection: 60,
 };
 
-/** The files that open a door by a path of its own, and the ways in that have no path. The rows of the tools attack `mcp`. */
+/** The files that open a door with a separate path, and the ways in that have no path. The rows of the tools attack `mcp`. */
 function doors(): string[] {
   const folder = join(import.meta.dirname, "../src/doors");
   const opening = readdirSync(folder).filter(

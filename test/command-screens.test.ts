@@ -116,7 +116,7 @@ revise A1 "Add a budget of $5."
 approvals resubmit A1
 approve A1
 reject A2 --decision-note "Bob is not a master yet."
-request-revision A3 --decision-note "Say which files."
+revise A3 "Say which files."
 root> approvals request '{"plan": "Buy an oven."}'
 approvals cancel A3
 budgets

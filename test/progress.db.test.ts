@@ -358,7 +358,7 @@ for (const kind of storeKinds)
         });
         await pass(scene, hour);
         assert.equal(told.length, 1, told.join("\n"));
-        assert.match(told[0] ?? "", /^Ann worked only on what it gave itself: its last 10 sessions/);
+        assert.match(told[0] ?? "", /^In its last 10 sessions Ann worked only on outcomes it created itself/);
         const [held] = await mine(ann.call, "child");
         assert.match(held?.blocked?.reason ?? "", /10 sessions of Ann in a row made no progress/);
         // The manager's message is still read, and a person can start the work again.

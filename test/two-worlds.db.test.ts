@@ -12,7 +12,7 @@ const worlds = {
 };
 /** Building takes long on PostgreSQL, so in shorter runs its few worlds have more rounds. */
 const rounds = { sqlite: 2, postgres: byLength({ quick: 4, whole: 4, long: 2 }) };
-/** PostgreSQL computes in processes of its own, so several worlds take little longer than one. */
+/** PostgreSQL computes in separate processes, so several worlds take little longer than one. */
 const atOnce = { sqlite: 1, postgres: 4 };
 
 /** Some worlds of a run, the first included, are compared at the doors. */

@@ -82,7 +82,7 @@ export async function heldLetter({ boss, report }: World) {
   return { id: (await boss.call(mail.sendDeferredMessage, later)).id };
 }
 
-/** A company of its own, after this call: the company of the walk has to keep working. */
+/** A separate company, after this call: the company of the walk has to keep working. */
 export const anotherCompany =
   (first?: typeof companies.freezeCompany | typeof companies.archiveCompany) =>
   async ({ org, name }: World) => {

@@ -52,7 +52,7 @@ const throughDoors = new Set(thirdOf(table));
 const usesDoors = (kind: StoreKind, row: Row): boolean =>
   runLength === "long" || (kind === "sqlite" && throughDoors.has(row));
 
-/** Each part has a store of its own. To compare everything in a store takes longer the more earlier rows have left in it. */
+/** Each part has a separate store. To compare everything in a store takes longer the more earlier rows have left in it. */
 const rowsPerPart = 30;
 const parts = Array.from({ length: Math.ceil(table.length / rowsPerPart) }, (_, part) =>
   table.slice(part * rowsPerPart, (part + 1) * rowsPerPart),

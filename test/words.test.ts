@@ -6,18 +6,18 @@ import { describe, test } from "node:test";
 import { inputSchema } from "../src/contract/json-schema.ts";
 import { type Operation, toolDescription } from "../src/contract/operation.ts";
 import { operations } from "../src/contract/operation-table.ts";
-import { bannedWords, passagesIn } from "./words.ts";
+import { bannedWords, type Passage, passagesIn } from "./words.ts";
 
 const root = join(import.meta.dirname, "..");
 
 describe("no banned word", () => {
-  const passages = passagesIn(readProduct());
+  const passages = [...passagesIn(readProduct()), ...passagesIn(readTests()).filter(isComment)];
   for (const place of new Set(passages.map(placeOf)))
     test(`in ${place}`, () => {
       assert.deepEqual(bannedWords(passages.filter((passage) => placeOf(passage) === place)), []);
     });
 
-  test("the check finds one in a string, a template, a comment and a document", () => {
+  test("the check finds one in a string, a template, a comment, a JSX text and a document", () => {
     const planted = new Map([
       [
         "src/a/a.ts",
@@ -32,6 +32,16 @@ describe("no banned word", () => {
           'const fine = /"[`/]/.test(said) || "There is no agent Ada. It is not here, it is no longer employed.";',
         ].join("\n"),
       ],
+      [
+        "src/a/a.tsx",
+        [
+          "const page = (",
+          "  <p>Ask whoever hired it. It goes",
+          "    on.</p>",
+          '  <b title="anew">{name} isn\'t for somebody.</b>',
+          ");",
+        ].join("\n"),
+      ],
       ["docs/a.md", "# Title\n\nThis is no answer.\n"],
     ]);
     assert.deepEqual(
@@ -43,11 +53,18 @@ describe("no banned word", () => {
         'src/a/a.ts:3: a comment says "so that"',
         'src/a/a.ts:4: a comment says "anew"',
         'src/a/a.ts:4: a comment says "of its own"',
+        'src/a/a.tsx:4: a text says "anew"',
+        'src/a/a.tsx:4: a text says "somebody"',
+        'src/a/a.tsx:2: a text says "whoever"',
+        'src/a/a.tsx:2: a text says "goes on"',
         'docs/a.md:3: a text says "is no"',
       ],
     );
   });
 });
+
+/** The strings of tests are not read by users, and some plant the banned words. */
+const isComment = ({ kind, file }: Passage): boolean => kind === "comment" || file.endsWith(".md");
 
 /** "src/mail" of "src/mail/post.ts"; a file at the top is its own place. */
 function placeOf({ file }: { readonly file: string }): string {
@@ -155,10 +172,24 @@ function descriptionsIn(schema: unknown): string[] {
   );
 }
 
-/** What is shipped, and the documents. Tests and their support are not read by users. */
-function readProduct(): Map<string, string> {
-  const files = globSync(["src/**/*.{ts,tsx,md}", "{docs,skills}/**/*.md", "*.md"], { cwd: root })
-    .map((path) => path.replaceAll("\\", "/"))
-    .filter((path) => !path.endsWith(".test.ts") && !path.startsWith("src/testing/"));
-  return new Map(files.toSorted().map((path) => [path, readFileSync(join(root, path), "utf8")]));
+/** What is shipped, and the documents. */
+const readProduct = (): Map<string, string> =>
+  read(["src/**/*.{ts,tsx,md}", "{docs,skills}/**/*.md", "*.md"], (path) => !isOfTests(path));
+
+const readTests = (): Map<string, string> =>
+  read(["src/**/*.{ts,tsx,md}", "{test,e2e,scripts,bench}/**/*.{ts,tsx,mjs,md}"], isOfTests);
+
+const isOfTests = (path: string): boolean =>
+  !path.startsWith("src/")
+    ? !/^(?:docs|skills)\/|^[^/]+$/.test(path)
+    : path.endsWith(".test.ts") || path.startsWith("src/testing/");
+
+function read(patterns: string[], isWanted: (path: string) => boolean): Map<string, string> {
+  const files = globSync(patterns, { cwd: root }).map((path) => path.replaceAll("\\", "/"));
+  return new Map(
+    files
+      .filter(isWanted)
+      .toSorted()
+      .map((path) => [path, readFileSync(join(root, path), "utf8")]),
+  );
 }

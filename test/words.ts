@@ -52,14 +52,19 @@ export function passagesIn(files: Files): Passage[] {
 }
 
 /**
- * The string literals, templates and comments of a TypeScript file. A template counts as one text with its expressions left
- * out; texts inside those expressions count for themselves. A `/` starts a regular expression where a value is expected.
+ * The string literals, templates, comments and JSX texts of a TypeScript file. A template counts as one text with its expressions
+ * left out; texts inside those expressions count for themselves. A `/` starts a regular expression where a value is expected.
  */
 function sourcePassages(file: string, text: string): Passage[] {
   const found: Passage[] = [];
   const lineAt = (index: number): number => text.slice(0, index).split("\n").length;
   const keep = (kind: Passage["kind"], start: number, words: string): void => {
     if (words.trim() !== "") found.push({ file, line: lineAt(start), kind, words });
+  };
+  /** The file with blanks for its literals and comments, which count for themselves. */
+  let bare = text;
+  const blank = (start: number, end: number): void => {
+    bare = bare.slice(0, start) + text.slice(start, end).replace(/[^\n]/g, " ") + bare.slice(end);
   };
 
   /** Reads code until the `}` that closes a template's expression, or the end of the file. */
@@ -71,20 +76,27 @@ function sourcePassages(file: string, text: string): Passage[] {
       const rest = text.slice(at, at + 2);
       const char = rest.charAt(0);
       if (rest === "//") {
-        const end = endOf("\n", at);
-        keep("comment", at, text.slice(at + 2, end));
+        let end = endOf("\n", at);
+        // The next lines continue its sentence.
+        while (/^\n[ \t]*\/\//.test(text.slice(end, end + 80))) end = endOf("\n", end + 1);
+        keep("comment", at, text.slice(at + 2, end).replace(/\n\s*\/\//g, "\n"));
+        blank(at, end);
         at = end;
       } else if (rest === "/*") {
         const end = endOf("*/", at + 2);
         keep("comment", at, text.slice(at + 2, end));
+        blank(at, end + 2);
         at = end + 2;
       } else if (char === '"' || char === "'") {
         const end = closing(char, at + 1);
         keep("text", at, text.slice(at + 1, end));
+        blank(at, end + 1);
         at = end + 1;
         valueEnded = true;
       } else if (char === "`") {
-        at = template(at);
+        const end = template(at);
+        blank(at, end);
+        at = end;
         valueEnded = true;
       } else if (char === "/" && (!valueEnded || endsInKeyword(text.slice(0, at)))) {
         at = closing("/", at + 1) + 1;
@@ -133,6 +145,9 @@ function sourcePassages(file: string, text: string): Passage[] {
   }
 
   code(0, false);
+  // JSX text lies between a tag or an expression and the next one. Some code does too, which harms nothing.
+  if (file.endsWith(".tsx"))
+    for (const { 0: words, index } of bare.matchAll(/(?<=[>}])[^<>{}]+(?=[<{])/g)) keep("text", index, words);
   return found;
 }
 

@@ -10,7 +10,7 @@ import { testKeySearch } from "./support/key-search.ts";
 import { testServerDown } from "./support/server-down.ts";
 import { finish, turns, onBrain, until } from "./support/stage.ts";
 
-/** Says nothing and calls nothing, so that only the request counts. */
+/** Says nothing and calls nothing: only the request counts. */
 const finishing: Step = () => ({ text: "OK" });
 
 for (const [name, adapter] of Object.entries(acpAgents))

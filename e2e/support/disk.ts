@@ -1,4 +1,4 @@
-// A small disk of its own, which a test fills up. A process keeps a mount namespace with a file system in memory; it ends with
+// A small separate disk, which a test fills up. A process keeps a mount namespace with a file system in memory; it ends with
 // the test process, and the file system with it. That needs no rights outside where user namespaces are allowed, and root else.
 import { spawn } from "node:child_process";
 import { once } from "node:events";

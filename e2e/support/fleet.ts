@@ -1,4 +1,4 @@
-// Three nodes on one PostgreSQL, each behind a network and a clock of its own, with agents that write, and clients that write
+// Three nodes on one PostgreSQL, each behind a separate network and clock, with agents that write, and clients that write
 // through all of them.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -2,7 +2,7 @@ import type { Writing } from "../dispatch/context.ts";
 import { post } from "../mail/post.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import type { AgentRow } from "./table.ts";
-import { workForYou } from "./texts.ts";
+import { order, workForYou } from "./texts.ts";
 
 /**
  * Sends the message that comes with delegated work. A model finds its work in the briefing, so without a message from the
@@ -17,11 +17,5 @@ export async function sendOrder(
   message: string | undefined,
 ): Promise<void> {
   if (message === undefined && to.brain_type !== "human") return;
-  const text = [
-    message ?? workForYou,
-    "",
-    `Outcome: "${outcome.title}" kb://${outcome.id}`,
-    ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", outcome.acceptance]),
-  ].join("\n");
-  await post(call, { from, to: to.id, content: { text } });
+  await post(call, { from, to: to.id, content: { text: order(message ?? workForYou, outcome) } });
 }

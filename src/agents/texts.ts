@@ -55,3 +55,15 @@ export const keyAlreadyRevoked = (): Refusal =>
 
 /** The message that comes with work, where the manager wrote none. */
 export const workForYou = "You are now responsible for this outcome.";
+
+/** Delegated work, with the manager's message. */
+export const order = (
+  message: string,
+  outcome: { readonly id: string; readonly title: string; readonly acceptance: string | null },
+): string =>
+  [
+    message,
+    "",
+    `Outcome: "${outcome.title}" kb://${outcome.id}`,
+    ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", outcome.acceptance]),
+  ].join("\n");

@@ -203,7 +203,7 @@ for (const kind of storeKinds)
       );
       assert.deepEqual(changes.heldUp, [{ kind: "outcome", id: job.id, title: "The job" }]);
       assert.deepEqual(changes.obstacles, []);
-      // What the requester sees: no budget above its own, and the chain of its own right.
+      // What the requester sees: no budget above its own, and the chain of its right.
       const own = (await view(id, lead.call)).changes;
       assert.deepEqual([own.money.length, own.rights[0]?.chain.length], [2, 2]);
       await org.board(grantPermission, { companyId: org.companyId, to: lead.id, resource: "org:hire" });

@@ -30,11 +30,12 @@ export const notPossibleFrom = (
 const lastStepSays = ({ kind, by, ago }: Settled): string => {
   if (kind === "expired") return `This approval expired ${timeAgo(ago)}, before a person decided`;
   if (kind === "overtaken") return `Another change ended this approval ${timeAgo(ago)}`;
-  return `${by} ${deeds[kind] ?? "changed it"} ${timeAgo(ago)}`;
+  return `${by} ${deeds[kind]} ${timeAgo(ago)}`;
 };
 
-const deeds: Readonly<Partial<Record<StepKind, string>>> = {
+const deeds: Readonly<Record<Exclude<StepKind, "expired" | "overtaken">, string>> = {
   created: "requested it",
+  comment: "commented on it",
   revision_requested: "asked for a revision of it",
   revised: "revised it",
   approved: "approved it",
@@ -112,7 +113,7 @@ export function titleOf(row: Pick<ApprovalRow, "type" | "payload">): string {
     hire_agent: `The hire of ${hire?.name ?? ""}`,
     create_agent: `The agent ${name ?? ""}`,
     change_agent: `The change of ${agent ?? ""}`,
-    budget_override: `More for ${(budget ?? "").replace(/^The/, "the")}`,
+    budget_override: `A higher limit for ${(budget ?? "").replace(/^The/, "the")}`,
     approve_ceo_strategy: "The plan",
   }[row.type];
 }

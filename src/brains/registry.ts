@@ -1,5 +1,4 @@
 import { check, sentencesOf } from "../contract/problems.ts";
-import { Refusal } from "../contract/refusal.ts";
 import { markedIn } from "../redaction/redact.ts";
 import {
   type Brain,
@@ -21,6 +20,7 @@ import { codexBrain } from "./codex/brain.ts";
 import { humanBrain } from "./human/brain.ts";
 import { processBrain } from "./process/brain.ts";
 import { rehearsalBrain } from "./rehearsal/brain.ts";
+import { configDoesNotFit, noBrainCalled } from "./texts.ts";
 
 /** The installed brains. */
 export const brains: readonly Brain[] = [
@@ -44,10 +44,9 @@ export const brainMarks: ReadonlyMap<string, readonly Brain["config"][]> = new M
 export function findBrain(type: string): Brain {
   const found = brains.find((candidate) => candidate.type === type);
   if (found === undefined)
-    throw new Refusal(
-      "invalid",
-      `There is no brain called "${type}".`,
-      `Use one of the installed brains: ${brains.map((known) => known.type).join(", ")}.`,
+    throw noBrainCalled(
+      type,
+      brains.map((known) => known.type),
     );
   return found;
 }
@@ -123,11 +122,7 @@ export function checkBrainConfig(type: string, config: unknown): string {
   const schema = findBrain(type).config;
   const checked = check(schema, config ?? {}, "adapterConfig");
   if ("data" in checked) return JSON.stringify(checked.data);
-  throw new Refusal(
-    "invalid",
-    `The adapterConfig does not fit the brain ${type}. ${sentencesOf(checked.problems)}`,
-    `The brain ${type} takes ${Object.keys(schema.shape).join(", ") || "no settings"}. GET /llms/agent-configuration/${type}.txt describes them.`,
-  );
+  throw configDoesNotFit(type, sentencesOf(checked.problems), Object.keys(schema.shape));
 }
 
 /** The values of a configuration that its schema marks as secret. */

@@ -1,4 +1,5 @@
 import type { ProviderConfig } from "../contract/providers.ts";
+import { invalid } from "../contract/refusal.ts";
 
 /** What brains that run a program say about it. */
 interface Named {
@@ -10,7 +11,7 @@ export const cliMissing = ({ name, install }: Named, command: string): string =>
   `${name} is not installed: there is no program called "${command}" on the daemon's PATH. Install it with: ${install}`;
 
 export const commandMissing = (command: string): string =>
-  `There is no program called "${command}" ${command.startsWith("/") ? "on the daemon's machine" : "on the daemon's PATH"}. Install it there, or give the agent another brain: agency agents update <agent> --adapter-type <type>`;
+  `There is no program called "${command}" ${command.startsWith("/") ? "on the daemon's machine" : "on the daemon's PATH"}. Install it there, or give the agent another brain: agency agents update <agent> --brain <type>`;
 
 export const cliFails = ({ name, install }: Named, says: string): string =>
   `${name} does not run: ${says}. Install it again with: ${install}`;
@@ -82,3 +83,12 @@ export const codexLogin = {
   notRenewed:
     "Codex could not renew its login. Agency tries again in a minute. If this continues, run: codex login",
 };
+
+export const noBrainCalled = (type: string, installed: readonly string[]) =>
+  invalid(`There is no brain called "${type}".`, `Use one of the installed brains: ${installed.join(", ")}.`);
+
+export const configDoesNotFit = (type: string, problems: string, settings: readonly string[]) =>
+  invalid(
+    `The adapterConfig does not fit the brain ${type}. ${problems}`,
+    `The brain ${type} takes ${settings.join(", ") || "no settings"}. GET /llms/agent-configuration/${type}.txt describes them.`,
+  );

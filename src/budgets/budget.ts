@@ -1,3 +1,4 @@
+import { amountOf } from "../contract/phrases.ts";
 import { type BudgetLine, type Measure, measures, type Usage } from "../contract/budgets.ts";
 
 /**
@@ -74,10 +75,8 @@ export const inUnits = (measure: Measure, amount: number): number =>
 export const fromUnits = (measure: Measure, units: number): number =>
   measure === "usd" ? units / perDollar : units;
 
-export function inWords(measure: Measure, units: number): string {
-  const amount = fromUnits(measure, units);
-  return measure === "usd" ? `$${amount.toFixed(2)}` : `${amount} ${measure}`;
-}
+export const inWords = (measure: Measure, units: number): string =>
+  amountOf(measure, fromUnits(measure, units));
 
 export function lineOf(measure: Measure, figures: Figures): BudgetLine {
   const shown = (units: number): number => fromUnits(measure, units);

@@ -58,7 +58,7 @@ export const coversNoCall = (budget: string): string =>
   `${budget} has too little left for a call of its model`;
 export const heldByOthers = (budget: string): string => `${budget} is reserved by other sessions`;
 export const impossibleUsage = "it reported more usage than a session can have";
-export const hasBudgetAgain = "its budget has something left again";
+export const hasBudgetAgain = "its budget is no longer used up";
 export const budgetChanged = "the budget was changed";
 
 export const pausedForUsage = (name: string): string =>

@@ -14,7 +14,7 @@ import { decideQuestion, example, howToDecide, jsonFlag, notDecided, section } f
 import { homeOf } from "./where.ts";
 
 /**
- * `agency approvals show`, and what `approve`, `reject` and `request-revision` do first. A decision is sent with the hash of
+ * `agency approvals show`, and what `approve`, `reject` and `revise` do first. A decision is sent with the hash of
  * what this command line displayed last, so a request that changed in the meantime is never decided unseen. The hashes are
  * remembered in the home folder, because show and approve are separate commands.
  */
@@ -47,21 +47,19 @@ const drawsDecision = (output: unknown): string => {
     approved: name === undefined ? `${request} is approved and takes effect now.` : `${name} is hired.`,
     rejected: `${request} is rejected.`,
     cancelled: `${request} is cancelled.`,
-    revision_requested: `${request} is back with ${requestedBy?.name ?? "the board"}. You are told when it is revised.`,
+    revision_requested:
+      requestedBy === null
+        ? `${request} needs a revision. Resubmit it: agency approvals resubmit ${id}`
+        : `${request} needs a revision from ${requestedBy.name}. You get a message when it is resubmitted.`,
     pending: `${request} waits for a decision of the board.`,
   };
   return `${says[status]}\nSee all of it: agency approvals show ${id}`;
 };
 
 export const approvalScreens: Readonly<Record<string, (output: unknown) => string>> = Object.fromEntries(
-  [
-    "approve",
-    "reject",
-    "request-revision",
-    "approvals cancel",
-    "approvals resubmit",
-    "approvals request",
-  ].map((command) => [command, drawsDecision]),
+  ["approve", "reject", "revise", "approvals cancel", "approvals resubmit", "approvals request"].map(
+    (command) => [command, drawsDecision],
+  ),
 );
 
 /** The hash to decide with. A request that was never displayed is displayed now, and on a terminal the person is asked. */

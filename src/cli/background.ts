@@ -34,7 +34,7 @@ export function addService(program: Command, context: Context): void {
         flags,
         { file, installed: true },
         `Agency runs as a service and starts with your session (${file}).`,
-        "See how it is: agency status. Remove it: agency service remove",
+        "Check it: agency status. Remove it: agency service remove",
       );
     });
   service

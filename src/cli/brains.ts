@@ -48,7 +48,7 @@ export function addBrains(program: Command, context: Context): void {
           context,
           flags,
           { company: company.name, agent: root.name, type, config, model: flags.model ?? null },
-          `${root.name} of ${company.name} now thinks with ${type}, and so will agents that are hired later. Agents hired before keep their brain.`,
+          `${root.name} (${company.name}) now uses the brain ${type}. Agents hired from now on use it too; earlier hires keep theirs.`,
           found === undefined || found.available
             ? `Try it: agency brains test ${type}`
             : `It can't work yet. ${found.says}`,

@@ -144,5 +144,5 @@ const kinds: Readonly<Record<string, readonly string[]>> = {
   agent: ["agent", "agents", "to", "boss", "reportsTo", "into", "ids", "as", "with", "owner"],
   company: ["company"],
   outcome: ["outcome", "outcomes", "goal", "goals", "parents", "dependsOn", "decide"],
-  approval: ["approval", "approvals", "request", "approve", "reject", "comment", "request-revision"],
+  approval: ["approval", "approvals", "request", "approve", "reject", "comment", "revise"],
 };

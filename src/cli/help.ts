@@ -7,16 +7,7 @@ import { example, noSuchTopic } from "./texts.ts";
 const groups: Readonly<Record<string, readonly string[]>> = {
   "Start:": ["up", "stop", "status", "open", "doctor", "logs", "nodes", "service"],
   "Give work:": ["run", "follow", "cancel", "goals", "send", "inbox", "done"],
-  "Decide:": [
-    "attention",
-    "approvals",
-    "approve",
-    "reject",
-    "revise",
-    "request-revision",
-    "comment",
-    "decide",
-  ],
+  "Decide:": ["attention", "approvals", "approve", "reject", "revise", "comment", "decide"],
   "Look:": ["org", "tree", "why", "outcomes", "unblock", "sessions", "search", "counts", "costs", "budgets"],
   "Organization:": ["agents", "hire", "fire", "reorg", "brains", "skills", "access", "people", "companies"],
   "Files:": ["kb", "save", "results", "export", "import"],

@@ -43,7 +43,7 @@ export function addHire(program: Command, context: Context): void {
       "--reports-to <agent>",
       "Manager of the agent. Defaults to you, or to the root agent if the board hires.",
     )
-    .option("--brain <type>", "Type of brain that runs the agent. Defaults to the company's.")
+    .option("--adapter-type, --brain <type>", "Type of brain that runs the agent. Defaults to the company's.")
     .option("--adapter-config <json>", "Configuration of the brain, as a JSON object.", parseJson)
     .option("--model <name>", "Model to use, if the brain offers a choice.")
     .option("--effort <effort>", `How hard the model should think: ${efforts.join(", ")}.`)

@@ -195,7 +195,8 @@ function propertiesOf(operation: Operation): Map<string, { schema: Property; req
 
 function optionFor(key: string, schema: Property): Option {
   const type = typeOf(schema);
-  const flag = flagOf(key);
+  // One flag for the type of a brain on every command that takes one. The name of the input works as well.
+  const flag = key === "adapterType" ? `--brain, ${flagOf(key)}` : flagOf(key);
   if (type === "boolean")
     return new Option(`${flag} [on|off]`, schema.description).argParser(parseSwitch).preset("on");
   if (type === "array")

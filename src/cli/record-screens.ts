@@ -1,10 +1,11 @@
+import { measures } from "../contract/budgets.ts";
 import { z } from "zod";
 import { listComments, listRevisions } from "../contract/approvals.ts";
 import { explainAccess } from "../contract/capabilities.ts";
 import { viewCompany } from "../contract/companies.ts";
 import { viewLinks } from "../contract/knowledge.ts";
 import { flagOf, type Output } from "../contract/operation.ts";
-import { dollars, plural, thousands } from "../contract/phrases.ts";
+import { amountOf, dollars, plural, thousands } from "../contract/phrases.ts";
 import { moveSentence, planReorganization, Reorganization } from "../contract/reorganization.ts";
 import { viewSession } from "../contract/sessions.ts";
 import { authorOf } from "./approvals.ts";
@@ -22,7 +23,7 @@ export const recordScreens: Screens = {
   "kb links": (output) => drawLinks(viewLinks.output.parse(output)),
   "reorg plan": (output) => {
     const plan = planReorganization.output.parse(output);
-    return [`It would change ${plural(plan.moves.length, "thing")}:`, ...linesOf(plan)].join("\n");
+    return [`This would make ${plural(plan.moves.length, "change")}:`, ...linesOf(plan)].join("\n");
   },
   "reorg apply": (output, look) => drawReorganization(Reorganization.parse(output), look),
   "reorg view": (output, look) => drawReorganization(Reorganization.parse(output), look),
@@ -65,12 +66,10 @@ const Amount = z.object({
 function amountIn(value: unknown): string | undefined {
   const amount = Amount.strict().safeParse(value);
   if (!amount.success || Object.keys(amount.data).length === 0) return undefined;
-  const { usd, tokens, sessions } = amount.data;
-  const parts = [
-    ...(usd == null ? [] : [dollars(usd)]),
-    ...(tokens == null ? [] : [`${thousands(tokens)} tokens`]),
-    ...(sessions == null ? [] : [plural(sessions, "session")]),
-  ];
+  const parts = measures.flatMap((measure) => {
+    const limit = amount.data[measure];
+    return limit == null ? [] : [amountOf(measure, limit)];
+  });
   return parts.join(", ") || "no limit";
 }
 

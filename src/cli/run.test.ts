@@ -184,10 +184,7 @@ describe("the command line", () => {
     const id = /agency approve (\S+)/.exec(waits.out)?.[1] ?? "";
     assert.match((await agency("approvals")).out, new RegExp(id));
     assert.equal((await json("comment", id, "Shorter?"))["body"], "Shorter?");
-    assert.equal(
-      (await json("request-revision", id, "--decision-note", "shorter"))["status"],
-      "revision_requested",
-    );
+    assert.equal((await json("revise", id, "shorter"))["status"], "revision_requested");
     assert.equal(
       (await json("approvals", "resubmit", id, "--payload", '{"title":"W"}'))["status"],
       "pending",

@@ -224,8 +224,10 @@ function drawAttention(output: unknown, look: Drawing): string {
     .flatMap(({ kind, title, reason, holdsUp, expires, by, abilities }) => [
       "",
       [
-        styled("bold", `${kind}: ${title}`),
-        ...(by === null ? [] : [`asked by ${by.title ?? "an agent that has left"}`]),
+        styled("bold", `${kind}: ${title.replace(/\.$/, "")}`),
+        ...(by === null
+          ? []
+          : [`${kind === "question" ? "from" : "requested by"} ${by.title ?? "an agent that has left"}`]),
         ...(holdsUp.count === 0 ? [] : [`holds up ${plural(holdsUp.count, "outcome")}`]),
         ...(expires === null ? [] : [`expires ${when(expires, look.now)}`]),
       ].join(", "),

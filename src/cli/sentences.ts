@@ -1,11 +1,13 @@
 import type { Operation } from "../contract/operation.ts";
+import { removeProvider } from "../contract/providers.ts";
+import { setPermissions } from "../contract/agents.ts";
 import { type Drawing, plain } from "./look.ts";
 
 /**
  * What an action answers: one sentence, or two if something has to follow. `{key}` is a value of the result. An action without a
  * sentence here has a screen, or shows its result.
  */
-const sentences: Readonly<Record<string, string>> = {
+const sentences: Readonly<Record<string, string | ((output: unknown) => string)>> = {
   "company.archive": "{name} is archived. To bring it back: agency companies unarchive {slug}",
   "company.unarchive":
     "{name} is out of the archive, and still frozen. To let it work: agency thaw --company {slug}",
@@ -16,7 +18,10 @@ const sentences: Readonly<Record<string, string>> = {
   "person.remove": "{name} is removed.",
   "person.update": "{name} is updated ({role}).",
   "secret.remove": "The secret {name} is removed.",
-  "provider.remove": "The provider {name} is removed.",
+  "provider.remove": (output) =>
+    removeProvider.output.parse(output).builtIn
+      ? "The provider {name} has its default configuration again."
+      : "The provider {name} is removed.",
   "mcp_server.put":
     "The server {name} is added. Agents use it once they hold a right: agency access grant <agent> mcp:{name}",
   "mcp_server.sign_in": "{says}",
@@ -36,7 +41,10 @@ const sentences: Readonly<Record<string, string>> = {
   "agent.terminate": "{name} has left. Its manager has its reports, work and files.",
   "agent.update": "{name} is updated.",
   "agent.wakeup": "{name} was woken. It starts a session if it has work: agency why {slug}",
-  "agent.set_permissions": "{name}: may hire agents: {permissions.canCreateAgents}.",
+  "agent.set_permissions": (output) =>
+    setPermissions.output.parse(output).permissions.canCreateAgents
+      ? "{name} can now hire agents."
+      : "{name} can't hire agents any longer.",
   "agent.set_budget": "The budget of {agent} is changed. To see all budgets: agency budgets",
   "agent.propose_change": "The change is proposed in request {id}. The board decides about it.",
   "agent.create": "{name} is hired.",
@@ -63,7 +71,8 @@ const sentences: Readonly<Record<string, string>> = {
 
 /** Undefined: the result itself is the answer. */
 export function sentenceOf({ name }: Operation, output: unknown, look: Drawing): string | undefined {
-  const text = sentences[name];
+  const known = sentences[name];
+  const text = typeof known === "function" ? known(output) : known;
   const filled = text?.replace(/\{([\w.]+)\}/g, (_, path: string) =>
     plain(
       path.split(".").reduce((value: unknown, key) => Object(value)[key], output),

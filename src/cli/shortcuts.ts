@@ -1,12 +1,10 @@
 import { spawn } from "node:child_process";
 import { platform } from "node:os";
 import type { Command } from "commander";
-import { requestRevision } from "../contract/approvals.ts";
 import { acknowledgeMessage } from "../contract/mail.ts";
 import { updateOutcome } from "../contract/outcomes.ts";
 import { linkPerson } from "../contract/people.ts";
 import { viewSession, viewTranscript } from "../contract/sessions.ts";
-import { seenHash } from "./approvals.ts";
 import { idNamed } from "./resolving.ts";
 import { clientOf, type Context, nounOf, print } from "./terminal.ts";
 import { companyFlag, example, jsonFlag } from "./texts.ts";
@@ -36,22 +34,6 @@ export function addShortcuts(program: Command, context: Context): void {
       const id = await named("outcome", given, flags);
       const outcome = await clientOf(env).call(updateOutcome, { id, blocked: null });
       print(context, flags, outcome, `"${outcome.title}" is not blocked any more.`);
-    });
-  command(
-    "revise",
-    "Send a request back with a note. The requester can change and resubmit it.",
-    'agency revise A7 "Give it a budget of $5."',
-  )
-    .argument("<request>", "Id or short id of the request.")
-    .argument("<note>", "What should change.")
-    .action(async (given: string, decisionNote: string, flags: Flags) => {
-      const id = await named("approval", given, flags);
-      const client = clientOf(env);
-      const isJson = flags.json === true;
-      const payloadHash = await seenHash(context, client, requestRevision.name, id, isJson);
-      const approval = await client.call(requestRevision, { id, decisionNote, payloadHash });
-      const who = approval.requestedBy?.name ?? "the board";
-      print(context, flags, approval, `Request ${id} is back with ${who}. You are told when it is revised.`);
     });
   command(
     "done",

@@ -37,7 +37,7 @@ export const nounHelp: Readonly<Record<string, string>> = {
   companies: "Create companies and change their settings.",
   people: "Add, change and remove the people who govern, work in and watch the companies.",
   agents: "Manage agents and their API keys.",
-  brains: "See what can think for agents, try it, and choose it.",
+  brains: "List, test and choose the brains that run agents.",
   goals: "Give a company goals, list them, and limit what they may cost.",
   providers: "List and remove the providers of models.",
   kb: "Read, write and search the knowledge base.",
@@ -294,7 +294,7 @@ export const programFails = (name: string, install: string, error: unknown) => {
         `${name} did not take the server: ${String(stderr || message)
           .trim()
           .slice(0, 500)}`,
-        "Repeat the command when this is mended.",
+        "Fix this, then run the command again.",
       );
 };
 

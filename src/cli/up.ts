@@ -45,12 +45,12 @@ export function addUp(program: Command, context: Context): void {
     )
     .option(
       "--address <ip>",
-      "IP address to listen on. Defaults to AGENCY_ADDRESS, then 127.0.0.1. Any other but loopback needs --origin.",
+      "IP address to listen on. Defaults to AGENCY_ADDRESS, then 127.0.0.1. Any address except loopback also needs --origin.",
     )
     .addOption(
       new Option(
         "--origin <address>",
-        "Address under which a proxy with TLS makes Agency known: https://agency.example.com. May be repeated; links have the first. Default: AGENCY_ORIGIN.",
+        "Public https:// address of Agency behind a TLS proxy. Repeatable; links use the first. Defaults to AGENCY_ORIGIN.",
       ).argParser((one: string, before: string[] | undefined) => [...(before ?? []), one]),
     )
     .option("--home <folder>", "Folder for all data. Defaults to AGENCY_HOME, then ~/.agency.")
@@ -76,7 +76,7 @@ export function addUp(program: Command, context: Context): void {
     )
     .option(
       "--notify-command <command>",
-      "Command of the shell to run when something new needs a person. Default: AGENCY_NOTIFY_COMMAND.",
+      "Shell command to run when something new needs a person. Defaults to AGENCY_NOTIFY_COMMAND.",
     )
     .option("--detach", "Run in the background. `agency stop` ends it, `agency logs --daemon` shows its log.")
     .option("--json", "Print the address as JSON.")
@@ -303,7 +303,7 @@ async function detach(context: Context, flags: { home?: string; json?: true }): 
         { url, pid, home, log },
         `Agency is running at ${url} in the background (data in ${home}).`,
         ...signInLines(isShown ? await signInLink(client) : null),
-        `See how it is: agency status. Stop it: agency stop`,
+        "Check it: agency status. Stop it: agency stop",
       );
     }
     if (ended !== undefined)
@@ -327,8 +327,8 @@ export function addStop(program: Command, context: Context): void {
   program
     .command("stop")
     .description("Stop the daemon of this home. Open work continues at the next start.")
-    .option("--seconds <number>", "The longest to wait for it.", "90")
-    .option("--force", "Kill it. Its sessions end with it, and nothing of theirs is saved.")
+    .option("--seconds <number>", "Seconds to wait for it to stop.", "90")
+    .option("--force", "Kill it. Running sessions lose unsaved work.")
     .option(...jsonFlag)
     .addHelpText("after", example("agency stop", "agency stop --force"))
     .action(async (flags: { seconds: string; force?: true; json?: true }) => {

@@ -12,7 +12,7 @@ import {
 import { planWork } from "../contract/delegation.ts";
 import { viewMe } from "../contract/people.ts";
 import { viewTranscript } from "../contract/sessions.ts";
-import { plural, removedSentences } from "../contract/phrases.ts";
+import { dollars, plural, removedSentences, thousands } from "../contract/phrases.ts";
 import { onOneLine } from "../contract/visible-text.ts";
 import { commandsForTools } from "./tool-commands.ts";
 import { indented } from "./show.ts";
@@ -51,7 +51,7 @@ function drawTimeline({ cost, entries, removed = [] }: Output<typeof viewTimelin
     cost === null
       ? []
       : [
-          `Cost with everything below it: $${cost.usd.toFixed(2)}, ${plural(cost.inputTokens + cost.outputTokens, "token")}, ${plural(cost.sessions, "session")}`,
+          `Cost with everything below it: ${dollars(cost.usd)}, ${thousands(cost.inputTokens + cost.outputTokens)} tokens, ${plural(cost.sessions, "session")}`,
           "",
         ];
   return [

@@ -37,7 +37,10 @@ export const monthRemoved = (month: string, file: string, isPartly: boolean) =>
   );
 
 export const earlierMonth = (month: string) =>
-  refused(`There are older events, of ${month}.`, `Export and remove ${month} first.`);
+  refused(
+    `Months are removed in order: ${month} comes first.`,
+    `Export and remove ${month}, then repeat this.`,
+  );
 
 export const notInMonth = (month: string, until: number) =>
   invalid(`Event ${until} is not in ${month}.`, "Pass the number of an event of this month.");
@@ -125,7 +128,7 @@ export const secretInServer = (server: string, isCommand: boolean) =>
 
 export const addressNeverReached = (url: string) =>
   refused(
-    `Agency never connects to ${new URL(url).hostname}: the address belongs to the network itself.`,
+    `Agency never connects to ${new URL(url).hostname}: the address is link-local or reserved.`,
     "Use the address or the name of the server.",
   );
 

@@ -190,7 +190,7 @@ export const requestApproval = operation("approval.request", "POST /api/companie
     type: z
       .literal("approve_ceo_strategy")
       .default("approve_ceo_strategy")
-      .describe("Leave it out.")
+      .describe("Type of request. The only value is the default, so leave it out.")
       .register(hiddenInTools, {}),
     payload: z
       .strictObject({ plan: text(50_000).min(1).describe("The plan, as Markdown.") })
@@ -324,8 +324,8 @@ export const requestRevision = operation(
     summary: "Send a request back to the requester, who can change and resubmit it.",
     ...deciding,
     cli: {
-      command: "request-revision <id>",
-      example: '<approval id> --decision-note "Use a smaller budget."',
+      command: "revise <id> <decisionNote>",
+      example: 'A7 "Give it a budget of $5."',
     },
   },
 );

@@ -30,7 +30,7 @@ export type Ability = z.infer<typeof Ability>;
 
 const AttentionItem = z.object({
   kind: z.enum(attentionKinds),
-  subject: Reference.describe("The thing to decide or to mend."),
+  subject: Reference.describe("The thing to decide or to fix."),
   title: z.string(),
   reason: z.string().describe("Why it needs a person."),
   by: Reference.nullable().describe("Who asks. Null: the system noticed it."),

@@ -115,7 +115,7 @@ export const ChosenBrain = z.object({
 const CompanyName = Name.describe("Name of the company, 1 to 64 characters.");
 
 export const createCompany = operation("company.create", "POST /api/companies", {
-  summary: "Create a company with a root agent and the perpetual outcome it serves.",
+  summary: "Create a company. It starts with a root agent and one outcome that never ends.",
   input: z.strictObject({ name: CompanyName }),
   output: Company.extend({ brain: ChosenBrain }),
   within: "installation",
@@ -128,7 +128,7 @@ export const listCompanies = operation("company.list", "GET /api/companies", {
   input: z.strictObject({
     archived: Flag.optional().describe("true also lists archived companies. Default false."),
     health: Flag.optional().describe(
-      "true adds how the open outcomes of each company do, and how many items need a person. Only people who see all companies get them. Default false.",
+      "true adds the number of open outcomes by state, and of items that need a person. Only people who see all companies get them. Default false.",
     ),
     ...Page,
   }),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { operation } from "./operation.ts";
 import { CompanyId, Id, nextCursor, Page, text } from "./words.ts";
 
-/** Checking that the stored rows agree with each other, and mending what can be mended without a decision. */
+/** Checking that the stored rows agree with each other, and repairing what can be repaired without a decision. */
 
 const Finding = z.object({
   invariant: z.string().describe("The id of the broken invariant, such as grant-count."),
@@ -13,7 +13,7 @@ const Finding = z.object({
   fix: z
     .string()
     .nullable()
-    .describe("The command that mends it. Null: only a person can decide; see advice."),
+    .describe("The command that repairs it. Null: only a person can decide; see advice."),
   advice: z.string().nullable().describe("What a person should do. Null when there is a fix."),
 });
 

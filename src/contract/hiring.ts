@@ -29,9 +29,11 @@ export const hireShape = {
   capabilities: text(4000).optional().describe("What it can do.").register(hiddenInSessions, {}),
   prompt: text(50_000).optional().describe("How it should work."),
   adapterType: AdapterType.optional().describe("Type of brain. Default: the company's."),
-  adapterConfig: Data.optional().describe("As view_configurations shows it."),
-  model: text(100).min(1).optional().describe("Model, if the brain offers several."),
-  effort: z.enum(efforts).optional().describe("Reasoning effort."),
+  adapterConfig: Data.optional().describe(
+    "Configuration of the brain, as JSON. Copy one from view_configurations. Default: the company's.",
+  ),
+  model: text(100).min(1).optional().describe("Model name. Default: the brain's."),
+  effort: z.enum(efforts).optional().describe("How hard the model thinks: low to max. Default: the brain's."),
   budget: Budget.optional().describe(
     "Monthly `usd`, `tokens` or `sessions`, taken from its manager's budget.",
   ),
@@ -185,7 +187,7 @@ export type BrainTest = z.infer<typeof BrainTest>;
 export const listBrains = operation("brain.list", "GET /api/brains", {
   summary: "List the brains, and whether each one could work now.",
   guidance:
-    "Only the board, the root agent and holders of `org:hire` can. `available` is true if its program, its provider with the key, and a sandbox are there. `says` names what was found, or what is missing and the next step. A brain that the root agent or the company uses is looked at with that configuration. `schema` is the JSON Schema of its configuration, which a hire gives as `adapterConfig`.",
+    "Only the board, the root agent and holders of `org:hire` can. `available` is true if its program, its provider with the key, and a sandbox are there. `says` names what was found, or what is missing and the next step. A brain that the root agent or the company uses is checked with that configuration. `schema` is the JSON Schema of its configuration, which a hire gives as `adapterConfig`.",
   input: z.strictObject({
     companyId: Id.optional().describe(
       "Company whose providers, keys and configurations count. Default: your company, or the only one. With several companies, only the keys count that the daemon was given at its start.",
@@ -214,7 +216,7 @@ export const listBrains = operation("brain.list", "GET /api/brains", {
 export const testBrain = operation("brain.test", "POST /api/companies/:companyId/brains/:type/test", {
   summary: "Check whether a brain works: run it as a session runs, with one small question to its model.",
   guidance:
-    "The same program is started with the same command in the same sandbox. It asks its model through the company's provider, with its key, models, prices and budget. Its cost is booked for the root agent. Tools are listed but every call of one is refused, and nothing is reached but Agency. For `process`, the command must end with exit code 0. The call waits for the answer, up to 90 seconds.",
+    "It starts the program of a session in the same sandbox and asks its model through the company's provider. The cost is booked for the root agent. Tool calls are refused, and only Agency is reachable. For `process`, the command must end with exit code 0. The call waits up to 90 seconds for the answer.",
   input: z.strictObject({
     companyId: CompanyId,
     type: AdapterType.describe("Type of brain, such as `claude_local`."),

@@ -1,3 +1,4 @@
+import { fieldsOf } from "./fields.ts";
 import { z } from "zod";
 import { describedId, hiddenInSessions, hiddenInTools, nounsOfIds, shownAs, shownInTools } from "./words.ts";
 
@@ -60,9 +61,9 @@ function replace(
 const shownKeys: Readonly<Record<string, (part: unknown) => unknown>> = {
   ...Object.fromEntries(["type", "description", "enum", "required"].map((key) => [key, asItIs])),
   // The description of a list says what its items are.
-  items: (part) => slim({ ...Object(part), description: undefined }),
+  items: (part) => slim({ ...fieldsOf(part), description: undefined }),
   properties: (part) =>
-    Object.fromEntries(Object.entries(Object(part)).map(([name, one]) => [name, slim(Object(one))])),
+    Object.fromEntries(Object.entries(fieldsOf(part)).map(([name, one]) => [name, slim(fieldsOf(one))])),
   anyOf: slimAll,
   oneOf: slimAll,
 };

@@ -34,10 +34,15 @@ const Encoding = z.enum(["utf8", "base64"]);
 
 /** Where the bytes come from: a path inside the session's workspace, or the content itself. */
 const source = {
-  path: z.string().min(1).max(4096).optional().describe("Workspace file. Or give `content`."),
+  path: z
+    .string()
+    .min(1)
+    .max(4096)
+    .optional()
+    .describe("Path of a file in your workspace. Give this or `content`."),
   content: z.string().optional().describe("The content."),
   encoding: Encoding.optional()
-    .describe("Of `content`. Default `utf8`; `base64` for binary data.")
+    .describe("Encoding of `content`: `utf8` (default), or `base64` for binary data.")
     .register(hiddenInTools, {}),
 };
 

@@ -154,7 +154,9 @@ export const acknowledgeMessage = operation("mail.acknowledge", "POST /api/messa
   guidance: "Call it once you dealt with it.",
   input: z.strictObject({
     id: messageId,
-    result: text(2000).optional().describe("What became of it."),
+    result: text(2000)
+      .optional()
+      .describe("What you did with the message, for its sender. Up to 2,000 characters."),
   }),
   output: Message,
   needs: "member",

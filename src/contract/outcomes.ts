@@ -142,8 +142,12 @@ export const createOutcome = operation("outcome.create", "POST /api/companies/:c
     parents: Ids.min(1).describe("UUIDs of outcomes it serves."),
     acceptance: Acceptance.optional().describe("How to verify the result."),
     dependsOn: Ids.optional().describe("UUIDs of outcomes to complete first."),
-    urgent: Flag.optional().describe("Default false."),
-    important: Flag.optional().describe("Comes before urgent. Default false."),
+    urgent: Flag.optional().describe(
+      "Whether it can't wait. Urgent outcomes come before ordinary ones. Default false.",
+    ),
+    important: Flag.optional().describe(
+      "Whether it matters most. Important outcomes come before urgent ones. Default false.",
+    ),
   }),
   output: Outcome,
   needs: ({ parents, dependsOn }) => [
@@ -330,8 +334,12 @@ export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:i
     title: Title.optional().describe("New title."),
     description: Description.optional().describe("New description."),
     acceptance: Acceptance.nullable().optional().describe("New criteria. Null: none."),
-    parents: Ids.min(1).optional().describe("UUIDs. Replaces the list."),
-    dependsOn: Ids.optional().describe("UUIDs. Replaces the list."),
+    parents: Ids.min(1)
+      .optional()
+      .describe("UUIDs of all its parents. Replaces the present list. Default: unchanged."),
+    dependsOn: Ids.optional().describe(
+      "UUIDs of all outcomes it depends on. Replaces the present list. Default: unchanged.",
+    ),
     urgent: Flag.optional().describe("New value."),
     important: Flag.optional().describe("New value."),
     blocked: Blocked.register(shownInTools, { type: "object" })

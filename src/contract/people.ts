@@ -44,7 +44,7 @@ const SignIn = z.object({
   label: z.string(),
   createdAt: z.string(),
   expiresAt: z.string().nullable(),
-  current: z.boolean().describe("Whether this call came with it."),
+  current: z.boolean().describe("true for the sign-in that made this call."),
 });
 
 export const viewMe = operation("person.me", "GET /api/me", {
@@ -137,7 +137,9 @@ export const signIn = operation("person.sign_in", "POST /api/sign-in", {
       .describe(
         "browser: the answer sets a cookie and has the pageKey for the header X-Agency-Page. program: the answer has a token. Default browser.",
       ),
-    label: Name.optional().describe("To recognize the sign-in by, 1 to 64 characters."),
+    label: Name.optional().describe(
+      "Label shown in your list of sign-ins, 1 to 64 characters. Default: its `kind`.",
+    ),
   }),
   output: z.object({
     person: PersonRef,

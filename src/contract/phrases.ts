@@ -26,14 +26,35 @@ export const quoteBlock = (text: string): string =>
 export const quotation = (author: string, kind: string, text: string): string =>
   `${author.slice(0, 1).toUpperCase()}${author.slice(1)}'s ${kind}:\n${quoteBlock(text)}`;
 
-/** "$12.00" */
-export const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
+const cents = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
-/** Tokens as "940", "41k" or "1.2M". */
+/** "$1,000.00" */
+export const dollars = (amount: number): string => `$${cents.format(amount)}`;
+
+/** Tokens as "940", "41k", "1.2M" or "1B". */
 export function thousands(count: number): string {
   if (count < 1000) return String(count);
-  return count < 999_500 ? `${Math.round(count / 1000)}k` : `${Math.round(count / 100_000) / 10}M`;
+  if (count < 999_500) return `${Math.round(count / 1000)}k`;
+  return count < 999_950_000
+    ? `${Math.round(count / 100_000) / 10}M`
+    : `${Math.round(count / 100_000_000) / 10}B`;
 }
+
+/** A limit or what is left of it, never rounded: "$5.00", "41k tokens", "1,234 tokens", "1 session". */
+export function amountOf(measure: "usd" | "tokens" | "sessions", amount: number): string {
+  if (measure === "usd") return dollars(amount);
+  const [size, letter] = sizes.find(([least]) => amount >= least) ?? [1, ""];
+  const isShort = (amount * 10) % size === 0;
+  const shown = isShort ? `${amount / size}${letter}` : grouped.format(amount);
+  return `${shown} ${amount === 1 ? measure.slice(0, -1) : measure}`;
+}
+
+const sizes: readonly (readonly [number, string])[] = [
+  [1e9, "B"],
+  [1e6, "M"],
+  [1e3, "k"],
+];
 
 /** Where the events of months are that a list would have shown. */
 export const removedSentences = (months: readonly { month: string; file: string }[]): string[] =>

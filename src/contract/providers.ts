@@ -106,8 +106,10 @@ export const putProvider = operation("provider.put", "PUT /api/companies/:compan
   summary: "Add a provider of models to the company, or replace its configuration.",
   input: z.strictObject({
     companyId: CompanyId,
-    name: ProviderName.describe("Name by which brains refer to it."),
-    config: ProviderConfig.describe("Where it is, what it speaks, and which models it has."),
+    name: ProviderName.describe("Name of the provider; brain configurations use it."),
+    config: ProviderConfig.describe(
+      'Address, dialect, key and models with prices, as JSON: {"dialect":"openai","baseUrl":"http://127.0.0.1:11434","defaultModel":"qwen3"}.',
+    ),
   }),
   output: Provider,
 });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { SecretName } from "./secrets.ts";
-import { AgentRef, CompanyId, hiddenInSessions, nextCursor, said, shownInTools, text } from "./words.ts";
+import { AgentRef, CompanyId, hiddenInSessions, nextCursor, said, text } from "./words.ts";
 
 /** Repositories: git mirrors that agents clone from, and branches that leave a session's workspace through them. */
 
@@ -124,7 +124,7 @@ export const cloneRepo = operation("repo.clone", `POST ${path}/:name/clone`, {
   summary: "Clone a repository into your workspace.",
   guidance:
     "Returns its `path`. Branches of others are origin/agency/<agent>/<branch>. Commit with git, then call publish_branch.",
-  input: One.extend({ name: RepoName.describe("Its name.") }),
+  input: One.extend({ name: RepoName.describe("Name of the repository, from list_repos.") }),
   output: z.object({
     path: z.string(),
     branch: z.string().nullable().describe("The branch that is checked out. Null: the repository is empty."),
@@ -142,7 +142,7 @@ export const cloneRepo = operation("repo.clone", `POST ${path}/:name/clone`, {
 
 const Branch = z.strictObject({
   companyId: CompanyId,
-  repo: RepoName.describe("Name of the repository.").register(shownInTools, { description: "Its name." }),
+  repo: RepoName.describe("Name of the repository, from list_repos."),
 });
 
 export const publishBranch = operation("repo.publish", `POST ${path}/:repo/branches`, {

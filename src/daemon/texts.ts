@@ -29,7 +29,7 @@ export const withConfig = (found: string, type: string, config: string): string 
 /** What a brain hears when it is tested. */
 export const trialPrompt =
   "You are asked one question, to find out whether you can be reached. Answer it in one word. Use no tools.";
-export const trialBriefing = "This is a test and no work. Use no tools. Reply with the word OK.\n";
+export const trialBriefing = "This is a test, not work. Use no tools. Reply with the word OK.\n";
 
 export const trialLate = (seconds: number): string =>
   `It did not answer and end within ${seconds} seconds, and was stopped.`;
@@ -190,7 +190,7 @@ export const notAnAddress = (given: string) =>
 export const needsOrigin = (address: string) =>
   new Refusal(
     "invalid",
-    `Agency does not listen on ${address} without knowing its name there.`,
+    `Agency can't listen on ${address} without --origin.`,
     "Add the address that people use, which a proxy with TLS serves: --origin https://agency.example.com",
   );
 

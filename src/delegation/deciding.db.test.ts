@@ -180,7 +180,7 @@ for (const kind of storeKinds)
       assert.equal(more.length, 0);
       assert.match(told ?? "", /title, before:\n> Seven job\ntitle, now:\n> Seven job, edit 30/);
       assert.match(told ?? "", /acceptance, now:\n> - three pages/);
-      // A change of its own tells an agent nothing.
+      // An agent is not told of changes it made itself.
       await worker.call(updateOutcome, { id, blocked: { reason: "Waiting for figures" } });
       assert.equal((await inbox(worker.id)).length, 1);
       const history = (await org.board(viewOutcome, { id })).history;

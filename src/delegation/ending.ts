@@ -69,7 +69,11 @@ export async function submit(
   const who = await memberName(call.tx, outcome.responsible_id);
   const result = note === null ? null : excerpt(note, saved.result_id);
   const delivered = await deliverablesOf(call.tx, { agentId: null }, outcome.id);
-  await notify(call, outcome.delegated_by, submitted(who, saved, result, delivered));
+  await notify(
+    call,
+    outcome.delegated_by,
+    submitted(who, saved, result, { delivered, isBoard: outcome.delegated_by === null }),
+  );
   return { saved, unreadable };
 }
 

@@ -91,19 +91,26 @@ export const mandateReclaimed = (
 /** Why a session ended. */
 export const workReclaimed = "its outcome was reclaimed";
 
-/** To the agent that delegated the outcome. */
+/** To the agent that delegated the outcome, or to the board (`isBoard`). */
 export const submitted = (
   who: string,
   outcome: Named & { readonly acceptance: string | null },
   result: string | null,
-  delivered: readonly Deliverable[],
+  { delivered, isBoard }: { readonly delivered: readonly Deliverable[]; readonly isBoard: boolean },
 ): string =>
   [
-    `${who} submitted ${linked(outcome)} for your review. Check the work, then call complete_outcome, or reopen_outcome with what is missing.`,
+    `${who} submitted ${linked(outcome)} for your review. Check the work, then decide:`,
+    isBoard
+      ? `agency decide ${outcome.id} pass, or agency decide ${outcome.id} rework --note "what is missing".`
+      : `decide_outcome {"id":"${outcome.id}","verdict":"pass"}, or "rework" with a note that says what is missing.`,
     ...(result === null ? [] : ["", quotation(who, "result", result)]),
     ...(delivered.length === 0
       ? []
-      : ["", "Deliverables, which you can read with read_file:", deliveredLines(delivered)]),
+      : [
+          "",
+          isBoard ? "Deliverables:" : "Deliverables, which you can read with read_file:",
+          deliveredLines(delivered),
+        ]),
     ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", quoteBlock(outcome.acceptance)]),
   ].join("\n");
 

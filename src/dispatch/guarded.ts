@@ -116,7 +116,7 @@ function concealing<I extends z.ZodObject>(
     const concealed = await conceal(input);
     if (concealed === input) return run({ ...context, input });
     const again = operation.input.safeParse(concealed);
-    if (!again.success) throw secretInside();
+    if (!again.success) throw secretInside(again.error.issues[0]?.path.join(".") ?? "input");
     return run({ ...context, input: again.data });
   };
 }

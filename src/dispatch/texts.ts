@@ -116,7 +116,7 @@ export const boardOnly = ({ name, fromPosition }: Operation) =>
     `Only the board can call ${name}.`,
     fromPosition === undefined
       ? "Ask the board, through your manager: send_message."
-      : `Call ${fromPosition.mcp?.tool ?? fromPosition.name} (${fromPosition.http.method} ${fromPosition.http.path}): it shows what is yours.`,
+      : `Call ${fromPosition.mcp?.tool ?? fromPosition.name} (${fromPosition.http.method} ${fromPosition.http.path}): it lists your own.`,
   );
 
 export const agentsOnly = ({ name }: Operation) =>
@@ -139,8 +139,9 @@ export const cursorInvalid = () =>
     "Pass the nextCursor of the previous page unchanged, or leave out cursor to start again.",
   );
 
-export const secretInside = (): Refusal =>
+/** The caller knows the value, but perhaps not the secret's name. */
+export const secretInside = (key: string): Refusal =>
   invalid(
-    "An argument contains a secret of the company where no secret can be.",
-    "Remove the secret from the argument.",
+    `\`${key}\` contains the value of a secret of the company.`,
+    'Leave the value out. A configuration can refer to a secret by its name: {"secret":"<name>"}.',
   );

@@ -1,3 +1,4 @@
+import { fieldsOf } from "../contract/fields.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { Dispatch } from "../dispatch/dispatch.ts";
 import { type Caller, hashToken } from "../dispatch/identity.ts";
@@ -85,7 +86,7 @@ export class Callers {
       const { operation, token, bytes = 0 } = request;
       const account = this.#accountOf(token) ?? this.#strangers;
       const isLong =
-        operation.heavy?.({ ...Object(request.input) }) === true || bytes > this.#parts.limits.bodyBytes;
+        operation.heavy?.(fieldsOf(request.input)) === true || bytes > this.#parts.limits.bodyBytes;
       const work = (): Promise<unknown> => dispatch(request);
       return isLong
         ? account.heavy.run(async () => {

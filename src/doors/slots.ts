@@ -16,10 +16,10 @@ export class Slots {
     return this.#running === 0;
   }
 
-  async run<T>(work: () => Promise<T>, full: () => Refusal): Promise<T> {
+  async run<T>(work: () => Promise<T>, full: (waiting: number, most: number) => Refusal): Promise<T> {
     if (this.#running < this.#most) this.#running++;
     else {
-      if (this.#waiting.length >= this.#mostWaiting) throw full();
+      if (this.#waiting.length >= this.#mostWaiting) throw full(this.#waiting.length, this.#mostWaiting);
       // Work that ends passes its slot on, so `#running` stays the same.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }

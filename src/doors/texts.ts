@@ -1,3 +1,4 @@
+import { plural } from "../contract/phrases.ts";
 import { forbidden, invalid, limited, Refusal } from "../contract/refusal.ts";
 
 /** What the doors themselves say. Every other refusal comes from behind them. */
@@ -44,9 +45,9 @@ export const tooManyCalls = (perSecond: number) =>
     soon,
   );
 
-export const tooManyAtOnce = () =>
+export const tooManyAtOnce = (waiting: number, most: number) =>
   limited(
-    "Too many of your calls are waiting (callsWaiting).",
+    `You have ${plural(waiting, "call")} waiting; the limit is ${most} (callsWaiting).`,
     "Wait for answers before you send more calls.",
     soon,
   );

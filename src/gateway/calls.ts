@@ -121,8 +121,8 @@ export async function noteUse({ tx }: Writing, id: string, used: TokensUsed): Pr
 }
 
 /**
- * What is booked for an answer. One that ended before it said what it used is cut, and what was read and written is counted; if
- * nothing of it was heard, it counts as the most that it could write.
+ * What is booked for an answer. An answer that broke off before the provider reported its usage has the status `cut`. The tokens
+ * that Agency sent and received are counted for it. If nothing arrived, it counts as the longest answer the request allowed.
  */
 export function bookedEnd(
   { status, tokens, unsaid = 0 }: CallEnd,

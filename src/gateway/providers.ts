@@ -152,10 +152,12 @@ export function providerHandlers(parts: ProviderParts): Guarded[] {
       const config = await providerOf(tx, companyId, input.name);
       if (config === undefined) throw notFound("provider", input.name);
       const shown = await present(tx, companyId, input.name, config);
+      const standard = builtIn[input.name];
       await tx.run(dropProvider, { company_id: companyId, name: input.name });
       await forgetState(tx, companyId, input.name);
       await call.record(companyId, { provider: input.name });
-      return shown;
+      // The company then has the provider as Agency knows it.
+      return standard === undefined ? shown : present(tx, companyId, input.name, standard);
     }),
   ];
 }

@@ -48,7 +48,7 @@ export const keyRefused = (provider: string, { secret, login }: Keyed, says: str
 
 export const subscription = "subscription";
 export const windowUsedUp = (window: string, percent: number): string =>
-  `The window of the subscription (${window}) is used up: ${percent} % are used.`;
+  `The window of the subscription (${window}) is used up: ${percent} % is used.`;
 
 /** What ends a wait before its time. */
 const liftsWait = ({ secret, login }: Keyed): string => {

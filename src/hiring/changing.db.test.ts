@@ -37,7 +37,7 @@ for (const kind of storeKinds)
     });
     after(() => opened.close());
 
-    /** A manager with a budget of its own, and a report. */
+    /** A manager with a separate budget, and a report. */
     const team = async () => {
       const boss = await org.agent(`Boss ${++number}`);
       await org.board(setBudget, { id: boss.id, usd: 10 });
@@ -202,7 +202,7 @@ for (const kind of storeKinds)
       assert.match(changes.obstacles.join(), /settings have changed since this was proposed: prompt/);
       await refusal(org.board(approvals.approve, { id }), "conflict");
       assert.equal((await rowOf(ann.id)).prompt, "New words.");
-      // A change of something else is no obstacle, and a revision compares with the present settings.
+      // A change of something else does not matter, and a revision compares with the present settings.
       await org.board(approvals.requestRevision, { id });
       await boss.call(approvals.resubmit, { id });
       await org.board(updateAgent, { id: ann.id, model: "large" });

@@ -47,7 +47,7 @@ interface Headcount {
   readonly after: number;
 }
 
-/** A decided request is in the past. */
+/** How many agents there are and would be. After the decision, the sentence is in the past tense. */
 const agentsText = ({ before, after }: Headcount, status: ApprovalStatus): string =>
   status === "approved"
     ? `Agents: ${before} before, ${after} after.`
@@ -234,7 +234,7 @@ export const proposalChanges = (
   fields: readonly string[],
   reason: string,
 ): string[] => [
-  `${name} will get another ${fields.map((field) => fieldWords[field] ?? field).join(", ")}.`,
+  `${name}'s ${fields.map((field) => fieldWords[field] ?? field).join(", ")} will change.`,
   `${manager}'s reason: ${reason}`,
 ];
 

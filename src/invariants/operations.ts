@@ -1,10 +1,12 @@
 import { examineDeeply, fixFinding } from "../contract/doctor.ts";
 import type { Output } from "../contract/operation.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
+import { cursorInvalid } from "../dispatch/texts.ts";
 import type { Damage } from "../events/verify.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { Bookmark, Finding } from "./examine.ts";
+import { noSuchInvariant, notRepairable } from "./texts.ts";
 
 /** Loaded with the first call, because a daemon that no person examines does without the list and its queries. */
 const load = async () => ({ ...(await import("./examine.ts")), ...(await import("./list.ts")) });
@@ -22,19 +24,9 @@ const onExamine = guarded(examineDeeply, async ({ tx, input }) => {
 const onFix = guarded(fixFinding, async ({ tx, input, companyId, newId, record }) => {
   const { findingOf, invariants, isBroken } = await load();
   const invariant = invariants.find(({ id }) => id === input.invariant);
-  if (invariant === undefined)
-    throw new Refusal(
-      "invalid",
-      `There is no invariant called "${input.invariant}".`,
-      "Pass the invariant and the id of a finding: GET /api/doctor/deep.",
-    );
+  if (invariant === undefined) throw noSuchInvariant(input.invariant);
   const { advice = "", repair } = invariant;
-  if (repair === undefined)
-    throw new Refusal(
-      "refused",
-      `Agency cannot mend ${invariant.id} without a decision.`,
-      advice.replaceAll("{id}", input.id),
-    );
+  if (repair === undefined) throw notRepairable(invariant.id, advice.replaceAll("{id}", input.id));
   const finding = await findingOf(tx, invariant, input.id);
   if (finding.companyId !== companyId) throw notFound("finding", input.id);
   const isStillBroken = await isBroken(tx, invariant, input.id);
@@ -84,11 +76,6 @@ function placeIn(
 ): Bookmark | undefined {
   if (cursor === undefined) return undefined;
   const [invariant = "", after = ""] = cursor.split(" ");
-  if (!known.some(({ id }) => id === invariant))
-    throw new Refusal(
-      "invalid",
-      "The cursor is not one this list gave out.",
-      "Pass the nextCursor of the page before, unchanged.",
-    );
+  if (!known.some(({ id }) => id === invariant)) throw cursorInvalid();
   return { invariant, after };
 }

@@ -41,7 +41,7 @@ export const noSuchSignIn = (id: string): Refusal =>
 export const notAPosition = (agent: string): Refusal =>
   refused(
     `${agent} is run by a brain, so no person can hold this position.`,
-    `Give it to a person: agency agents update ${agent} --adapter-type human --person <name>.`,
+    `Give it to a person: agency agents update ${agent} --brain human --person <name>.`,
   );
 
 export const viewerHoldsNothing = (name: string): Refusal =>

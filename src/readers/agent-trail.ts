@@ -95,7 +95,7 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
     return answer("scheduled", text.startsLater(agent.not_before), { until: agent.not_before });
   if (short !== undefined) return answer(short.state, text.cannotStart(short.says), short);
   const room = isKnown ? nodes.roomFor(agent) : "free";
-  // The person who started the nodes wanted it so. No one has to mend it.
+  // The person who started the nodes wanted it so. No one has to fix it.
   if (room === "none") return answer("moving", text.noNodeStarts, { hint: text.startANode });
   if (room === "full") return answer("moving", text.noNodeHasRoom, { hint: text.howToMakeRoom });
   return answer("moving", text.isIdle, { hint: text.whenItStarts });

@@ -93,7 +93,7 @@ export async function attentionIn(
 
 const keyOf = ({ kind, about, on }: Cause): string => `${kind} ${about} ${on}`;
 
-/** For a position, what waits for the board moves: another person will decide it. */
+/** A person in a position can decide verdicts and questions. What waits for the board is decided by another person. */
 const isForYou = (you: string | null, { cause }: Trail): boolean =>
   you === null || cause?.kind === "verdict" || cause?.kind === "question";
 

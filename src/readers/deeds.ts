@@ -2,10 +2,7 @@ import type { By } from "../contract/actors.ts";
 import type { Reference } from "../contract/words.ts";
 import { nameOfBy } from "../capabilities/people.ts";
 
-/**
- * What an event says: "Ada completed "The guide"." The star stands for what it was about, and a word in braces for that part of
- * its data.
- */
+/** What an event says: "Ada completed "The guide"." The star stands for what it was about, `{key}` for a value of its data. */
 const deeds: Readonly<Record<string, string>> = {
   "agent.bind": "became the person behind *",
   "agent.create": "created the agent *",
@@ -83,27 +80,27 @@ const deeds: Readonly<Record<string, string>> = {
   "mail.send_deferred": "wrote a message for later to *",
   "mail.sent": "listed sent messages",
   "mail.view": "read a message to *",
-  "mcp_server.answer": "got an answer from an MCP server",
-  "mcp_server.call": "called an MCP server",
-  "mcp_server.fail": "found that an MCP server of * does not work",
-  "mcp_server.recover": "found that an MCP server of * works again",
-  "mcp_server.change": "found that an MCP server of * describes its tools differently",
-  "mcp_server.sign_in": "made a link to sign in for an MCP server of *",
-  "mcp_server.signed_in": "signed in for an MCP server of *",
-  "mcp_server.test": "tested an MCP server of *",
-  "mcp_server.put": "set up the MCP server *",
-  "mcp_server.remove": "removed the MCP server *",
-  "model.refuse": "was refused a model",
-  "net.connect": "connected to a host",
-  "net.refuse": "was refused a connection to a host",
-  "repo.add": "added a repository",
-  "repo.clone": "cloned a repository",
-  "repo.discard": "discarded commits that were not published",
-  "repo.fetch": "fetched a repository",
-  "repo.publish": "published a branch",
-  "repo.push": "pushed a branch to its origin",
-  "repo.remove": "removed a repository",
-  "repo.salvage": "kept commits that were not published",
+  "mcp_server.answer": "got an answer from the MCP server {server}",
+  "mcp_server.call": "called the MCP server {server}",
+  "mcp_server.fail": "found that the MCP server {server} does not work",
+  "mcp_server.recover": "found that the MCP server {server} works again",
+  "mcp_server.change": "found that the MCP server {server} describes its tools differently",
+  "mcp_server.sign_in": "made a link to sign in for the MCP server {server}",
+  "mcp_server.signed_in": "signed in for the MCP server {server}",
+  "mcp_server.test": "tested the MCP server {server}",
+  "mcp_server.put": "set up the MCP server {server}",
+  "mcp_server.remove": "removed the MCP server {server}",
+  "model.refuse": "was refused the model provider {provider}",
+  "net.connect": "connected to {host}",
+  "net.refuse": "was refused a connection to {host}",
+  "repo.add": "added the repository {repo}",
+  "repo.clone": "cloned the repository {repo}",
+  "repo.discard": "discarded commits of {repo} that were not published",
+  "repo.fetch": "fetched the repository {repo}",
+  "repo.publish": "published the branch {branch} of {repo}",
+  "repo.push": "pushed the branch {branch} of {repo} to its origin",
+  "repo.remove": "removed the repository {repo}",
+  "repo.salvage": "kept commits of {repo} that were not published",
   "org.plan_work": "divided * into tasks",
   "outcome.close": "closed *",
   "outcome.complete": "completed *",
@@ -123,19 +120,19 @@ const deeds: Readonly<Record<string, string>> = {
   "permission.revoke": "revoked a right of *",
   "person.create": "added the person *",
   "person.link": "made a sign-in link for *",
-  "person.me": "looked at the own sign-ins",
+  "person.me": "looked at their sign-ins",
   "person.remove": "removed the person *",
   "person.sign_in": "signed in",
   "person.sign_out": "signed out",
   "person.update": "changed the person *",
-  "provider.put": "set up the model provider *",
-  "provider.remove": "removed the model provider *",
+  "provider.put": "set up the model provider {provider}",
+  "provider.remove": "removed the settings of the model provider {provider}",
   "reorganization.apply": "reorganized: *",
   "reorganization.plan": "planned a reorganization",
   "reorganization.undo": "undid a reorganization: *",
   "reorganization.view": "looked at a reorganization: *",
-  "secret.remove": "removed a secret",
-  "secret.set": "set a secret",
+  "secret.remove": "removed the secret {name}",
+  "secret.set": "set the secret {name}",
   "session.brief": "was briefed with *",
   "session.end": "ended a session of *",
   "session.start": "started a session of *",
@@ -143,8 +140,8 @@ const deeds: Readonly<Record<string, string>> = {
   "session.transcript": "read a transcript of *",
   "session.usage": "reported what a session of * used",
   "session.words": "recorded the last words of a session of *",
-  "skill.put": "added the skill *",
-  "skill.remove": "removed the skill *",
+  "skill.put": "added the skill {skill}",
+  "skill.remove": "removed the skill {skill}",
 };
 
 export const hasDeed = (operation: string): boolean => operation in deeds;
@@ -161,10 +158,14 @@ const kinds: Readonly<Record<string, string>> = {
   reorganization: "reorganization",
 };
 
-/** Which of the things with the subject's id an event is about. */
+/**
+ * Which of the things with the subject's id an event is about. An agent and its mandate have the same id: what happened to an agent
+ * that was deleted since is not about the mandate.
+ */
 export function aboutIn(operation: string, things: readonly Reference[] | undefined): Reference | null {
   const kind = kinds[operation.split(".")[0] ?? ""] ?? "agent";
-  return things?.find((thing) => thing.kind === kind) ?? things?.[0] ?? null;
+  const found = things?.find((thing) => thing.kind === kind);
+  return found ?? things?.find((thing) => kind !== "agent" || thing.kind !== "outcome") ?? null;
 }
 
 export function deedSentence(
@@ -178,14 +179,17 @@ export function deedSentence(
   const { kind, title } = about ?? {};
   const isName =
     kind === undefined || ["agent", "person", "company", "approval", "reorganization"].includes(kind);
-  const shown = title ?? (subject === null || uuid.test(subject) ? "something that is gone" : subject);
+  const known = subject === null || uuid.test(subject) ? "something that is gone" : subject;
+  const recorded = (key: string): string => (typeof data[key] === "string" ? data[key] : known);
+  // Mail to the board is recorded for the company.
+  const isToBoard = kind === "company" && operation.startsWith("mail.");
+  const shown = isToBoard ? "the board" : (title ?? recorded("name"));
   const named = isName ? shown.replace(/^The /, "the ") : `"${shown.replaceAll('"', "'")}"`;
   const deed = deeds[operation] ?? `did ${operation}${subject === null ? "" : " on *"}`;
-  const told = deed.replace(/\*|\{(\w+)\}/g, (_, field?: string) => {
-    const value = field === undefined ? named : data[field];
-    return typeof value === "string" ? value : "";
-  });
-  return `${who} ${told}.`;
+  const says = deed.replace(/\*|\{(\w+)\}/g, (_, key?: string) =>
+    key === undefined ? named : recorded(key),
+  );
+  return `${who} ${says}.`;
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

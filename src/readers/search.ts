@@ -63,11 +63,11 @@ const finders: Readonly<Record<FoundKind, (asked: Asked) => Promise<Hit[]>>> = {
   outcome: async (asked) => {
     const files = await described(asked, ["outcome"]);
     const rows = new Map((await rowsOf(asked.tx, files)).map((row) => [row.id, row]));
-    return files.map(({ id, description }) => ({
-      id,
-      title: description,
-      detail: foundDetail.outcome(rows.get(id)?.status ?? "open", rows.get(id)?.responsible ?? null),
-    }));
+    return files.map(({ id, description }) => {
+      const row = rows.get(id);
+      if (row === undefined) throw new Error(`The file ${id} of an outcome has no outcome.`);
+      return { id, title: description, detail: foundDetail.outcome(row.status, row.responsible) };
+    });
   },
   file: async (asked) =>
     (await described(asked, ["file", "result", "state", "log", "skill"])).map(

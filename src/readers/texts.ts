@@ -153,14 +153,14 @@ export const thinksLater = (brain: string, until: number): string =>
 /** What the attention list says. */
 export const needsDecision = {
   pending: "The request takes effect only if the board approves it.",
-  revision: "The board asked itself for a revision. Resubmit the request or reject it.",
+  revision: "The board sent the board's request back for a revision. Resubmit or reject it.",
 };
 export const inboxOf = (name: string | null): string => `The inbox of ${name ?? departedAgent}`;
 export const notAnswered = "The message is in the board's inbox and not acknowledged.";
 export const notAnsweredByYou = "The message is in your inbox and not acknowledged.";
 export const revisionOfYours = "The board asked you to revise the request. Resubmit or cancel it.";
 export const waitsForYou = (title: string): string => `"${title}" is yours, and nothing else holds it up.`;
-export const costsTooMuch = (title: string): string => `"${title}" may not cost more`;
+export const costsTooMuch = (title: string): string => `"${title}" has reached its cost limit`;
 export const onlyPeopleAttend = () =>
   forbidden(
     "The attention list is for people.",

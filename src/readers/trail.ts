@@ -19,7 +19,7 @@ export interface Trail {
   readonly until?: number;
   /** The last outcome on the trail. */
   readonly leaf?: string;
-  /** What a person can decide or mend. Every trail that is stuck or waits for the board has one. */
+  /** What a person can decide or fix. Every trail that is stuck or waits for the board has one. */
   readonly cause?: Cause;
 }
 

@@ -29,6 +29,7 @@ import {
   notMovable,
   reasons,
   rootStays,
+  splitSummary,
 } from "./texts.ts";
 
 /**
@@ -72,7 +73,7 @@ async function insertLayer(call: CallContext, change: Of<"insert_layer">): Promi
   const reports = await reportsNamed(call, boss, change.reports);
   await demandHiring(call);
   return {
-    summary: `${change.manager.name} between ${boss.name} and ${reports.map(({ name }) => name).join(", ")}`,
+    summary: `${change.manager.name} joins between ${boss.name} and ${reports.map(({ name }) => name).join(", ")}`,
     agents: reports.map(({ id }) => id),
     run: async () => {
       const manager = await hire(call, change.manager, boss);
@@ -99,7 +100,7 @@ async function moveOne(call: CallContext, change: Of<"move_report">): Promise<Pr
   if (from.id === to.id) throw alreadyReports(agent, to);
   if (await isAtOrBelow(call, to, agent.id)) throw cannotReportBelow(agent, to);
   return {
-    summary: `${agent.name} from ${from.name} to ${to.name}`,
+    summary: `${agent.name} moves from ${from.name} to ${to.name}`,
     agents: [agent.id],
     run: () => moveReport(call, agent.id, to, new Set()),
   };
@@ -118,7 +119,10 @@ async function split(call: CallContext, change: Of<"split">): Promise<PreparedCh
   demandOnce(parts.flatMap(({ reports }) => reports.map(({ id }) => id)));
   demandOnce(parts.flatMap(({ outcomes }) => outcomes));
   return {
-    summary: `${agent.name} into ${[agent.name, ...parts.map(({ newcomer }) => newcomer.name)].join(", ")}`,
+    summary: splitSummary(
+      agent.name,
+      parts.map(({ newcomer }) => newcomer.name),
+    ),
     agents: await withReports(call, [agent]),
     run: async () => {
       const row = await agentById(tx, agent.id);
@@ -151,7 +155,7 @@ async function merge(call: CallContext, change: Of<"merge">): Promise<PreparedCh
   }
   demandOnce(agents.map(({ id }) => id));
   return {
-    summary: `${agents.map(({ name }) => name).join(", ")} into ${into.name}`,
+    summary: `${agents.map(({ name }) => name).join(", ")} ${agents.length === 1 ? "is" : "are"} merged into ${into.name}`,
     agents: await withReports(call, agents),
     run: async () => {
       for (const agent of agents)
@@ -164,7 +168,10 @@ async function handOver(call: CallContext, change: Of<"hand_over">): Promise<Pre
   const agent = await active(call, change.agent);
   const brain = await chooseBrain(call, change);
   return {
-    summary: `${agent.name} to ${brain.brain_type === "human" ? "a person" : brain.brain_type}`,
+    summary:
+      brain.brain_type === "human"
+        ? `${agent.name} becomes a position for a person`
+        : `${agent.name} gets the brain ${brain.brain_type}`,
     agents: [agent.id],
     run: async () => {
       const { tx } = call;

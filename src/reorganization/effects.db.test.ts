@@ -57,7 +57,7 @@ for (const kind of storeKinds)
       ]);
       const fired = await told({ kind: "fire", agent: rich });
       assert.deepEqual(fired.lines, [
-        [rich, "The budget of Rich (1000 tokens a month) is part of the budget of", "the company", null],
+        [rich, "The budget of Rich (1k tokens a month) is part of the budget of", "the company", null],
         [rich, "What Rich has spent (tokens) is charged to", "Rich", "the company"],
         [low, "The budget of Low (200 tokens a month) is part of the budget of", "Rich", "the company"],
         [

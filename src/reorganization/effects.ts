@@ -70,6 +70,10 @@ async function fundingMoves(
     const name = await nameOf(tx, agentId);
     const from = was === undefined ? null : await owner(was.above);
     const to = is === undefined ? null : await owner(is.above);
+    if (isSame) {
+      tell(agentId, `${name} keeps its budget of`, null, `${inWords(measure, amount)} a month`);
+      continue;
+    }
     tell(
       agentId,
       `The budget of ${name} (${inWords(measure, amount)} a month) is part of the budget of`,

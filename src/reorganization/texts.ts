@@ -135,3 +135,7 @@ export const news = {
 
 export const undoneNote = "a reorganization was undone";
 export const movedAway = (name: string, manager: string): string => `${name} reports to ${manager} now`;
+
+/** "Ada is split: Second editor takes part of its work". */
+export const splitSummary = (name: string, others: readonly string[]): string =>
+  `${name} is split: ${others.join(", ")} ${others.length === 1 ? "takes" : "take"} part of its work`;

@@ -342,7 +342,7 @@ for (const kind of storeKinds)
       await board(setBudget, { id: other.id, tokens: 500 });
       await board(setBudget, { id: ann.id, tokens: 1000 });
       const tooMuch = change({ kind: "move_report", agent: ann.id, to: other.id });
-      assert.match((await refusal(tooMuch, "refused")).message, /1000 tokens would move/);
+      assert.match((await refusal(tooMuch, "refused")).message, /1k tokens would move/);
       await board(updateCompany, { companyId, monthlyBudget: { tokens: 20_000 } });
       await board(setBudget, { id: lead.id, tokens: 8000 });
       const { id } = await change({ kind: "fire", agent: lead.id });

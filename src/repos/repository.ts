@@ -66,7 +66,7 @@ export const wrongUrls = {
   transport: "uses a transport that is not allowed",
   login: "contains a user name or password",
   plain: "would send everything unencrypted",
-  network: "names an address that belongs to the network itself",
+  network: "names an address that is link-local or reserved",
 };
 
 /** Addresses that Agency never asks, also written as one number. A name is checked when it is used (origin-way.ts). */

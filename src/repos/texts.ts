@@ -31,7 +31,7 @@ export const gitFailed = (what: string, says: string): Refusal =>
 export const originUnknown = (host: string): string => `there is no address for the host ${host}`;
 
 export const originOfNetwork = (host: string, address: string): string =>
-  `Agency never connects to ${host}: its address ${address} belongs to the network itself`;
+  `Agency never connects to ${host}: its address ${address} is link-local or reserved`;
 
 export const originInside = (host: string, address: string): string =>
   `${host} leads to the address ${address} of a private network, so Agency does not connect. If this is intended, add the repository with --private-network`;

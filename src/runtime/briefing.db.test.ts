@@ -78,7 +78,7 @@ for (const kind of storeKinds)
       await saveState(ann.call, ann.id, "# Where I am\n\nHalf way.");
       const { text, firstOutcomeId } = await briefingOf(ann.id);
       assert.ok(
-        text.startsWith(`You are Ann (worker), agent ${ann.id}. Your boss is Chief, agent ${boss.id}.`),
+        text.startsWith(`You are Ann (worker), agent ${ann.id}. Your manager is Chief, agent ${boss.id}.`),
       );
       assert.match(text, /Messages in your inbox: 1\./);
       const order = [...text.matchAll(/^\d+\. (\S+) "(.*?)"/gm)].map(([, , title]) => title);
@@ -86,7 +86,7 @@ for (const kind of storeKinds)
       assert.ok(text.includes(`1. ${firstOutcomeId ?? ""} "Process inbox" urgent important [inbox]`));
       assert.ok(text.includes("> # Where I am\n> \n> Half way."));
       assert.ok(text.includes('Your direct reports:\n- "Helper" (helper, "worker")'));
-      assert.match((await briefingOf(org.rootId)).text, /Your boss is the board\./);
+      assert.match((await briefingOf(org.rootId)).text, /Your manager is the board\./);
       fits(text);
     });
 
@@ -98,7 +98,7 @@ for (const kind of storeKinds)
       const create = async (call: TestCaller, title: string, parent: string) =>
         (await call(createOutcome, { title, parents: [parent] })).id;
       await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
-      // Without a budget of its own, an agent reads what it has used and what a session gets, and nothing of what others spend.
+      // Without a separate budget, an agent reads what it has used and what a session gets, and nothing of what others spend.
       await org.board(updateCompany, { companyId, sessionBudget: { usd: 2, tokens: 300_000 } });
       const first = await briefingOf(ann.id);
       const budgetIn = ({ text: words }: typeof first) => /^Budget: .*$/m.exec(words)?.[0];
@@ -114,7 +114,7 @@ for (const kind of storeKinds)
       assert.deepEqual(before.situation.budget, []);
       assert.deepEqual(before.situation.shared?.used, { usd: 1.5, tokens: 12_000, sessions: 0 });
       assert.match(before.text, /You may not hire\. With create_agent you can ask a person for a helper\./);
-      assert.match((await briefingOf(org.rootId)).text, /Budget left this month: \$[\d.]+ of \$1000\.00, /);
+      assert.match((await briefingOf(org.rootId)).text, /Budget left this month: \$[\d.,]+ of \$1,000\.00, /);
       await org.board(setBudget, { id: boss.id, usd: 20 });
       await org.board(setBudget, { id: ann.id, usd: 5, tokens: 41_000 });
       await org.board(grantPermission, { companyId, to: ann.id, resource: "org:hire" });

@@ -107,7 +107,7 @@ function openingOf(situation: Situation): string[] {
   const { agent, manager, mandate, now, budget, shared, hiring, limits, inbox } = situation;
   const day = weekdays[new Date(now).getUTCDay()] ?? "";
   return [
-    `You are ${agent.name} (${agent.role}), agent ${agent.id}. Your boss is ${manager === null ? "the board" : `${manager.name}, agent ${manager.id}`}.`,
+    `You are ${agent.name} (${agent.role}), agent ${agent.id}. Your manager is ${manager === null ? "the board" : `${manager.name}, agent ${manager.id}`}.`,
     `It is ${day}, ${now.slice(0, 16)}Z.`,
     `Your mandate: ${quote(mandate.title, 200)} (outcome ${mandate.id}).`,
     ...(mandate.description === "" ? [] : [quoteBlock(cut(mandate.description, mostMandate))]),

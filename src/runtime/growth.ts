@@ -1,7 +1,6 @@
 import { writeIn } from "../dispatch/context.ts";
 import { sql } from "kysely";
 import type { Settings } from "../contract/companies.ts";
-import { plural } from "../contract/phrases.ts";
 import { companyState, settingsOf } from "../dispatch/company-settings.ts";
 import { tellOnce, wasTold } from "../mail/notices.ts";
 import { notify } from "../mail/notices.ts";
@@ -12,6 +11,7 @@ import type { Row } from "../store/schema.ts";
 import type { ReadTx, Store } from "../store/store.ts";
 import type { InCompany } from "./lanes.ts";
 import { countLive } from "./sessions.ts";
+import { mayBeOverloaded, overload } from "./texts.ts";
 
 /**
  * Signs that an agent is overloaded: long sessions, waiting work, a full inbox. Each sign becomes a suggestion to the agent's
@@ -63,13 +63,7 @@ export async function suggestGrowth(
         // Check again under the lock: another node may have made the suggestion, or the work may be done.
         for (const { kind, measured, says, could } of await unsaidSigns(tx, id)) {
           await call.record(id, { kind, ...measured }, "growth.suggest");
-          const words = [
-            `${agent.name} (${agent.role}) may be overloaded. ${says}`,
-            "",
-            `You could: ${could}`,
-            "",
-            `This is only a suggestion, sent at most once a day. Nothing was changed. Agent id: ${id}.`,
-          ].join("\n");
+          const words = mayBeOverloaded(agent, says, could);
           await tellOnce(call, { about: id, kind: noticeOf(kind), to: null, text: words });
           if (agent.boss_id !== null) await notify(call, agent.boss_id, words);
         }
@@ -112,9 +106,7 @@ const looks: Readonly<Record<Kind, Look>> = {
     return {
       kind: "long_sessions",
       measured: { sessions: sessions.length, minutes },
-      says: `Its last ${sessions.length === 1 ? "session" : `${sessions.length} sessions`} took ${plural(minutes, "minute")} (setting growthSessionMinutes: ${limit}).`,
-      could:
-        "split its work into smaller outcomes, ask it to delegate parts to a report, or hire a report for it.",
+      ...overload.longSessions(sessions.length, minutes, limit),
     };
   },
   waiting_work: async (
@@ -131,8 +123,7 @@ const looks: Readonly<Record<Kind, Look>> = {
     return {
       kind: "waiting_work",
       measured: { outcomes: count, minutes: growthWaitMinutes, liveSessions: live, maxSessions },
-      says: `It has ${plural(count, "workable outcome")} that waited for at least ${plural(growthWaitMinutes, "minute")} (setting growthWaitingOutcomes: ${limit}).`,
-      could: `hire a report for it, give some of the outcomes to another agent, or close those no longer needed.${isFull ? ` The company also runs ${plural(maxSessions, "session")}, the maximum. The board can raise the setting maxSessions.` : ""}`,
+      ...overload.waitingWork(count, growthWaitMinutes, limit, isFull ? maxSessions : null),
     };
   },
   full_inbox: async (tx, { id, company_id }, { growthInboxMessages: limit, growthWaitMinutes }) => {
@@ -145,8 +136,7 @@ const looks: Readonly<Record<Kind, Look>> = {
     return {
       kind: "full_inbox",
       measured: { messages: waiting.length, minutes },
-      says: `Its inbox holds ${plural(waiting.length, "message")}, the oldest for ${plural(minutes, "minute")} (setting growthInboxMessages: ${limit}).`,
-      could: "give part of its work to another agent, hire a report for it, or send it fewer messages.",
+      ...overload.fullInbox(waiting.length, minutes, limit),
     };
   },
 };

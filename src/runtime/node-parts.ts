@@ -15,7 +15,7 @@ export interface BrainHealth {
   contextOf(tx: ReadTx, agent: AgentRow): Promise<number | undefined>;
   /** A session ended by itself: its brain worked, or could not. */
   ended(tx: ReadTx, agent: AgentRow, end: Judgement): Promise<void>;
-  /** A person may have mended the brains of this company. The next sessions find out. */
+  /** A person may have fixed the brains of this company. The next sessions find out. */
   mended(companyId: string): void;
   /** Looks again at the brains that could not work. Returns the companies in which one can work again. */
   lookAgain(): Promise<readonly string[]>;

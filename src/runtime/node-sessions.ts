@@ -460,7 +460,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     reconcile,
     endAll: async () => {
       ending = true;
-      // Their time to end was before: they were asked to stop.
+      // They were asked to stop before (askAllToStop) and had their time to end.
       for (const process of processes.values()) process.kill();
       await Promise.all([...processes.values()].map(({ exited }) => exited));
       for (const session of await store.read((tx) => tx.all(liveOn, { node_id: nodeId })))

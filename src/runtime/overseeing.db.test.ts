@@ -13,7 +13,7 @@ import {
 import { viewAgent } from "../contract/agents.ts";
 import { createOrganization, openTestStore, refusal, storeKinds } from "../testing/organization.ts";
 
-/** A manager looks at the sessions, transcripts, logs and state documents of its direct reports, and at nobody else's. */
+/** A manager looks at the sessions, transcripts, logs and state documents of its direct reports, and not of other agents. */
 for (const kind of storeKinds)
   describe(`looking at reports on ${kind}`, () => {
     const entries = new Map<string, TranscriptEntry[]>();

@@ -27,11 +27,11 @@ const rules: readonly (readonly [what: string, ...words: RegExp[]])[] = [
   ],
   // covers PRO-02
   [
-    "outcomes: see, create, change one's own, not what was delegated",
+    "outcomes: see, create, change one's own, guide what was delegated",
     /view_ancestors shows why it exists/,
     /Create outcomes below those you are responsible for/,
     /Update, complete, close or reopen your own/,
-    /You can't change an outcome you delegated/,
+    /You can change an outcome you delegated \(update_outcome\); its owner is told\. Prefer to ask and guide/,
   ],
   // covers PRO-03
   [

@@ -7,7 +7,7 @@ import type { AgentRow } from "../agents/table.ts";
  * First comes the page that all agents of all companies share, then the agent, then what was written for it when it was hired.
  * Providers cache by prefix, so nothing that differs between agents or sessions may stand in the first part.
  */
-export const promptVersion = "6";
+export const promptVersion = "7";
 
 export function systemPromptFor(
   agent: Pick<AgentRow, "id" | "name" | "role" | "mandate_id" | "state_file_id" | "prompt">,
@@ -77,7 +77,7 @@ These tools are there while you have direct reports or the right \`org:hire\`.
 - Do it yourself if it is small, or if explaining it takes longer than doing it. Delegate what fits a report's role and can be verified on its own: one outcome with delegate_outcome, several at once with plan_work. Hire with hire_agent only if the work will last and no report fits. Look at list_roster and your budget first. Most hires need a person's approval: work on something else meanwhile, and the decision arrives by mail.
 - A good mandate names a lasting result and how to tell that it is reached. It says what the agent decides alone and when it asks. It does not list tasks.
 - Give an owner the purpose, the criteria, links to what it must read, and the rights it needs. Least privilege: when you delegate, grant the rights the work needs and no others, and grant them at once.
-- You can't change an outcome you delegated. Ask, guide and verify. Reclaim a delegated outcome as a last resort (reclaim_outcome).
+- You can change an outcome you delegated (update_outcome); its owner is told. Prefer to ask and guide. Reclaim it only as a last resort (reclaim_outcome).
 - When a report submits an outcome, open its files with read_file and run its checks yourself. Compare with each criterion. Then call decide_outcome: \`pass\`, or \`rework\` with exactly what is missing. The second time you send it back, your manager decides. Acknowledge the message about the submission only after that: nothing else starts a session for it.
 - plan_work gives you an integration outcome. Combine the results into one whole, check that the parts agree, and complete it.
 

@@ -75,7 +75,7 @@ export const ownWorkHeld = (
   outcome: { readonly id: string; readonly title: string },
   sessions: number,
 ): string =>
-  `${agent.name} worked only on what it gave itself: its last ${sessions} sessions brought no work of others closer. So "${outcome.title}" (kb://${outcome.id}) is blocked, and so is what it gives itself next. Find out what it is doing (agency logs ${agent.id}), then unblock what it should continue with, or close it. Work and messages from others still reach ${agent.name}.`;
+  `In its last ${sessions} sessions ${agent.name} worked only on outcomes it created itself, and nothing that others assigned advanced. "${outcome.title}" (kb://${outcome.id}) is blocked, and so are new outcomes ${agent.name} creates. See agency logs ${agent.id}, then unblock or close them. Work and messages from others still reach ${agent.name}.`;
 
 export const inboxStalled = (
   inbox: { readonly id: string; readonly agent: string },
@@ -84,3 +84,35 @@ export const inboxStalled = (
   messages: number,
 ): string =>
   `The inbox of ${inbox.agent} (kb://${inbox.id}) is blocked: ${reason}, with ${plural(messages, "message")} in it. The last one was session ${sessionId}. Find out what went wrong. The next message to ${inbox.agent} unblocks the inbox.`;
+
+/** To the manager and the board, at most once a day for each sign. */
+export const mayBeOverloaded = (
+  agent: { readonly id: string; readonly name: string; readonly role: string },
+  says: string,
+  could: string,
+): string =>
+  [
+    `${agent.name} (${agent.role}) may be overloaded. ${says}`,
+    "",
+    `You could: ${could}`,
+    "",
+    `This is only a suggestion, sent at most once a day. Nothing was changed. Agent id: ${agent.id}.`,
+  ].join("\n");
+
+/** Each sign of overload, and what would help. */
+export const overload = {
+  longSessions: (sessions: number, minutes: number, limit: number) => ({
+    says: `Its last ${sessions === 1 ? "session" : `${sessions} sessions`} took ${plural(minutes, "minute")} (setting growthSessionMinutes: ${limit}).`,
+    could:
+      "split its work into smaller outcomes, ask it to delegate parts to a report, or hire a report for it.",
+  }),
+  /** `most`: the sessions that the company may run, if it runs that many. */
+  waitingWork: (outcomes: number, minutes: number, limit: number, most: number | null) => ({
+    says: `It has ${plural(outcomes, "workable outcome")} that waited for at least ${plural(minutes, "minute")} (setting growthWaitingOutcomes: ${limit}).`,
+    could: `hire a report for it, give some of the outcomes to another agent, or close those no longer needed.${most === null ? "" : ` The company also runs ${plural(most, "session")}, the maximum. The board can raise the setting maxSessions.`}`,
+  }),
+  fullInbox: (messages: number, minutes: number, limit: number) => ({
+    says: `Its inbox holds ${plural(messages, "message")}, the oldest for ${plural(minutes, "minute")} (setting growthInboxMessages: ${limit}).`,
+    could: "give part of its work to another agent, hire a report for it, or send it fewer messages.",
+  }),
+};

@@ -117,7 +117,7 @@ export const headerHasLines = (name: string): string =>
   `The value of the header ${name} has a line break or another character that no header may have. Set its secret again.`;
 
 export const leadsNowhereElse = (host: string): string =>
-  `Agency never connects to ${host}: the address belongs to the network itself.`;
+  `Agency never connects to ${host}: the address is link-local or reserved.`;
 
 export const leadsInside = (host: string, address: string): string =>
   `${host} leads to the address ${address} of a private network, so Agency does not connect. If this is intended, set "privateNetwork": true in the record of the server.`;

@@ -79,6 +79,6 @@ async function nodeVersions(client: pg.Client): Promise<string[]> {
 
 const tablesAreHeld = () =>
   refused(
-    "The tables of the database have to change, and another program holds them for a minute already.",
-    "End a node that stands still while it starts, or a transaction that was left open. Then start again. Nothing was changed.",
+    "Agency can't update the tables: another program has locked them for over a minute.",
+    "Stop other nodes that are starting, or end the open transaction, then start again. Nothing was changed.",
   );

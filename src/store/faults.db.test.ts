@@ -133,7 +133,7 @@ if (testStores.has("postgres"))
             "select 1 from pg_locks where locktype = 'advisory' and objid = 42004600 and granted",
           )
         ).rows.length;
-      // Slow, so that it holds the lock for a while.
+      // Slow, to hold the lock for a while.
       held.slow(20);
       const standing = openPostgres({ url: held.url, key: "key" }).then(
         (opened) => opened.close(),

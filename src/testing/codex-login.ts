@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A login of Codex in a folder of its own, and a stand-in for the program that renews it. */
+/** A login of Codex in a separate folder, and a stand-in for the program that renews it. */
 export interface FakeLogin {
   readonly file: string;
   /** A PATH with the stand-in. */

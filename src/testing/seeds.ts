@@ -19,7 +19,7 @@ export function seedsOf(suite: Suite, count: number, { part, parts } = { part: 1
   return [...corpusOf(suite), ...fresh].filter((_, index) => index % parts === part - 1);
 }
 
-/** Of a matrix that only a long run plays whole, some, in their order; other ones for another base seed. */
+/** A sample of `count` items in their order. It changes with the base seed. A long run gets all items. */
 export function sampleOf<T>(all: readonly T[], count: number): T[] {
   if (runLength === "long") return [...all];
   const numbered = all.map((item, index) => ({ item, index, rank: mixed(baseSeed + index) }));

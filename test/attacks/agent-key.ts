@@ -1,4 +1,4 @@
-// Attacks by an agent that holds a valid key of its own: it tries to read, change or become more than it may. In the world of
+// Attacks by an agent that holds a valid key: it tries to read, change or become more than it may. In the world of
 // the walk, root manages boss and stranger, and boss manages report. Boss owns the files and outcomes.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";

@@ -77,7 +77,7 @@ const names = Object.entries(urls).map(([what, url]) =>
   ),
 );
 
-/** An origin of its own, with these branches. */
+/** A separate origin, with these branches. */
 function originWith(branches: readonly string[], head = "main"): string {
   const folder = join(origins, randomUUID());
   const [origin, work] = [join(folder, "origin.git"), join(folder, "work")];

@@ -135,7 +135,7 @@ async function recall(
 }
 
 /**
- * What a caller was told before a change is no answer after it. Only what it may ask is asked before, because a refusal is put on
+ * An answer from before a change must not be given after it. Only what it may ask is asked before, because a refusal is put on
  * record, and that is a change too.
  */
 async function forget(world: Built): Promise<string | undefined> {

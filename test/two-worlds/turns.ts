@@ -10,7 +10,7 @@ interface Thing {
   readonly id: string;
 }
 
-/** A change that both worlds make, and a caller for whom it changes an answer. */
+/** A change that both worlds make, and a caller that gets another answer because of it. */
 export interface Turn {
   readonly concerns: Credential;
   readonly make: () => Promise<unknown>;

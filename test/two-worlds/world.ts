@@ -65,7 +65,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     count = 0;
     return work();
   };
-  /** A step that each world takes with a probability of its own. It must not change what the watchers can read. */
+  /** A step that each world takes with a separate probability. It must not change what the watchers can read. */
   const perhaps = async (work: () => Promise<unknown>): Promise<void> => {
     const isTaken = secret.flip(0.5);
     await take(async () => {

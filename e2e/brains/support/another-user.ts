@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { DaemonOptions } from "../../support/daemon.ts";
 import { programFolder } from "./programs.ts";
 
-/** Nobody, on every Linux. */
+/** The user without rights, on every Linux. */
 export const anotherUser = 65_534;
 export const isRoot = process.getuid?.() === 0;
 

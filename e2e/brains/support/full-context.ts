@@ -1,4 +1,4 @@
-// A session whose context is nearly full saves what it knows, and the work goes on in a conversation that is empty again.
+// A session whose context is nearly full saves what it knows, and the work continues in a new, empty conversation.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Conversation } from "../../../src/testing/fake-model/conversation.ts";

@@ -10,7 +10,7 @@ type Piece = { readonly lines: readonly string[]; readonly means: string | null 
 
 const task = (title: string) => ({ title, assignee: "Writer" });
 
-/** Each piece starts a line of its own, and says nothing about those around it. */
+/** Each piece starts on a new line, and says nothing about those around it. */
 function piece(chance: Chance, number: number): Piece {
   const mark = chance.pick(["```", "````", "~~~", "~~~~~"]) ?? "";
   const indent = " ".repeat(chance.int(4));

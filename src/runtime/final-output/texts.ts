@@ -17,7 +17,7 @@ export const refusedLines = (lines: readonly { readonly line: string; readonly w
 
 /** To the board, instead of another message to the agent. */
 export const keepsAsking = (agent: { readonly id: string; readonly name: string }, refused: string): string =>
-  `${agent.name} (${agent.id}) keeps asking for what is refused, so it gets no more answers. Read its sessions (agency agents sessions ${agent.id}), or pause it (agency agents pause ${agent.id}).\n\n${refused}`;
+  `${agent.name} (${agent.id}) repeats directives that were refused. Agency no longer answers them. Read its sessions (agency agents sessions ${agent.id}), or pause it (agency agents pause ${agent.id}).\n\n${refused}`;
 
 export const notSent =
   "This text was not sent to anyone, and the message still waits for an answer. To reply, start with the line @<name> (@board for the board). To have work done, use directives.";

@@ -78,7 +78,7 @@ function Box({ verbs, onClose }: { verbs: readonly Verb[]; onClose: () => void }
           aria-controls={id}
           aria-activedescendant={entries.length === 0 ? undefined : `${id}-${chosen}`}
           aria-label="Find or do anything"
-          placeholder="Find, do, or ask: why kit"
+          placeholder="Search, or type a command such as: why kit"
           value={words}
           onChange={({ target }) => {
             setWords(target.value);
@@ -115,7 +115,7 @@ function Box({ verbs, onClose }: { verbs: readonly Verb[]; onClose: () => void }
           </li>
         ))}
       </ul>
-      {entries.length === 0 && <p className="none">Nothing here is called that.</p>}
+      {entries.length === 0 && <p className="none">No results.</p>}
     </>
   );
 }

@@ -83,6 +83,6 @@ export const keyHelp: readonly (readonly [title: string, keys: readonly (readonl
 ];
 export const lettersAct = "Single letters are shortcuts";
 
-export const verifiedAt = (time: string): string => `All entries fitted their hashes at ${time}.`;
+export const verifiedAt = (time: string): string => `All entries were verified at ${time}.`;
 export const chainIsBroken = (seq: number | null): string =>
   seq === null ? "The record was changed." : `The record was changed at entry #${seq}.`;

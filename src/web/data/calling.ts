@@ -1,3 +1,4 @@
+import { fieldsOf } from "../../contract/fields.ts";
 import { textOf } from "./feed.ts";
 import { forgetPageKey, pageKey } from "./page-key.ts";
 import type { PageOperation } from "./operations.ts";
@@ -15,7 +16,7 @@ export class Refused extends Error {
     this.code = said.code;
     this.hint = said.hint;
     this.status = status;
-    this.details = { ...Object(said.details) };
+    this.details = fieldsOf(said.details);
   }
 }
 
@@ -47,7 +48,7 @@ export async function send<I, O>(
   input: I,
   options: { readonly key?: string; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Answered<O>> {
-  const { path, body } = requestOf(operation, { ...Object(input) });
+  const { path, body } = requestOf(operation, fieldsOf(input));
   const response = await request(operation.method, path, { ...options, body });
   const seq = response.headers.get("x-agency-seq");
   if (response.ok)

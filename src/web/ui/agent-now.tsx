@@ -130,7 +130,7 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
           {agent.session === null ? (
             <>
               <StatusMark mark={agent.status === "paused" ? "pause" : "idle"} />
-              {agent.status === "paused" ? "Paused" : agent.status === "terminated" ? "Left" : "Not at work"}
+              {agent.status === "paused" ? "Paused" : agent.status === "terminated" ? "Left" : "Idle"}
             </>
           ) : (
             <>

@@ -1,7 +1,6 @@
 /** The sentences about requests that are approved together. */
-export const aloneRight = (right: string): string =>
-  `Decide this one for itself: it gives the right to ${right}.`;
-export const aloneStatus = "It does not wait for your approval any more.";
+export const aloneRight = (right: string): string => `Decide this request separately: it grants ${right}.`;
+export const aloneStatus = "It is no longer pending.";
 export const batchTitle = (count: number): string =>
   `Approve ${count === 1 ? "1 request" : `${count} requests`}?`;
 export const approveMany = (count: number): string => `Approve ${count}`;

@@ -1,3 +1,4 @@
+import { fieldsOf } from "../../contract/fields.ts";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
@@ -93,7 +94,7 @@ export function brainIn(configuration: object): BrainDraft & { readonly prompt: 
   };
   return {
     adapterType: text("adapterType"),
-    adapterConfig: { ...Object(of.get("adapterConfig")) },
+    adapterConfig: fieldsOf(of.get("adapterConfig")),
     model: text("model"),
     effort: text("effort"),
     prompt: text("prompt"),

@@ -1,8 +1,8 @@
 import { type ComponentProps, type RefObject, useLayoutEffect, useRef } from "react";
 
 /**
- * The props of a modal. It opens the browser's own dialog before the next key is read, and closes it when `isOpen` ends or the component goes away. The
- * focus then returns to where it was. If that row was rendered again meanwhile, the row about the same thing has it.
+ * The props of a modal. It opens the browser's own dialog before the next key press, and closes it when `isOpen` becomes false or the component is removed.
+ * The focus then returns to the element that had it. If the list was rendered again meanwhile, the new row of the same item gets it.
  */
 export function useModal(
   isOpen: boolean,

@@ -44,7 +44,7 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
         <AskFor
           text="Complete"
           title="Complete this outcome?"
-          says="Use it when the result is there, whatever the sessions say."
+          says="Completes it even if no session has reported a result."
           fields={[{ ...note, label: "The result" }]}
           operation={ops.completeOutcome}
           input={(values) => ({ id, ...(values["note"] && { note: values["note"] }) })}

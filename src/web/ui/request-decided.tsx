@@ -14,7 +14,8 @@ export function Decided({ request }: { request: Request }): ReactNode {
   const { decision } = request;
   const note = useDraftText(`note.${request.id}`);
   if (decision === null) return null;
-  const who = decision.by.person?.name ?? decision.by.agent?.name ?? "The system";
+  const step = decision.reason === "timeout" ? "expired" : decision.result;
+  const who = texts.stepSubject(step, decision.by.person?.name ?? decision.by.agent?.name);
   return (
     <div className="banner decided" role="status">
       <StatusMark mark={requestMarks[request.status] ?? "closed"} />
@@ -22,8 +23,7 @@ export function Decided({ request }: { request: Request }): ReactNode {
         <b>
           <Line text={who} />
         </b>{" "}
-        {texts.stepWords[decision.reason === "timeout" ? "expired" : decision.result]}{" "}
-        <When at={decision.at} said />
+        {texts.stepWords[step]} <When at={decision.at} said />
         {decision.note !== null && (
           <>
             : <Line text={decision.note} />

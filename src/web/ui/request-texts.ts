@@ -22,16 +22,20 @@ export const stepWords: Readonly<Record<string, string>> = {
   approved: "approved it",
   rejected: "rejected it",
   cancelled: "withdrew it",
-  expired: "let it expire",
-  overtaken: "made it pointless by another change",
+  expired: "expired",
+  overtaken: "was overtaken by another change",
   reopened: "reopened it",
 };
+
+/** Steps that the request took by itself: "The request expired". */
+export const stepSubject = (kind: string, who = "The system"): string =>
+  kind === "expired" || kind === "overtaken" ? "The request" : who;
 
 export const consequences = (requester: string, agent: string | null, heldUp: number) => ({
   approve: `${agent === null ? "The change takes effect" : `${agent} can start`} immediately${heldUp === 0 ? "." : `, and ${heldUp} that waited ${heldUp === 1 ? "continues" : "continue"}.`}`,
   revise: `Goes back to ${requester} with your note.${agent === null ? "" : ` ${agent} stays pending.`}`,
   reject:
     agent === null
-      ? `For good. ${requester} gets your note.`
-      : `For good. ${agent} is not hired, and ${requester} gets your note.`,
+      ? `This is final. ${requester} gets your note.`
+      : `This is final. ${agent} is not hired, and ${requester} gets your note.`,
 });

@@ -1,3 +1,5 @@
+import { fieldsOf } from "../../contract/fields.ts";
+
 interface Asked {
   readonly type: string;
   readonly payload: Readonly<Record<string, unknown>>;
@@ -5,7 +7,7 @@ interface Asked {
 
 /** The request's own fields. A hire has them in the snapshot of its configuration. */
 export function askedIn({ payload }: Pick<Asked, "payload">): Readonly<Record<string, unknown>> {
-  return { ...payload, ...Object(payload["requestedConfigurationSnapshot"]) };
+  return { ...payload, ...fieldsOf(payload["requestedConfigurationSnapshot"]) };
 }
 
 /** "Hire Iris as Market researcher". Undefined for other requests. */

@@ -1,7 +1,7 @@
 /** The sentences of Activity. */
 export const noActivity = "Nothing matches these filters.";
 export const noActivityHint = "Every change, every read of a file and every refusal is listed here.";
-export const chainWhole = (events: string): string => `All ${events} entries fit their hashes.`;
+export const chainWhole = (events: string): string => `All ${events} entries were verified.`;
 export const chainBroken = "The record was changed.";
 export const spread = (count: number, from: string, to: string): string =>
   `The ${count} shown entries between ${from} and ${to}`;

@@ -12,7 +12,7 @@ import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line, Said } from "../../ui/words.tsx";
 import type { Request } from "../../ui/request.ts";
-import { stepWords } from "../../ui/request-texts.ts";
+import { stepSubject, stepWords } from "../../ui/request-texts.ts";
 import * as texts from "./texts.ts";
 
 const icons: Readonly<Record<string, IconName>> = {
@@ -60,7 +60,7 @@ export function Thread({ request }: { request: Request }): ReactNode {
               )}
               <div className="ev">
                 <b>
-                  <Line text={who?.name ?? "The system"} />
+                  <Line text={stepSubject(kind, who?.name)} />
                 </b>{" "}
                 {stepWords[kind]} <When at={at} />
                 {selfDecided && <span className="tag hold">decided on their own request</span>}

@@ -4,7 +4,7 @@ export const spentOf = (spent: string, limit: string | null, month: string): str
 export const pace = (usd: string): string => `About ${usd} by the end of the month at this pace.`;
 export const nothingSpent = "Nothing was spent in this month.";
 export const nothingSpentHint = "Costs appear here when a session ends or reports what it used.";
-export const againstLast = "Against the month before";
+export const againstLast = "Compared with last month";
 export const monthBefore = (usd: string): string => `The month before: ${usd}`;
 export const sameAsBefore = "the same";
 export const shared = "shared";

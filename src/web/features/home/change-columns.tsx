@@ -72,7 +72,7 @@ export function ChangeColumns({ changes }: { changes: Changes }): ReactNode {
       <div>
         <h3>Money</h3>
         <ul className="mini num">
-          {usd === undefined ? <li className="dim">no budget of its own</li> : <MoneyLine change={usd} />}
+          {usd === undefined ? <li className="dim">no separate budget</li> : <MoneyLine change={usd} />}
         </ul>
       </div>
     </div>

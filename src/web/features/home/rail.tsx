@@ -42,7 +42,7 @@ function AtWork({ companyId, places }: { companyId: string; places: number }): R
               <b className="cut">
                 <Name of={{ kind: "agent", id: agent.id, title: agent.name }} />
               </b>
-              <StatusMark mark="work" label="at work" />
+              <StatusMark mark="work" label="working" />
               <Link className="t" to={`/sessions/${id}`}>
                 <Elapsed since={startedAt} />
                 {usage.costUsd > 0 && ` · ${money(usage.costUsd)}`}
@@ -59,7 +59,7 @@ function AtWork({ companyId, places }: { companyId: string; places: number }): R
         {sessions.length === 0 && (
           <li className="free">
             <span className="slot" />
-            No agent is at work.
+            No agent is working.
           </li>
         )}
         {sessions.length > 0 && free > 0 && (

@@ -170,7 +170,7 @@ function Files({
   );
 }
 
-/** Links that lead nowhere, with the files to mend. */
+/** Links that lead nowhere, with the files to fix. */
 function BrokenLinks({ companyId }: { companyId: string }): ReactNode {
   const { rows, more } = useMoreRows();
   const { data } = useRead(ops.listBrokenLinks, { companyId, limit: rows }, { keep: true });

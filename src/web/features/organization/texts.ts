@@ -1,10 +1,10 @@
 /** The sentences of the organization. */
 export const stateWords = {
-  working: "at work",
-  idle: "not at work",
+  working: "working",
+  idle: "idle",
   paused: "paused",
   blocked: "blocked",
-  pending: "to approve",
+  pending: "pending approval",
 } as const;
 export const worksAlone = (name: string): string => `${name} works alone. Give ${name} a goal, or hire.`;
 export const openPeople = "Who can decide";

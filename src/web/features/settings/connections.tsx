@@ -30,7 +30,7 @@ export function Servers(): ReactNode {
             says="Use a name that exists to replace its configuration."
             fields={[
               { name: "name", label: "Name" },
-              { name: "url", label: "URL", hint: "Of a server that is reached over HTTP.", optional: true },
+              { name: "url", label: "URL", hint: "For a server reached over HTTP.", optional: true },
               {
                 name: "command",
                 label: "Command",
@@ -40,7 +40,7 @@ export function Servers(): ReactNode {
               {
                 name: "hosts",
                 label: "Hosts",
-                hint: "Of a program: the hosts that it may connect to, with spaces between them. * is every host.",
+                hint: "For a program: hosts it may connect to, separated by spaces. * means every host.",
                 optional: true,
               },
               {

@@ -165,7 +165,7 @@ export function Browsers(): ReactNode {
                       title="End this sign-in?"
                       says={
                         current
-                          ? "You leave this browser. Run agency sign-in to return."
+                          ? "This browser is signed out. To return, run agency sign-in."
                           : "The browser or program can't do anything for you any more."
                       }
                       fields={[]}

@@ -48,7 +48,7 @@ export function Repos(): ReactNode {
                 ...(secret !== "" && { secret }),
                 ...(privateNetwork !== "" && { privateNetwork: true }),
               })}
-              done="The repository is there."
+              done="The repository was added."
             />
           </span>
         </header>

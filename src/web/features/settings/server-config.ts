@@ -1,3 +1,4 @@
+import { fieldsOf } from "../../../contract/fields.ts";
 import { pairsIn } from "../../ui/secret-pairs.tsx";
 
 /** The configuration of an MCP server: as a person types it, and as a line that a person reads. */
@@ -46,8 +47,8 @@ export function placeIn({ url, command, args, hosts, privateNetwork }: Config): 
 
 /** Each header or variable with the secret that is its value. */
 export function secretsIn({ headers, env }: Config): string[] {
-  return Object.entries({ ...Object(headers), ...Object(env) }).map(([name, value]) => {
-    const { secret } = Object(value);
+  return Object.entries({ ...fieldsOf(headers), ...fieldsOf(env) }).map(([name, value]) => {
+    const { secret } = fieldsOf(value);
     return typeof secret === "string" ? `${name} from ${secret}` : name;
   });
 }

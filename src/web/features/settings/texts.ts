@@ -55,11 +55,11 @@ export const brainStates = {
 export const noServers = "No MCP servers yet.";
 export const noServersHint = "An agent can use one once it holds a right on it.";
 export const secretsForServer = "A program gets them as variables, and a URL as headers of each request.";
-export const noSecretsForServer = "Add a secret first: under Secrets. Then you can choose it here.";
+export const noSecretsForServer = "Add a secret under Secrets first. Then you can choose it here.";
 export const noSecrets = "No secrets yet.";
 export const noSecretsHint =
   "A secret's value goes in and never comes out. Configurations refer to it by its name.";
-export const linkOnce = "The link works once. Send it to the person on a way you trust.";
+export const linkOnce = "The link works once. Send it over a channel you trust.";
 
 export const privateNetwork = {
   name: "privateNetwork",
