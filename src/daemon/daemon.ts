@@ -17,7 +17,7 @@ import { gaugesIn } from "../readers/gauges.ts";
 import { audiencesOf } from "../readers/audiences.ts";
 import { noticesFor } from "../runtime/tool-notices.ts";
 import { redactText } from "../redaction/redact.ts";
-import { diskFull } from "../store/disk.ts";
+import { diskFull } from "../store/texts.ts";
 import { keepMirrors } from "../repos/mirrors.ts";
 import { sweepMirrors } from "../repos/salvage.ts";
 import { keepSecrets } from "../secrets/secrets.ts";

@@ -8,7 +8,8 @@ import { inMap } from "../contract/in-map.ts";
 import { Name } from "../contract/words.ts";
 import { startTimeOf } from "../processes/process-table.ts";
 import { privateFile } from "../store/blob-files.ts";
-import { diskFull, isDiskFull } from "../store/disk.ts";
+import { isDiskFull } from "../store/disk.ts";
+import { diskFull } from "../store/texts.ts";
 import { givenText, isDescriptor } from "./given-text.ts";
 import { notAUrl } from "./texts.ts";
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Refusal } from "../contract/refusal.ts";
 import { anyCompany } from "../dispatch/company-settings.ts";
-import { databaseAway, isDiskFull } from "../store/disk.ts";
+import { isDiskFull } from "../store/disk.ts";
+import { databaseAway } from "../store/texts.ts";
 import type { Store } from "../store/store.ts";
 import { databaseIsAway, databaseIsBack } from "./texts.ts";
 

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { refused } from "../contract/refusal.ts";
+import { tablesAreHeld } from "./texts.ts";
 import { alive, asRefusal, guard, isRetryable } from "./connections.ts";
 import { type Migration, missingMigrations } from "./migrations.ts";
 import { refusePool } from "./pooling.ts";
@@ -76,9 +76,3 @@ async function nodeVersions(client: pg.Client): Promise<string[]> {
   );
   return rows.map((row) => row.version);
 }
-
-const tablesAreHeld = () =>
-  refused(
-    "Agency can't update the tables: another program has locked them for over a minute.",
-    "Stop other nodes that are starting, or end the open transaction, then start again. Nothing was changed.",
-  );

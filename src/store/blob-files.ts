@@ -3,8 +3,8 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } f
 import { mkdir, open, rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { Refusal } from "../contract/refusal.ts";
-import { diskFull, isLow } from "./disk.ts";
+import { isLow } from "./disk.ts";
+import { contentDamaged, diskFull } from "./texts.ts";
 
 /**
  * Moves the content of knowledge versions from the table `blobs` to files named `<folder>/<file id>/<sha256>`.
@@ -117,12 +117,7 @@ export class BlobFiles {
 /** The content of a version, if it still has the hash of the version. */
 export function intact(fileId: string, hash: string, content: unknown): Uint8Array {
   if (content instanceof Uint8Array && digest("sha256", content) === hash) return content;
-  throw new Refusal(
-    "damaged",
-    `The stored content of file ${fileId} was ${content instanceof Uint8Array ? "changed" : "deleted"} outside Agency.`,
-    "Tell the board. It can restore the content from a backup; `agency doctor --deep` lists every damaged file.",
-    { file: fileId, hash },
-  );
+  throw contentDamaged(fileId, hash, content instanceof Uint8Array);
 }
 
 /** Makes the file if it is missing, readable by its owner only. SQLite gives its other files (-wal, -shm) the same mode. */

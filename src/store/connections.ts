@@ -2,7 +2,8 @@ import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { Refusal } from "../contract/refusal.ts";
-import { databaseAway, refusedIfFull } from "./disk.ts";
+import { refusedIfFull } from "./disk.ts";
+import { databaseAway } from "./texts.ts";
 
 /** The connections to PostgreSQL, and what their errors mean. */
 

@@ -1,23 +1,6 @@
 import type { StatsFs } from "node:fs";
 import { Refusal } from "../contract/refusal.ts";
-
-/** A full disk is not a bug: the daemon refuses what it can't write, and continues when there is space again. */
-export const diskFull = (): Refusal =>
-  new Refusal(
-    "unavailable",
-    "The disk is full, and nothing was changed. Reading still works.",
-    "Free space on the disk of the daemon's data, then call again. The daemon continues without a restart.",
-    { retryAfterSeconds: 5 },
-  );
-
-/** The database does not answer, or not in time. What was asked for may or may not have happened, if it was a change. */
-export const databaseAway = (): Refusal =>
-  new Refusal(
-    "unavailable",
-    "The database does not answer.",
-    "Call again in a few seconds, with the same idempotency key if this was a change: it may have been made. The daemon continues without a restart.",
-    { retryAfterSeconds: 2 },
-  );
+import { diskFull } from "./texts.ts";
 
 /** Whether nothing can be written now, for a reason that ends by itself or outside the daemon. */
 export const isUnavailable = (error: unknown): boolean =>

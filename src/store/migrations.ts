@@ -1,4 +1,4 @@
-import { refused } from "../contract/refusal.ts";
+import { needsNewerAgency } from "./texts.ts";
 import type { Column } from "./columns.ts";
 import type { Dialect } from "./query.ts";
 import { type TableName, tableNames, tables } from "./schema.ts";
@@ -175,10 +175,7 @@ export function missingMigrations(applied: readonly string[], nodes?: NodeVersio
   for (const name of applied) {
     const needed = neededBy(name);
     if (nodes !== undefined && needed !== undefined && isOlder(nodes.own, needed))
-      throw refused(
-        `The data needs Agency ${needed} or newer. This is Agency ${nodes.own}.`,
-        `Install it: npm install --global agency@${needed}. Then start again. Nothing was changed.`,
-      );
+      throw needsNewerAgency(needed, nodes.own);
   }
   return migrations.filter(({ name }) => !applied.includes(name) && !isTooEarly(name, nodes?.others ?? []));
 }

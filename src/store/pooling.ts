@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { refused } from "../contract/refusal.ts";
+import { addressesDiffer, directIsPool, poolNeedsDirectUrl } from "./texts.ts";
 import { alive, asRefusal, type timeouts } from "./connections.ts";
 import type { Statement } from "./waves.ts";
 
@@ -81,21 +81,3 @@ async function onConnection<T>(url: string, use: (client: pg.Client) => Promise<
     await client.end().catch(() => undefined);
   }
 }
-
-const poolNeedsDirectUrl = () =>
-  refused(
-    "The address of the database leads to a pool of connections, such as PgBouncer.",
-    "Name the server itself too, as DATABASE_DIRECT_URL, DATABASE_DIRECT_URL_FILE or DATABASE_DIRECT_URL_FD.",
-  );
-
-const addressesDiffer = () =>
-  refused(
-    "DATABASE_URL and DATABASE_DIRECT_URL lead to two databases.",
-    "Correct one of them. The first leads through the pool to the database that the second names.",
-  );
-
-const directIsPool = () =>
-  refused(
-    "Notifications between nodes don't arrive at the direct address of the database.",
-    "Name the server itself as DATABASE_DIRECT_URL, not a pool of connections.",
-  );
