@@ -1,4 +1,4 @@
-import { fieldsOf } from "./fields.ts";
+import { fieldsOf } from "./object-fields.ts";
 import { z } from "zod";
 import { describedId, hiddenInSessions, hiddenInTools, nounsOfIds, shownAs, shownInTools } from "./words.ts";
 

@@ -1,4 +1,4 @@
-import { fieldsOf } from "../contract/fields.ts";
+import { fieldsOf } from "../contract/object-fields.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { Dispatch } from "../dispatch/dispatch.ts";
 import { type Caller, hashToken } from "../dispatch/identity.ts";

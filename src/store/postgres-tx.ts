@@ -1,4 +1,4 @@
-import { fieldsOf } from "../contract/fields.ts";
+import { fieldsOf } from "../contract/object-fields.ts";
 import type { RowChange } from "./about.ts";
 import { intact } from "./blob-files.ts";
 import type { PlainTx } from "./chain.ts";

@@ -1,4 +1,4 @@
-import { fieldsOf } from "../../contract/fields.ts";
+import { fieldsOf } from "../data/object-fields.ts";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";

@@ -1,4 +1,4 @@
-import { fieldsOf } from "../../contract/fields.ts";
+import { fieldsOf } from "../data/object-fields.ts";
 
 interface Asked {
   readonly type: string;
