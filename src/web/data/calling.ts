@@ -1,4 +1,4 @@
-import { fieldsOf } from "./object-fields.ts";
+import { fieldsOf } from "./unknown-value.ts";
 import { textOf } from "./feed.ts";
 import { forgetPageKey, pageKey } from "./page-key.ts";
 import type { PageOperation } from "./operations.ts";

@@ -1,4 +1,4 @@
-import { fieldsOf } from "../data/object-fields.ts";
+import { fieldsOf } from "../data/unknown-value.ts";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";

@@ -1,4 +1,4 @@
-import { fieldsOf } from "../data/object-fields.ts";
+import { fieldsOf } from "../data/unknown-value.ts";
 
 interface Asked {
   readonly type: string;

@@ -1,4 +1,4 @@
-import { fieldsOf } from "../../data/object-fields.ts";
+import { fieldsOf } from "../../data/unknown-value.ts";
 import { pairsIn } from "../../ui/secret-pairs.tsx";
 
 /** The configuration of an MCP server: as a person types it, and as a line that a person reads. */
