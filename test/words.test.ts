@@ -64,7 +64,9 @@ describe("no banned word", () => {
 });
 
 /** The strings of tests are not read by users, and some plant the banned words. */
-const isComment = ({ kind, file }: Passage): boolean => kind === "comment" || file.endsWith(".md");
+function isComment({ kind, file }: Passage): boolean {
+  return kind === "comment" || file.endsWith(".md");
+}
 
 /** "src/mail" of "src/mail/post.ts"; a file at the top is its own place. */
 function placeOf({ file }: { readonly file: string }): string {
@@ -173,16 +175,17 @@ function descriptionsIn(schema: unknown): string[] {
 }
 
 /** What is shipped, and the documents. */
-const readProduct = (): Map<string, string> =>
-  read(["src/**/*.{ts,tsx,md}", "{docs,skills}/**/*.md", "*.md"], (path) => !isOfTests(path));
+function readProduct(): Map<string, string> {
+  return read(["src/**/*.{ts,tsx,md}", "{docs,skills}/**/*.md", "*.md"], (path) => !isOfTests(path));
+}
 
-const readTests = (): Map<string, string> =>
-  read(["src/**/*.{ts,tsx,md}", "{test,e2e,scripts,bench}/**/*.{ts,tsx,mjs,md}"], isOfTests);
+function readTests(): Map<string, string> {
+  return read(["src/**/*.{ts,tsx,md}", "{test,e2e,scripts,bench}/**/*.{ts,tsx,mjs,md}"], isOfTests);
+}
 
-const isOfTests = (path: string): boolean =>
-  !path.startsWith("src/")
-    ? !/^(?:docs|skills)\/|^[^/]+$/.test(path)
-    : path.endsWith(".test.ts") || path.startsWith("src/testing/");
+function isOfTests(path: string): boolean {
+  return /^(?:test|e2e|scripts|bench|src\/testing)\/|\.test\.ts$/.test(path);
+}
 
 function read(patterns: string[], isWanted: (path: string) => boolean): Map<string, string> {
   const files = globSync(patterns, { cwd: root }).map((path) => path.replaceAll("\\", "/"));

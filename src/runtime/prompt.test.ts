@@ -49,7 +49,7 @@ const rules: readonly (readonly [what: string, ...words: RegExp[]])[] = [
   [
     "delegation, and reclaiming as a last resort",
     /Delegate what fits a report's role and can be verified on its own/,
-    /Reclaim a delegated outcome as a last resort/,
+    /Reclaim it only as a last resort \(reclaim_outcome\)/,
   ],
   // covers PRO-06
   [
