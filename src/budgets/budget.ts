@@ -1,4 +1,4 @@
-import { amountOf } from "../contract/phrases.ts";
+import { measuredAmount } from "../contract/phrases.ts";
 import { type BudgetLine, type Measure, measures, type Usage } from "../contract/budgets.ts";
 
 /**
@@ -76,7 +76,7 @@ export const fromUnits = (measure: Measure, units: number): number =>
   measure === "usd" ? units / perDollar : units;
 
 export const inWords = (measure: Measure, units: number): string =>
-  amountOf(measure, fromUnits(measure, units));
+  measuredAmount(measure, fromUnits(measure, units));
 
 export function lineOf(measure: Measure, figures: Figures): BudgetLine {
   const shown = (units: number): number => fromUnits(measure, units);

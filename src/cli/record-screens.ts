@@ -5,7 +5,7 @@ import { explainAccess } from "../contract/capabilities.ts";
 import { viewCompany } from "../contract/companies.ts";
 import { viewLinks } from "../contract/knowledge.ts";
 import { flagOf, type Output } from "../contract/operation.ts";
-import { amountOf, dollars, plural, thousands } from "../contract/phrases.ts";
+import { measuredAmount, dollars, plural, thousands } from "../contract/phrases.ts";
 import { moveSentence, planReorganization, Reorganization } from "../contract/reorganization.ts";
 import { viewSession } from "../contract/sessions.ts";
 import { authorOf } from "./approvals.ts";
@@ -68,7 +68,7 @@ function amountIn(value: unknown): string | undefined {
   if (!amount.success || Object.keys(amount.data).length === 0) return undefined;
   const parts = measures.flatMap((measure) => {
     const limit = amount.data[measure];
-    return limit == null ? [] : [amountOf(measure, limit)];
+    return limit == null ? [] : [measuredAmount(measure, limit)];
   });
   return parts.join(", ") || "no limit";
 }

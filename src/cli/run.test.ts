@@ -223,7 +223,7 @@ describe("the command line", () => {
       JSON.stringify({ kind: "hand_over", agent: "root", adapterType: to });
     const { code, out } = await agency("reorg", "plan", change("human"));
     assert.equal(code, 0);
-    assert.equal(out, "It would change 1 thing:\n  The brain of Root is human (before: rehearsal)");
+    assert.equal(out, "This would make 1 change:\n  The brain of Root is human (before: rehearsal)");
     const refused = await agency("reorg", "apply", "fire ada");
     assert.equal(refused.code, 2);
     assert.match(refused.err, /change is not JSON/);
@@ -281,7 +281,7 @@ describe("the command line", () => {
   test("costs are told in dollars and thousands of tokens, why in one sentence", async () => {
     const { out } = await agency("costs", "--company", "acme");
     assert.match(out, /^Spent in \d{4}-\d\d: \$0\.00, 0 tokens, 0 sessions\n\nBudget /);
-    assert.match(out, /^money +\$\d+\.\d\d /m);
+    assert.match(out, /^money +\$[\d,]+\.\d\d /m);
     assert.match((await agency("agents", "create", "Wim", "--role", "w", "--company", "acme")).out, /Wim/);
     assert.match((await agency("why", "wim")).out, /^Moving\. Wim/);
   });

@@ -1,4 +1,4 @@
-import { fieldsOf } from "./object-fields.ts";
+import { objectFields } from "./object-fields.ts";
 import { z } from "zod";
 import { describedId, hiddenInSessions, hiddenInTools, nounsOfIds, shownAs, shownInTools } from "./words.ts";
 
@@ -61,9 +61,11 @@ function replace(
 const shownKeys: Readonly<Record<string, (part: unknown) => unknown>> = {
   ...Object.fromEntries(["type", "description", "enum", "required"].map((key) => [key, asItIs])),
   // The description of a list says what its items are.
-  items: (part) => slim({ ...fieldsOf(part), description: undefined }),
+  items: (part) => slim({ ...objectFields(part), description: undefined }),
   properties: (part) =>
-    Object.fromEntries(Object.entries(fieldsOf(part)).map(([name, one]) => [name, slim(fieldsOf(one))])),
+    Object.fromEntries(
+      Object.entries(objectFields(part)).map(([name, one]) => [name, slim(objectFields(one))]),
+    ),
   anyOf: slimAll,
   oneOf: slimAll,
 };

@@ -42,7 +42,7 @@ export function thousands(count: number): string {
 }
 
 /** A limit or what is left of it, never rounded: "$5.00", "41k tokens", "1,234 tokens", "1 session". */
-export function amountOf(measure: "usd" | "tokens" | "sessions", amount: number): string {
+export function measuredAmount(measure: "usd" | "tokens" | "sessions", amount: number): string {
   if (measure === "usd") return dollars(amount);
   const [size, letter] = sizes.find(([least]) => amount >= least) ?? [1, ""];
   const isShort = (amount * 10) % size === 0;

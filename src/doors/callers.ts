@@ -1,4 +1,4 @@
-import { fieldsOf } from "../contract/object-fields.ts";
+import { objectFields } from "../contract/object-fields.ts";
 import type { Limits } from "../contract/limits.ts";
 import type { Dispatch } from "../dispatch/dispatch.ts";
 import { type Caller, hashToken } from "../dispatch/identity.ts";
@@ -86,7 +86,7 @@ export class Callers {
       const { operation, token, bytes = 0 } = request;
       const account = this.#accountOf(token) ?? this.#strangers;
       const isLong =
-        operation.heavy?.(fieldsOf(request.input)) === true || bytes > this.#parts.limits.bodyBytes;
+        operation.heavy?.(objectFields(request.input)) === true || bytes > this.#parts.limits.bodyBytes;
       const work = (): Promise<unknown> => dispatch(request);
       return isLong
         ? account.heavy.run(async () => {

@@ -159,7 +159,7 @@ for (const kind of storeKinds)
       const item = items.find(({ kind: what }) => what === "budget");
       assert.match(item?.reason ?? "", /^It has too little left for a call of a model: .*1 agent paused/);
 
-      // Neither another agent's budget nor a lower one of its own is more for it.
+      // Neither another agent's budget nor a lower one for itself is more for it.
       const other = await org.agent("Ben");
       await board(setBudget, { id: other.id, tokens: 10 });
       await board(setBudget, { id, tokens: 90_000 });

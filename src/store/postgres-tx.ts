@@ -1,4 +1,4 @@
-import { fieldsOf } from "../contract/object-fields.ts";
+import { objectFields } from "../contract/object-fields.ts";
 import type { RowChange } from "./about.ts";
 import { intact } from "./blob-files.ts";
 import type { PlainTx } from "./chain.ts";
@@ -43,7 +43,7 @@ export async function knownOf(link: Link, asked: Asking, reader?: EarlyReader): 
   const ask = (): Promise<unknown[]> => rowsOf(link, asked, reader !== undefined);
   if (how === "never" && reader === undefined) return ask();
   const rows = await link.known.rows(readOf(asked), ask, how, reader);
-  return rows.map((row) => fieldsOf(row));
+  return rows.map((row) => objectFields(row));
 }
 
 export function announceOn(link: Link, asked: Asking, reader: EarlyReader): void {
