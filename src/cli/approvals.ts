@@ -122,11 +122,7 @@ export function drawChanges(changes: contract.Changes): string[] {
   return [
     ...section("What approving changes:", summary.map(indented)),
     ...(place === null ? [] : [`Place: ${["board", ...place.path.map(({ name }) => name)].join(" > ")}`]),
-    ...(headcount === null
-      ? []
-      : [
-          `Agents: ${headcount.before} now, ${headcount.after} after${headcount.limit === null ? "" : `, limit ${headcount.limit}`}.`,
-        ]),
+    ...(headcount === null || headcount.limit === null ? [] : [`Limit of agents: ${headcount.limit}.`]),
     ...section(
       "Rights:",
       rights.map(
@@ -141,9 +137,10 @@ export function drawChanges(changes: contract.Changes): string[] {
           `${pool.title ?? pool.id}, ${measure}: ${amounts(measure, before)} now, ${amounts(measure, after)} after`,
       ),
     ),
-    ...(brain === null
+    ...(brain === null || summary.some((line) => line.startsWith("Brain: "))
       ? []
-      : [`Brain: ${brain.type}${brain.command === null ? "" : `, runs ${brain.command}`}`]),
+      : [`Brain: ${brain.type}.`]),
+    ...(brain === null || brain.command === null ? [] : [`Command that its brain runs: ${brain.command}`]),
     ...(brain === null || brain.secrets.length === 0 ? [] : [`Secrets: ${brain.secrets.join(", ")}`]),
     ...section("Everything in the request:", fields.map(drawField)),
     ...section(

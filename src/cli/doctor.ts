@@ -19,7 +19,7 @@ import { describeAudit, verifyAll } from "./audit.ts";
 import { sandboxNotice } from "./isolation.ts";
 import { databaseFinding, portFinding } from "./system-checks.ts";
 import { clientOf, companyOf, type Context, print } from "./terminal.ts";
-import { example, jsonFlag, toolsDiffer } from "./texts.ts";
+import { example, jsonFlag, serverTestFails, toolsDiffer } from "./texts.ts";
 import { cliVersion } from "./version.ts";
 import { homeOf, tokenOf, urlOf } from "./where.ts";
 
@@ -206,8 +206,14 @@ async function serverFindings(
           ({ status, says, tools }) =>
             status === "works"
               ? { warns: false, says: `works, ${plural(tools.length, "tool")}` }
-              : { warns: true, says: status === "running" ? "no answer in 60 seconds" : says },
-          (error: unknown) => ({ warns: true, says: error instanceof Error ? error.message : String(error) }),
+              : {
+                  warns: true,
+                  says: serverTestFails(name, status === "running" ? "no answer in 60 seconds" : says),
+                },
+          (error: unknown) => ({
+            warns: true,
+            says: serverTestFails(name, error instanceof Error ? error.message : String(error)),
+          }),
         ),
       );
     for (const { name, changedTools } of await servers()) {

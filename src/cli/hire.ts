@@ -31,7 +31,9 @@ interface Flags extends Partial<Record<"role" | "title" | "mandate" | "prompt" |
 export function addHire(program: Command, context: Context): void {
   program
     .command("hire")
-    .description("Hire an agent. The board hires at once; from a position, the board is asked.")
+    .description(
+      "Hire an agent. The board hires immediately. From a position, the hire needs the board's approval.",
+    )
     .argument("[name]", "Name of the agent. You are asked for it if you leave it out.")
     .option(...companyFlag)
     .option("--role <role>", "Role, such as Writer.")

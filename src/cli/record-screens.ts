@@ -23,7 +23,11 @@ export const recordScreens: Screens = {
   "kb links": (output) => drawLinks(viewLinks.output.parse(output)),
   "reorg plan": (output) => {
     const plan = planReorganization.output.parse(output);
-    return [`This would make ${plural(plan.moves.length, "change")}:`, ...linesOf(plan)].join("\n");
+    return [
+      `This would make ${plural(plan.moves.length, "change")}:`,
+      ...linesOf(plan),
+      "Apply it: agency reorg apply '<the same change>'",
+    ].join("\n");
   },
   "reorg apply": (output, look) => drawReorganization(Reorganization.parse(output), look),
   "reorg view": (output, look) => drawReorganization(Reorganization.parse(output), look),

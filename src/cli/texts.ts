@@ -54,6 +54,9 @@ export const nounHelp: Readonly<Record<string, string>> = {
   audit: "Read and verify the record of everything that happened.",
 };
 
+export const serverTestFails = (server: string, says: string): string =>
+  `does not work (${says.replace(/\.$/, "")}). Start or correct the server, then test it: agency servers test ${server}`;
+
 export const toolsDiffer = (server: string, tools: readonly string[]): string =>
   `it describes ${tools.join(", ")} differently since the last test. If that is right, accept it: agency servers test ${server}`;
 

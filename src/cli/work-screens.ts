@@ -56,8 +56,8 @@ function drawTimeline({ cost, entries, removed = [] }: Output<typeof viewTimelin
         ];
   return [
     ...spent,
-    ...entries.map(({ at, kind, by, operation, subject }) =>
-      [`${ago(at)}: ${kind} ${operation}`, subject, by.sessionId && `session ${by.sessionId}`]
+    ...entries.map(({ at, by, operation, subject }) =>
+      [`${ago(at)}: ${operation.replace(/[._]/g, " ")}`, subject, by.sessionId && `session ${by.sessionId}`]
         .filter((part) => part !== null && part !== "")
         .join(", "),
     ),

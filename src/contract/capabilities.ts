@@ -107,7 +107,7 @@ export const revokePermission = operation("permission.revoke", "DELETE /api/gran
 
 export const requestPermission = operation("permission.request", "POST /api/permissions/requests", {
   summary: "Ask your manager for a right you need.",
-  guidance: "Use it when a call was refused. Then continue with other work.",
+  guidance: "Use it when a call was refused.",
   input: z.strictObject({
     resource: ResourceName,
     level: LevelArgument,

@@ -34,12 +34,7 @@ const Encoding = z.enum(["utf8", "base64"]);
 
 /** Where the bytes come from: a path inside the session's workspace, or the content itself. */
 const source = {
-  path: z
-    .string()
-    .min(1)
-    .max(4096)
-    .optional()
-    .describe("Path of a file in your workspace. Give this or `content`."),
+  path: z.string().min(1).max(4096).optional().describe("File in your workspace. Give this or `content`."),
   content: z.string().optional().describe("The content."),
   encoding: Encoding.optional()
     .describe("Encoding of `content`: `utf8` (default), or `base64` for binary data.")
@@ -107,7 +102,7 @@ export const readFile = operation("knowledge.read", "GET /api/kb/:id", {
 
 export const writeFile = operation("knowledge.write", "PUT /api/kb/:id", {
   summary: "Write a new version of a knowledge file.",
-  guidance: "Refused if the file has changed since: read it again, merge, and retry.",
+  guidance: "Refused if it has changed since: read it again, merge, and retry.",
   input: z.strictObject({
     id: fileId,
     ...source,

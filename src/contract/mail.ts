@@ -78,7 +78,7 @@ const content = {
 
 export const sendMessage = operation("mail.send", "POST /api/companies/:companyId/messages", {
   summary: "Send a message to an agent or the board.",
-  guidance: "For your manager and direct reports; others you can answer once. Don't wait for the reply.",
+  guidance: "For your manager and direct reports; others you can answer once.",
   input: z.strictObject({
     companyId: CompanyId,
     to: text(100)
@@ -138,7 +138,7 @@ const inboxOutput = z.object({
 
 export const readInbox = operation("mail.read_inbox", "GET /api/inbox", {
   summary: "Read the messages in your inbox, oldest first.",
-  guidance: "Call it first, and between outcomes. Messages stay until you acknowledge them.",
+  guidance: "Messages stay until you acknowledge them.",
   lists: "message",
   input: z.strictObject({
     limit: PageSize.describe("Page size. Default 100.").register(hiddenInSessions, {}),
@@ -154,9 +154,7 @@ export const acknowledgeMessage = operation("mail.acknowledge", "POST /api/messa
   guidance: "Call it once you dealt with it.",
   input: z.strictObject({
     id: messageId,
-    result: text(2000)
-      .optional()
-      .describe("What you did with the message, for its sender. Up to 2,000 characters."),
+    result: text(2000).optional().describe("What you did with it, for its sender."),
   }),
   output: Message,
   needs: "member",

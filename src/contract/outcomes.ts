@@ -120,11 +120,7 @@ export const Description = text(100_000);
 const Why = said(10_000);
 /** As long as the final output of a session may be. */
 const Result = text(70_000);
-const Files = z
-  .array(idOf("file"))
-  .max(100)
-  .optional()
-  .describe("UUIDs of result files not linked in `note`.");
+const Files = z.array(idOf("file")).max(100).optional().describe("UUIDs of files not linked in `note`.");
 const Handed = Outcome.extend({
   unreadable: z
     .array(UnreadableLink)
@@ -142,12 +138,8 @@ export const createOutcome = operation("outcome.create", "POST /api/companies/:c
     parents: Ids.min(1).describe("UUIDs of outcomes it serves."),
     acceptance: Acceptance.optional().describe("How to verify the result."),
     dependsOn: Ids.optional().describe("UUIDs of outcomes to complete first."),
-    urgent: Flag.optional().describe(
-      "Whether it can't wait. Urgent outcomes come before ordinary ones. Default false.",
-    ),
-    important: Flag.optional().describe(
-      "Whether it matters most. Important outcomes come before urgent ones. Default false.",
-    ),
+    urgent: Flag.optional().describe("Comes before ordinary outcomes. Default false."),
+    important: Flag.optional().describe("Comes before urgent ones. Default false."),
   }),
   output: Outcome,
   needs: ({ parents, dependsOn }) => [
@@ -326,7 +318,7 @@ export const listAgentOutcomes = operation("outcome.of_agent", "GET /api/agents/
 });
 
 export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:id", {
-  summary: "Change an outcome, or mark it as blocked.",
+  summary: "Change an outcome, or mark it as blocked. What you leave out stays.",
   guidance:
     "Don't wait: block it, and a session starts when the block ends. If delegated to you, you can change only `blocked`.",
   input: z.strictObject({
@@ -334,12 +326,8 @@ export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:i
     title: Title.optional().describe("New title."),
     description: Description.optional().describe("New description."),
     acceptance: Acceptance.nullable().optional().describe("New criteria. Null: none."),
-    parents: Ids.min(1)
-      .optional()
-      .describe("UUIDs of all its parents. Replaces the present list. Default: unchanged."),
-    dependsOn: Ids.optional().describe(
-      "UUIDs of all outcomes it depends on. Replaces the present list. Default: unchanged.",
-    ),
+    parents: Ids.min(1).optional().describe("UUIDs of all its parents."),
+    dependsOn: Ids.optional().describe("UUIDs of all it depends on."),
     urgent: Flag.optional().describe("New value."),
     important: Flag.optional().describe("New value."),
     blocked: Blocked.register(shownInTools, { type: "object" })
@@ -392,8 +380,8 @@ export const completeOutcome = operation("outcome.complete", "POST /api/outcomes
   guidance: "For one you created, or one that a report submitted. Submit what was delegated to you.",
   input: z.strictObject({
     id: outcomeId,
-    note: Result.optional().describe("The result with `kb://<file id>` links, or your verdict."),
-    files: Files.describe("UUIDs of result files not linked in `note`.").register(hiddenInSessions, {}),
+    note: Result.optional().describe("The result with `kb://<id>` links, or your verdict."),
+    files: Files.describe("UUIDs of files not linked in `note`.").register(hiddenInSessions, {}),
   }),
   output: Handed,
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],

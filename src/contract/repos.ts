@@ -124,7 +124,7 @@ export const cloneRepo = operation("repo.clone", `POST ${path}/:name/clone`, {
   summary: "Clone a repository into your workspace.",
   guidance:
     "Returns its `path`. Branches of others are origin/agency/<agent>/<branch>. Commit with git, then call publish_branch.",
-  input: One.extend({ name: RepoName.describe("Name of the repository, from list_repos.") }),
+  input: One.extend({ name: RepoName.describe("Name, from list_repos.") }),
   output: z.object({
     path: z.string(),
     branch: z.string().nullable().describe("The branch that is checked out. Null: the repository is empty."),
@@ -142,13 +142,13 @@ export const cloneRepo = operation("repo.clone", `POST ${path}/:name/clone`, {
 
 const Branch = z.strictObject({
   companyId: CompanyId,
-  repo: RepoName.describe("Name of the repository, from list_repos."),
+  repo: RepoName.describe("Name, from list_repos."),
 });
 
 export const publishBranch = operation("repo.publish", `POST ${path}/:repo/branches`, {
   summary: "Publish a branch of your clone for review.",
   guidance:
-    "It becomes agency/<you>/<branch>, not yet at the origin. Returns a knowledge file with the diff: name it in `files` of submit_outcome.",
+    "It becomes agency/<you>/<branch>, not yet at the origin. Returns a file with the diff, to name when you submit.",
   input: Branch.extend({
     branch: branchName("Branch in your clone."),
     message: said(10_000).describe("What changes and why."),
@@ -164,7 +164,7 @@ export const publishBranch = operation("repo.publish", `POST ${path}/:repo/branc
 });
 
 export const pushBranch = operation("repo.push", `POST ${path}/:repo/push`, {
-  summary: "Push a published branch to the origin of its repository.",
+  summary: "Push a published branch to its origin.",
   guidance: "Never overwrites commits there.",
   input: Branch.extend({
     branch: branchName("agency/<agent>/<branch>, or your <branch>."),
