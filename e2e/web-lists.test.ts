@@ -122,7 +122,7 @@ describe("lists of the dashboard", () => {
     const { companyId } = site.press;
     for (let at = 1; at <= 110; at++)
       await board.call(createFile, { companyId, description: `Shelf ${at}`, content: "Zinnober" });
-    // Each goal has a file of its own, of another kind and newer.
+    // Each goal has a separate file, of another kind and newer.
     for (let at = 0; at < 60; at++) {
       const { id } = await board.call(createGoal, { companyId, title: `Zinnober ${at}` });
       await board.call(closeOutcome, { id, rationale: "Not wanted." });
