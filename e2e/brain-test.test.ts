@@ -178,7 +178,7 @@ test("a program runs as in a session, can change nothing, and leaves nothing", a
       "process",
       sh('read -r line; echo "heard: $line"; pwd; test -n "$AGENCY_TOKEN"'),
       0,
-      /^process works\. .*exit code 0 after .*It said: heard: This is a test and no work\. .*\/trials\/workspaces\//,
+      /^process works\. .*exit code 0 after .*It said: heard: This is a test, not work\. .*\/trials\/workspaces\//,
     ],
     ["process", sh("exit 3"), 1, /^process does not work\. .*exited with code 3\.\nCheck its program/],
     [

@@ -211,7 +211,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
       change("forged", operation);
     }
     await palette("verify", /^Verify the record/);
-    await page.getByRole("img", { name: /^All entries fitted their hashes/ }).waitFor();
+    await page.getByRole("img", { name: /^All entries were verified at/ }).waitFor();
     assert.equal(await page.getByText("The record was changed at entry #").count(), 0);
   });
 

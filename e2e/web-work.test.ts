@@ -209,7 +209,7 @@ describe("pages on which people look up work, mail and knowledge", () => {
     await page.getByRole("button", { name: "Verify" }).click();
     await page.getByText(/^All [\d,]+ entries were verified\.$/).waitFor();
     await page.keyboard.press("Escape");
-    await page.getByLabel(/^All entries fitted their hashes at/).waitFor();
+    await page.getByLabel(/^All entries were verified at/).waitFor();
 
     // A drag over the strip chooses a time range.
     await site.open(page, "/activity", "Verify");
