@@ -1,15 +1,16 @@
 import { writeIn } from "../dispatch/context.ts";
 import type { Usage } from "../contract/budgets.ts";
 import type { ReadTx } from "../store/store.ts";
-import { agentById, askToStop } from "../agents/table.ts";
+import { agentById } from "../agents/table.ts";
 import { hasOtherRights } from "./briefing.ts";
 import { applyFinalOutput } from "./final-output/closing.ts";
 import type { Exit, Running } from "../processes/runner.ts";
 import type { InCompany } from "./lanes.ts";
+import { endEarlierRun } from "./earlier-run.ts";
+import { byNode, createNodeLeases } from "./node-leases.ts";
 import type { NodeParts } from "./node-parts.ts";
 import { intendSession } from "./session-intent.ts";
 import type { Due } from "./due.ts";
-import { leaseMilliseconds } from "../readers/nodes.ts";
 import {
   endOverdue,
   type Ending,
@@ -18,12 +19,11 @@ import {
   liveOn,
   noteLastWords,
   noteThread,
-  processesOn,
   recordProcess,
-  renewLeases,
   sessionById,
-  type SessionRow,
+  type SessionKey,
 } from "./sessions.ts";
+import { stopRequests } from "./stop-requests.ts";
 import { endReasons } from "./texts.ts";
 import { createMeter, noteUsage } from "./usage.ts";
 
@@ -39,8 +39,6 @@ interface Places {
   /** The same, for work after which the scheduler need not look again. */
   readonly runUncounted: InCompany;
 }
-
-type SessionKey = Pick<SessionRow, "id" | "company_id">;
 
 /** What a look found that is not as it should be. */
 export interface Unwanted extends Pick<Due, "overdue" | "lapsed" | "unsettled" | "live"> {
@@ -82,11 +80,6 @@ interface NodeSessions {
   endAll(): Promise<void>;
 }
 
-/**
- * A node whose leases are older than this ends its sessions, before another node may take over. On SQLite no other node can, and
- * a disk that is full for a while should not end them.
- */
-const good = { sqlite: 60_000, postgres: 15_000 };
 const grace = 10_000;
 /**
  * A session that another decision ended has no rights any more. Its program is asked to end, so it can close its own files, and is
@@ -95,7 +88,7 @@ const grace = 10_000;
 const farewell = 2000;
 
 /**
- * The sessions of one node and their processes: starting, ending, and the leases by which nodes take over from each other.
+ * The sessions of one node and their processes: starting and ending.
  *
  * Starting a session takes three steps, each safe to crash after:
  *   1. write the session row with a new epoch, in a transaction that checks everything again.
@@ -143,6 +136,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   /** This node stops, and ends its sessions itself. */
   let ending = false;
   const { run } = places;
+  const asked = stopRequests(parts, run);
+  const leases = createNodeLeases(parts, () => processes.size > 0, places.freed);
 
   /** Removals that are under way. Nothing waits for them but the end of this node. */
   const removals = new Set<Promise<void>>();
@@ -183,7 +178,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   async function startOne(agentId: string, companyId: string, over: () => void): Promise<void> {
     const id = newId();
     const token = parts.newSecret();
-    const confirm = runner.leaseRenewal();
+    const lease = leases.begin();
     await at("intent");
     const intent = await writeIn(store, companyId, newId, async (call) => {
       const intent = await intendSession(call, parts, { id, token, agentId, companyId });
@@ -228,7 +223,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       const accepted = await store.write((tx) => recordProcess(tx, id, process.pid, process.started));
       await at("recorded");
       if (accepted) {
-        confirm(good[store.dialect]);
+        lease();
         process.release();
       } else process.kill();
     } catch (error) {
@@ -294,8 +289,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
    */
   async function end(unwanted: Unwanted, now: number): Promise<boolean> {
     const { overdue, lapsed, unsettled, live, left, outdated } = unwanted;
-    for (const session of lapsed) await run(session.company_id, () => takeOverOne(session));
-    const isDone = await askOutdated(outdated);
+    for (const session of lapsed) await run(session.company_id, () => leases.takeOver(session));
+    const isDone = await asked.outdated(outdated);
     for (const [id, until] of finishing) {
       if (until > now) continue;
       finishing.delete(id);
@@ -351,96 +346,6 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     return { ...due, left, outdated };
   }
 
-  async function askOutdated(outdated: readonly SessionKey[]): Promise<boolean> {
-    let all = true;
-    for (const { id, company_id } of outdated) {
-      const isFree = await run(company_id, () =>
-        writeIn(store, company_id, newId, async (call) => {
-          const session = await sessionById(call.tx, id);
-          if (session?.ended_at === null && (await hasOtherRights(call.tx, session)))
-            await askToStop(call, session, endReasons.otherServers);
-        }),
-      );
-      all &&= isFree;
-    }
-    return all;
-  }
-
-  async function askAllToStop(milliseconds: number): Promise<void> {
-    for (const { id, company_id } of await store.read((tx) => tx.all(liveOn, { node_id: nodeId })))
-      await run(company_id, () =>
-        writeIn(store, company_id, newId, async (call) => {
-          const session = await sessionById(call.tx, id);
-          if (session?.ended_at === null) await askToStop(call, session, endReasons.nodeStops, milliseconds);
-        }),
-      );
-  }
-
-  async function keepLeases(): Promise<number> {
-    // On PostgreSQL it also shows whether the database answers, and replaces connections that died without a word.
-    const beat = parts.heart?.beat();
-    if (processes.size === 0 && store.dialect === "sqlite" && beat === undefined)
-      return store.read(async (tx) => tx.now);
-    const confirm = runner.leaseRenewal();
-    const now = await store.write(async (tx) => {
-      if (processes.size > 0)
-        await tx.run(renewLeases, { node_id: nodeId, lease_until: tx.now + leaseMilliseconds });
-      await beat?.write(tx);
-      return tx.now;
-    }, "leases");
-    beat?.written();
-    confirm(good[store.dialect]);
-    return now;
-  }
-
-  /** Checks the lease again inside the transaction, because its node may have come back meanwhile. */
-  async function takeOverOne({ id, company_id }: SessionKey): Promise<void> {
-    await writeIn(store, company_id, newId, async ({ tx }) => {
-      const session = await sessionById(tx, id);
-      if (session === undefined || session.ended_at !== null || session.lease_until >= tx.now) return;
-      await endSession(tx, id, byNode(endReasons.nodeSilent), newId);
-    });
-    places.freed(company_id);
-  }
-
-  /** Processes come first: a session that was ended meanwhile, by a pause or another node, may have left one here. */
-  async function reconcile(): Promise<void> {
-    const { left, live } = await store.read(async (tx) => ({
-      left: await tx.all(processesOn, { node_id: nodeId }),
-      live: await tx.all(liveOn, { node_id: nodeId }),
-    }));
-    for (const { id, pid, pid_started } of left) {
-      if (pid !== null && pid_started !== null) runner.killOrphan(pid, pid_started, id);
-    }
-    const unsettled = new Set(live.map(({ id }) => id));
-    let isSwept = false;
-    const endOne = async (session: SessionKey): Promise<void> => {
-      // A session that had finished keeps its output, so its work need not be done again.
-      const exit = runner.takeExit(session.id);
-      if (exit !== undefined)
-        await finished(session, exit).catch((error: unknown) => {
-          parts.reportBug(error, `end of session ${session.id}`);
-          exits.delete(session.id);
-        });
-      await settle(session, byNode(endReasons.daemonRestarted));
-      unsettled.delete(session.id);
-      if (isSwept) removing(runner.cleanUp(session.id));
-    };
-    const companies = new Set([...left, ...live].map(({ company_id }) => company_id));
-    // A company whose lock is held elsewhere is left to its lane.
-    await Promise.all(
-      [...companies].map((companyId) =>
-        run(companyId, async () => {
-          for (const { id, company_id } of left)
-            if (company_id === companyId) await store.write((tx) => forgetProcess(tx, id));
-          for (const session of live) if (session.company_id === companyId) await endOne(session);
-        }),
-      ),
-    );
-    removing(runner.cleanUpOthers((id) => opened.has(id) || unsettled.has(id)));
-    isSwept = true;
-  }
-
   return {
     start,
     // The first summary counts. Another one does not gain time.
@@ -449,15 +354,23 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     },
     // If it fails, the next round would repeat it at once.
     catchUp: () => meter.catchUp(places.runUncounted),
-    renewLeases: keepLeases,
+    renewLeases: leases.renew,
     processes: () => [...processes.keys()].filter((id) => !stopping.has(id)),
     look,
     end,
-    askAllToStop,
+    askAllToStop: asked.all,
     deadlines: () => finishing.values(),
     running: () => processes.size,
     hasRoom,
-    reconcile,
+    reconcile: () =>
+      endEarlierRun(parts, {
+        run,
+        isOwn: (id) => opened.has(id),
+        finished,
+        giveUp: (id) => exits.delete(id),
+        settle,
+        removing,
+      }),
     endAll: async () => {
       ending = true;
       // They were asked to stop before (askAllToStop) and had their time to end.
@@ -469,9 +382,6 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     },
   };
 }
-
-/** An end that the agent did not cause. */
-const byNode = (reason: string): Ending => ({ reason, exitCode: null, isBlameless: true });
 
 /** No store keeps NUL or half a character, but programs print them. */
 function storable(exit: Exit): Exit {

@@ -29,6 +29,7 @@ import { endReasons, withoutSummary } from "./texts.ts";
  * happens once, by endSession().
  */
 export type SessionRow = Row<"sessions">;
+export type SessionKey = Pick<SessionRow, "id" | "company_id">;
 
 export interface NewSession {
   readonly id: string;

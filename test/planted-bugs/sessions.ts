@@ -41,7 +41,7 @@ export const sessionBugs: readonly Bug[] = [
   {
     name: "an orphan is not killed on restart",
     edits: [
-      { in: "createNodeSessions", find: "runner.killOrphan(pid, pid_started, id);", replace: "void runner;" },
+      { in: "endEarlierRun", find: "runner.killOrphan(pid, pid_started, id);", replace: "void runner;" },
     ],
   },
   {
@@ -159,7 +159,7 @@ export const sessionBugs: readonly Bug[] = [
     name: "leases are not renewed",
     edits: [
       {
-        in: "createNodeSessions",
+        in: "createNodeLeases",
         find: "await tx.run(renewLeases, { node_id: nodeId, lease_until: tx.now + leaseMilliseconds });",
         replace: "await tx.run(renewLeases, { node_id: nodeId, lease_until: tx.now });",
       },
