@@ -2,6 +2,7 @@ import type { KnownHeads, Pending } from "./chain.ts";
 import { areApart, type Filled } from "./about.ts";
 import type { Value } from "./columns.ts";
 import { type Known, knownRows } from "./known.ts";
+import { type Numbers, numbersOfLink } from "./numbers.ts";
 import type { StatementAnswer, Statement, Waves } from "./waves.ts";
 
 /**
@@ -32,11 +33,14 @@ export interface Link {
   hasFailed(): boolean;
   readonly pending: Pending;
   readonly heads: KnownHeads;
+  readonly numbers: Numbers;
   readonly known: Known;
 }
 
 /** How rows that are held are inserted. The same object for each row of a table. */
 interface HeldTable extends Pick<Filled, "tables" | "about"> {
+  /** Its rows are inserted before those of other tables, which may look for them. */
+  readonly isNumbered: boolean;
   readonly statement: (rows: readonly (readonly Value[])[]) => Statement;
 }
 
@@ -57,6 +61,7 @@ export function linkOn(
   /** What was held when each savepoint was made. Rows inserted since are undone with it. */
   const heldAt = new Map<string, typeof held>();
   const insert = (into: HeldTable): void => {
+    if (!into.isNumbered) for (const other of held.keys()) if (other.isNumbered) insert(other);
     const rows = held.get(into) ?? [];
     held.delete(into);
     send(into.statement(rows));
@@ -120,6 +125,7 @@ export function linkOn(
     hasFailed: () => failure !== undefined,
     pending: [],
     heads,
+    numbers: numbersOfLink(),
     known,
   };
 }

@@ -25,9 +25,9 @@ export function asking(prepared: PreparedQuery, params: Readonly<Record<string, 
 }
 
 export async function rowsOf(link: Link, asked: Asking, isEarly = false): Promise<unknown[]> {
-  const { checks, sql } = asked.prepared;
+  const { checks, sql, changes, together } = asked.prepared;
   link.reach(asked);
-  const { rows } = await link.ask({ text: sql, values: asked.values }, isEarly);
+  const { rows } = await link.ask({ text: sql, values: asked.values, isRead: !changes, together }, isEarly);
   if (checks.length > 0) for (const row of rows) checkRow(Object(row), checks);
   return rows;
 }
@@ -105,11 +105,31 @@ export function runOn(link: Link, asked: Asking): void {
   link.hold(into, values);
 }
 
+/** Inserts a row later, if its number was drawn. */
+function insertDrawn(
+  link: Link,
+  { prepared: { drawn, seals } }: Asking,
+  params: Readonly<Record<string, Value>>,
+): Promise<Value[][]> | undefined {
+  if (drawn === undefined || seals === undefined) return undefined;
+  const num = link.numbers.next(seals.table);
+  if (num === undefined) return undefined;
+  const row = { ...params, num };
+  runOn(link, asking(drawn, row));
+  return Promise.resolve([sealedColumns(seals.table).map((name) => Object(row)[name])]);
+}
+
+async function changedBy(link: Link, asked: Asking): Promise<Value[][]> {
+  const { rows } = await link.ask({ ...changing(link, asked), isArrays: true });
+  return rows as Value[][];
+}
+
 const holding = new WeakMap<Holds, Parameters<Link["hold"]>[0]>();
 
-function heldIn({ table, about, several }: Holds): Parameters<Link["hold"]>[0] {
+function heldIn({ table, isNumbered, about, several }: Holds): Parameters<Link["hold"]>[0] {
   return {
     tables: [table],
+    isNumbered,
     about,
     statement: (rows) => {
       const { sql, values } = several(rows);
@@ -204,8 +224,7 @@ export function txBy(way: LinkWay, now: number, mac: Mac): PlainTx {
     changed: (q, params) =>
       go(async (link) => {
         const asked = asking(q.on("postgres"), params);
-        const answer = link.ask({ ...changing(link, asked), isArrays: true });
-        const changed = answer.then(({ rows }) => rows as Value[][]);
+        const changed = insertDrawn(link, asked, params) ?? changedBy(link, asked);
         learn(link, asked, changed);
         return changed;
       }),

@@ -7,6 +7,7 @@ import { asRefusal, isLost, isRetryable, keepPool, timeouts } from "./connection
 import { checkAddresses, limitsOf } from "./pooling.ts";
 import { type Link, linkOn } from "./link.ts";
 import { listen } from "./listening.ts";
+import { keepNeeds } from "./numbers.ts";
 import { freeLocksOf, lockOf, readsOn, rowsOf, txOn } from "./postgres-tx.ts";
 import { type Pace, writeInBatch } from "./turns.ts";
 import { inMap } from "../contract/in-map.ts";
@@ -103,6 +104,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     return look(readClock);
   }
 
+  const needs = keepNeeds();
   const batch = createBatches({
     open: async () => {
       const link = await connect("writes");
@@ -113,14 +115,20 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     lock: async (link, keys) => {
       const [only = "", another] = keys;
       const taken = link.ask(another === undefined ? lockOf(only) : freeLocksOf(keys));
+      const draw = needs.draw();
+      const drawn =
+        draw === undefined ? undefined : link.ask(draw).then((answer) => link.numbers.fill(answer));
       if (another === undefined) readHeads(txOn(link, clock.now(), mac), keys);
-      const { rows } = await taken;
+      const [{ rows }] = await Promise.all([taken, drawn]);
       if (another === undefined) return keys;
       const got = rows.map((row) => String(Object(row)["key"]));
       if (got.length > 0) readHeads(txOn(link, clock.now(), mac), got);
       return got;
     },
-    seal: (link) => seal(txOn(link, clock.now(), mac)),
+    seal: (link) => {
+      needs.note(link.numbers.asked);
+      return seal(txOn(link, clock.now(), mac));
+    },
     committed: () => {
       hear();
       ear.tell();

@@ -57,12 +57,18 @@ export interface PreparedQuery {
   readonly sets: ReadonlySet<string> | undefined;
   readonly words: ReadonlySet<string>;
   readonly whole: readonly string[];
+  /** PostgreSQL: the text that reads for several (waves.ts). */
+  readonly together?: string;
   /** PostgreSQL may insert the row later, together with others. */
   readonly holds?: Holds;
+  /** The same for a row that has got its number before (numbers.ts), and may be inserted later. */
+  readonly drawn?: PreparedQuery;
 }
 
 export interface Holds {
   readonly table: string;
+  /** The row has a number of its table. Others may look for it there. */
+  readonly isNumbered: boolean;
   readonly about: About | undefined;
   /** If a row is added to another one: the rows that are found by its key then. */
   readonly added: ((values: readonly Value[], rows: readonly unknown[]) => unknown[]) | undefined;
@@ -121,13 +127,24 @@ export function textQuery<P extends Params, R>(
 /** Inserts a row with all columns of the table in schema.ts. `ending` can add `on conflict` or `returning`. */
 export function insertion<T extends TableName, R = never>(
   table: T,
-  ending: RawBuilder<R> = sql``,
+  ending?: RawBuilder<R>,
 ): Query<NewRow<T>, R> {
-  return textQuery((p: Params) => {
-    const names = columnsOf(table).map((column) => sql.ref(column));
-    const values = columnsOf(table).map((column) => sql`${p[column]}`);
-    return sql<R>`insert into ${sql.table(table)} (${sql.join(names)}) values (${sql.join(values)}) ${ending}`;
+  const columns = columnsOf(table);
+  const cells = (of: readonly string[]) => (p: Params) =>
+    Object.fromEntries(of.map((column) => [column, sql`${p[column]}`]));
+  const one = textQuery((p: Params) => {
+    const names = columns.map((column) => sql.ref(column));
+    const values = Object.values(cells(columns)(p));
+    return sql<R>`insert into ${sql.table(table)} (${sql.join(names)}) values (${sql.join(values)}) ${ending ?? sql``}`;
   });
+  const all = Object.keys(tables[table]);
+  if (ending !== undefined || !isSealed(table) || all.length === columns.length) return one;
+  const drawn = laterInsertion(table, cells(all));
+  let both: PreparedQuery | undefined;
+  return {
+    on: (dialect) =>
+      dialect === "sqlite" ? one.on(dialect) : (both ??= { ...one.on(dialect), drawn: drawn.on(dialect) }),
+  };
 }
 
 /**
@@ -154,6 +171,7 @@ export function laterInsertion<P extends Params>(
     const row = cells(holes<P>(), "postgres");
     const [start, tuple, end] = [part(into(row)), part(sql.join(Object.values(row))), part(ending)];
     const prepared = one.on("postgres");
+    const isNumbered = "num" in row;
     const sqlFor = (rows: number): string => {
       const tuples = Array.from(
         { length: rows },
@@ -167,7 +185,10 @@ export function laterInsertion<P extends Params>(
       const merged = merge(rows);
       return { sql: (texts[merged.length] ??= sqlFor(merged.length)), values: merged.flat() };
     };
-    return { ...prepared, holds: { table, about: prepared.about, added: undefined, ...onto, several } };
+    return {
+      ...prepared,
+      holds: { table, isNumbered, about: prepared.about, added: undefined, ...onto, several },
+    };
   };
   return { on: (dialect) => (dialect === "sqlite" ? one.on(dialect) : (later ??= prepareLater())) };
 }
@@ -273,10 +294,21 @@ export function selection<
   B extends keyof Row<T> & string,
   E extends Params = Record<never, never>,
 >(table: T, by: readonly B[], ending?: Ending<E>): Query<Found<T, B> & E, Row<T>> {
-  return textQuery(
+  const one = textQuery(
     (p: Found<T, B> & E) => sql<Row<T>>`select * from ${sql.table(table)} where ${matching(by, p, ending)}`,
     checksIn(table),
   );
+  const columns: Readonly<Record<string, Column>> = tables[table];
+  const areTexts = by.every((name) => columns[name]?.type === "text");
+  if (ending !== undefined || by.length === 0 || !areTexts || "at" in columns) return one;
+  // The inner query is planned for a single row, so it uses its index however many there are.
+  const where = by.map((name, place) => `"${name}" = v.keys ->> ${place}`).join(" and ");
+  const together = `select v.at, t.* from json_array_elements($1::json) with ordinality as v(keys, at),
+    lateral (select * from "${table}" where ${where} offset 0) as t`;
+  let both: PreparedQuery | undefined;
+  return {
+    on: (dialect) => (dialect === "sqlite" ? one.on(dialect) : (both ??= { ...one.on(dialect), together })),
+  };
 }
 
 /** How many rows selection() would find. */

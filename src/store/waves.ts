@@ -11,6 +11,7 @@ import { getTypeParser } from "./connections.ts";
  * - PostgreSQL runs the statements of a wave one after the other. After one that fails it skips the rest of the wave, and the
  *   error answers all of them.
  * - A text is prepared once for each connection, and its columns are described once.
+ * - Reads that differ only in their values become one statement, if all between them are reads.
  */
 export interface Statement {
   readonly text: string;
@@ -19,6 +20,13 @@ export interface Statement {
   readonly isArrays?: true;
   /** It runs even if a statement before it fails: it is the first of its wave. */
   readonly isFirst?: true;
+  /** It changes nothing. */
+  readonly isRead?: boolean;
+  /**
+   * The text that reads for several. Its value is a list of their values, as JSON. A row has the place of its values in the list, as
+   * `at`.
+   */
+  readonly together?: string | undefined;
 }
 
 export interface StatementAnswer {
@@ -47,7 +55,7 @@ export function wavesOn(
   const send = (): void => {
     if (isUnderWay || waiting.length === 0) return;
     const next = waiting.findIndex(({ isFirst }, index) => isFirst && index > 0);
-    const statements = waiting.splice(0, next === -1 ? waiting.length : next);
+    const statements = waiting.splice(0, next === -1 ? waiting.length : next).map(forAll);
     isUnderWay = true;
     client.query(
       new Wave(statements, timeout, () => {
@@ -64,12 +72,54 @@ export function wavesOn(
     if (isKept) texts.set(text, made);
     return made;
   };
+  /** The statement that reads for an asked one and its mates. */
+  const forAll = (asked: Asked): Asked => {
+    const { together, mates } = asked;
+    if (together === undefined || mates.length === 0) return asked;
+    const all = [asked, ...mates];
+    return {
+      ...asked,
+      text: together,
+      sent: [JSON.stringify(all.map(({ sent }) => sent))],
+      prepared: prepared(together),
+      resolve: ({ rows, command }) => {
+        const found = Map.groupBy(rows.map(Object), ({ at }) => Number(at));
+        for (const [at, { resolve }] of all.entries()) {
+          const own = (found.get(at + 1) ?? []).map(({ at: _, ...row }) => row);
+          resolve({ rows: own, command, count: own.length });
+        }
+      },
+      reject: (error) => {
+        for (const { reject } of all) reject(error);
+      },
+    };
+  };
   return {
     ask: (statement) =>
       new Promise((resolve, reject) => {
-        const { text, values = [], isArrays = false, isFirst = false } = statement;
+        const { text, values = [], isArrays = false, isFirst = false, isRead = false } = statement;
         const sent = values.map(asSent);
-        waiting.push({ text, sent, isArrays, isFirst, prepared: prepared(text), rows: [], resolve, reject });
+        const together = sent.every((value) => typeof value === "string") ? statement.together : undefined;
+        const asked = {
+          text,
+          sent,
+          isArrays,
+          isFirst,
+          isRead,
+          together,
+          mates: [],
+          rows: [],
+          resolve,
+          reject,
+        };
+        if (together !== undefined)
+          for (const mate of waiting.toReversed()) {
+            if (!mate.isRead) break;
+            if (mate.together !== together) continue;
+            mate.mates.push({ ...asked, prepared: mate.prepared });
+            return;
+          }
+        waiting.push({ ...asked, prepared: prepared(text) });
         if (waiting.length === 1 && !isUnderWay) soon(send);
       }),
   };
@@ -100,6 +150,10 @@ interface Asked {
   readonly sent: (string | Buffer | null)[];
   readonly isArrays: boolean;
   readonly isFirst: boolean;
+  readonly isRead: boolean;
+  readonly together: string | undefined;
+  /** Those that are read together with it. */
+  readonly mates: Asked[];
   readonly prepared: Prepared;
   readonly rows: unknown[];
   readonly resolve: (answer: StatementAnswer) => void;
