@@ -4,6 +4,7 @@ import type { Value } from "./columns.ts";
 import {
   insertAll,
   insertion,
+  laterRow,
   type PreparedQuery,
   type Query,
   selection,
@@ -197,11 +198,9 @@ export async function seal(tx: PlainTx): Promise<void> {
     );
   }
   await moveHeads(tx, longer);
-  await insertAll(
-    tx,
-    "events",
-    longer.flatMap(({ events }) => events),
-  );
+  const events = longer.flatMap((chain) => chain.events);
+  if (tx.dialect === "sqlite") await insertAll(tx, "events", events);
+  else for (const event of events) await tx.run(insertEvent, event);
 }
 
 /** Reads the heads of these companies in good time. A write may move one meanwhile that has no lock: then this transaction fails. */
@@ -409,5 +408,8 @@ const moveSeveral = textQuery((p: { heads: string; count: number }, dialect) =>
         where h.company_id = n.company_id and h.seal = n.was returning 1
       ) select cast(case when count(*) = ${p.count} then '1' else ${sql.lit(headMoved)} end as integer) from moved`,
 );
+
+/** Nothing waits for it: the head of its chain has moved already. */
+const insertEvent = laterRow("events");
 
 const lastEvent = selection("events", ["company_id"], sql`order by seq desc limit 1`);

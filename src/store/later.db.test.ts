@@ -125,6 +125,20 @@ if (testStores.has("postgres"))
       assert.equal((await keysOf("f")).length, 1000);
     });
 
+    test("single rows of several tables take one statement", async () => {
+      for (const bytes of [3, 4]) {
+        const results = await writes(1, async (tx) => {
+          await tx.run(keep, row("g", `k${bytes}`));
+          await tx.run(add, { company_id: "g", agent_id: "", bytes });
+        });
+        assert.equal(good(results), 1);
+        assert.equal(statements.filter((text) => text.includes("insert into")).length, 1);
+      }
+      assert.deepEqual(await keysOf("g"), ["k3", "k4"]);
+      const [found] = await store.read((tx) => tx.all(sum, { company_id: "g", agent_id: "" }));
+      assert.equal(found?.bytes, 7);
+    });
+
     test("sums of many writes are added up", async () => {
       const results = await writes(60, async (tx, index) => {
         await tx.run(add, { company_id: "c", agent_id: "", bytes: index });

@@ -66,6 +66,19 @@ export function linkOn(
     held.delete(into);
     send(into.statement(rows));
   };
+  /** Single rows of several tables take one statement. Those of tables with numbers come first. */
+  const insertRest = (): void => {
+    for (const isNumbered of [true, false]) {
+      const some = [...held].filter(([into]) => into.isNumbered === isNumbered);
+      const tables = new Set(some.map(([into]) => into.tables[0]));
+      if (tables.size < some.length || some.some(([, rows]) => rows.length > 1))
+        for (const [into] of some) insert(into);
+      else if (some.length > 0) {
+        for (const [into] of some) held.delete(into);
+        send(inOne(some.map(([into, rows]) => into.statement(rows))));
+      }
+    }
+  };
   const ask = async (statement: Statement, isEarly = false): Promise<StatementAnswer> => {
     try {
       return await waves.ask(statement);
@@ -77,7 +90,7 @@ export function linkOn(
   };
   const send = (statement: Statement): void => void ask(statement).catch(() => undefined);
   const commit = async (): Promise<void> => {
-    for (const into of held.keys()) insert(into);
+    insertRest();
     const { command } = await ask({ text: "commit" });
     // PostgreSQL answers the commit of a transaction that has failed with a rollback, and without an error.
     if (failure !== undefined || command !== "COMMIT") throw failure ?? new Error("the commit was refused");
@@ -128,4 +141,17 @@ export function linkOn(
     numbers: numbersOfLink(),
     known,
   };
+}
+
+/** One statement that does what these do, if none of them sees what another changes. */
+function inOne(statements: readonly Statement[]): Statement {
+  const values: Value[] = [];
+  const texts = statements.map((each) => {
+    const before = values.length;
+    values.push(...(each.values ?? []));
+    return each.text.replace(/\$(\d+)/g, (_, place) => `$${Number(place) + before}`);
+  });
+  const last = texts.pop() ?? "";
+  const others = texts.map((text, at) => `part${at} as (${text})`);
+  return { text: others.length === 0 ? last : `with ${others.join(", ")} ${last}`, values };
 }

@@ -41,15 +41,18 @@ export function keepNeeds() {
   return {
     note: (asked: Numbers["asked"]): void => {
       for (const table of new Set([...needs.keys(), ...asked.keys()])) {
-        const need = Math.max(asked.get(table) ?? 0, Math.floor((needs.get(table) ?? 0) / 2));
-        if (need === 0) needs.delete(table);
+        const need = Math.max(asked.get(table) ?? 0, (needs.get(table) ?? 0) * 0.75);
+        if (need < 0.2) needs.delete(table);
         else needs.set(table, Math.min(need, mostDrawn));
       }
     },
     draw: (): Statement | undefined =>
       needs.size === 0
         ? undefined
-        : { text: drawing, values: [JSON.stringify([...needs].map(([name, count]) => ({ name, count })))] },
+        : {
+            text: drawing,
+            values: [JSON.stringify([...needs].map(([name, need]) => ({ name, count: Math.ceil(need) })))],
+          },
   };
 }
 
