@@ -8,6 +8,15 @@ import type { Adapter } from "./adapters.ts";
 import { anotherUser, isRoot } from "./another-user.ts";
 import { diligent, key, onBrain } from "./stage.ts";
 
+/** Where the daemon could answer with a key. */
+const doors = [
+  "api/installation",
+  "model/fake",
+  "model/fake/v1/models",
+  "model/fake/v1/nothing",
+  "model/openai/v1/models",
+];
+
 /**
  * The variables, command lines, open files and memory of all processes, the whole file system, and what the daemon answers. The
  * decoys show that each search finds what is there. The patterns don't match themselves. The shell may be zsh,
@@ -26,7 +35,12 @@ const searches = [
     "echo looked",
   ],
   [
-    'for door in api/installation model/fake model/fake/v1/models model/fake/v1/nothing model/openai/v1/models; do curl -si -H "Authorization: Bearer $AGENCY_TOKEN" "$AGENCY_URL/$door"; done',
+    // The shell of Codex has neither of these variables. A program that searches finds them in other places.
+    "found() { cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -a \"^$1=\" | head -1 | cut -d= -f2-; }",
+    'token="${AGENCY_TOKEN:-$(found AGENCY_TOKEN)}"; url="${AGENCY_URL:-$(found AGENCY_URL)}"',
+    `url="\${url:-$(grep -aohE 'http://[0-9.:]+' "$HOME/.codex/config.toml" | head -1)}"`,
+    'if [ -n "$token" ]; then echo asking with a token; else echo asking without a token; fi',
+    `for door in ${doors.join(" ")}; do curl -si -H "Authorization: Bearer $token" "$url/$door"; echo; done`,
     'ls -a "$HOME"; grep -rl \'key-that-no-sess[i]on\' "$HOME" . /tmp 2>/dev/null',
     "echo searched",
   ],
@@ -61,9 +75,12 @@ export function testKeySearch(adapter: Adapter): void {
           assert.ok(stage.model.calls.every(({ credential }) => credential === key));
           for (const found of ["the-decoy-of-the-environment", "decoy.txt", "looked", "searched"])
             assert.ok(results.includes(found), `${found} was not found: ${results}`);
-          // The shell of Codex does not even have the session's own variables.
-          if (adapter.type !== "codex_local")
-            assert.match(results, /HTTP\/1\.1 [24]/, "the gateway answered");
+          assert.match(results, /asking with a token/);
+          const answered: readonly string[] = results.match(/^HTTP\/1\.1 \d+/gm) ?? [];
+          assert.ok(answered.length >= doors.length, `the daemon answered ${answered.join(", ")}`);
+          // Its own provider answers a session, so the answers of the gateway were searched as well.
+          if (adapter.configOf === undefined)
+            assert.ok(answered.includes("HTTP/1.1 200"), answered.join(", "));
         },
         { asAnotherUser },
       ));
