@@ -7,14 +7,18 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node
 import { join } from "node:path";
 import { test } from "node:test";
 import { createClient } from "../../src/client/client.ts";
+import { listApprovals } from "../../src/contract/approvals.ts";
+import { setBudget } from "../../src/contract/budgets.ts";
+import { viewCompany } from "../../src/contract/companies.ts";
 import { listGoals } from "../../src/contract/goals.ts";
 import { listEvents } from "../../src/contract/ledger.ts";
 import { createPerson, linkPerson, signOut, viewMe } from "../../src/contract/people.ts";
 import { lastResult } from "../../src/testing/fake-model/conversation.ts";
-import { answers, type ModelScript, steps, use } from "../../src/testing/fake-model/script.ts";
+import { always, type ModelScript, use } from "../../src/testing/fake-model/script.ts";
 import { startFakeModel } from "../../src/testing/fake-model/server.ts";
 import { agency, startDaemon, temporaryFolder } from "../support/daemon.ts";
 import { pathWithPrograms } from "./support/adapters.ts";
+import { answerOf } from "./support/stage.ts";
 
 const key = "sk-key-of-the-person-0123456789";
 const goal = "A guide to rivers is published";
@@ -29,7 +33,14 @@ const cases: readonly Case[] = [
   {
     program: "claude",
     asks: (model) => ({
-      args: ["-p", "Please give the goal.", "--model", "claude-opus-4-5", "--allowedTools", "mcp__agency"],
+      args: [
+        "-p",
+        "Please give the goal, ask how it stands, and decide what it needs.",
+        "--model",
+        "claude-opus-4-5",
+        "--allowedTools",
+        "mcp__agency",
+      ],
       env: { ANTHROPIC_BASE_URL: model, ANTHROPIC_AUTH_TOKEN: key, CLAUDE_CODE_MAX_RETRIES: "1" },
     }),
   },
@@ -49,23 +60,30 @@ const cases: readonly Case[] = [
         // For its first question Codex waits a second or two for tools that are not required, and a busy machine is slower.
         "-c",
         "mcp_servers.agency={required=true,startup_timeout_sec=300}",
-        "Please give the goal.",
+        "Please give the goal, ask how it stands, and decide what it needs.",
       ],
       env: { FAKE: key },
     }),
   },
 ];
 
+/** Gives the goal, asks how it stands, waits for the request that it leads to, decides it, and says what it was told. */
 const script = (): ModelScript =>
-  steps(
-    use("view_attention"),
-    use("give_goal", { title: goal }),
-    (conversation) => ({ text: `Given: ${lastResult(conversation, "give_goal")?.slice(0, 200) ?? ""}` }),
-    answers("Done."),
-  );
+  always((conversation) => {
+    if (conversation.tools.length === 0) return { text: "A title" };
+    const did = (tool: string): boolean => lastResult(conversation, tool) !== undefined;
+    if (!did("give_goal")) return use("give_goal", { title: goal })(conversation);
+    const { id } = answerOf(conversation, "give_goal");
+    if (!did("why")) return use("why", { id })(conversation);
+    const { items = [] } = answerOf(conversation, "view_attention");
+    const request = items.find(({ kind }: { kind: string }) => kind === "approval");
+    if (request === undefined) return { ...use("view_attention")(conversation), after: 300 };
+    if (!did("approve_request")) return use("approve_request", { id: request.subject.id })(conversation);
+    return { text: `Asked: ${answerOf(conversation, "why").says}` };
+  });
 
 for (const { program, asks } of cases)
-  test(`${program}: connects once, lists and calls tools as the person, and is disconnected for good`, async () => {
+  test(`${program}: connects once, the person gives a goal, asks and decides from there, and is disconnected for good`, async () => {
     const folder = temporaryFolder("connect");
     const userHome = join(folder.path, "user");
     mkdirSync(userHome);
@@ -104,9 +122,12 @@ for (const { program, asks } of cases)
             assert.ok(!readFileSync(join(entry.parentPath, entry.name)).includes(secret), entry.name);
       assert.match(await run(["mcp", "list"]), /agency/);
 
+      const { companyId, board } = daemon;
+      const { rootAgentId } = await board.call(viewCompany, { companyId });
+      // Without a budget the goal leads to a request for one, which the person decides.
+      await board.call(setBudget, { id: rootAgentId, sessions: 0 });
       const { args, env } = asks(model.url);
       const said = await run(args, env);
-      const { companyId, board } = daemon;
       const { outcomes } = await board.call(listGoals, { companyId });
       assert.deepEqual(
         outcomes.map(({ title }) => title),
@@ -116,6 +137,12 @@ for (const { program, asks } of cases)
       const { person } = await board.call(viewMe, {});
       const { events } = await board.call(listEvents, { companyId, subject: outcomes[0]?.id });
       assert.ok(JSON.stringify(events[0]?.actor).includes(person.id), JSON.stringify(events[0]));
+      assert.match(said, /Asked: \w+ .*\w/);
+      // Approved, the organization works and may ask for more.
+      const { approvals } = await board.call(listApprovals, { companyId });
+      const first = approvals.at(-1);
+      assert.deepEqual([first?.type, first?.status], ["budget_override", "approved"], said);
+      assert.ok(JSON.stringify(first?.decidedBy).includes(person.id), JSON.stringify(first));
 
       // The person ends the sign-in, and the program reaches nothing any more.
       const [only] = await programs();
