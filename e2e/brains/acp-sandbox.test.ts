@@ -1,12 +1,13 @@
-// The brain `acp` with two real programs: Claude Code and Codex, each behind its adapter for the Agent Client Protocol. Only the
-// model is played. The first request must have Agency's tools: the scripts fail if it does not.
+// The brain `acp` with three real programs: OpenCode, and Claude Code and Codex, each behind its adapter for the Agent Client
+// Protocol. Only the model is played. The first request must have Agency's tools: the scripts fail if it does not.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { pauseAgent, updateAgent } from "../../src/contract/agents.ts";
 import { always, type Step, steps, use } from "../../src/testing/fake-model/script.ts";
 import { gone, sessionProcesses } from "../support/processes.ts";
-import { acpAgents } from "./support/acp-agents.ts";
+import { acpAgents, coreOnly } from "./support/acp-agents.ts";
 import { testKeySearch } from "./support/key-search.ts";
+import { testRecordings } from "./support/recording.ts";
 import { testServerDown } from "./support/server-down.ts";
 import { finish, turns, onBrain, until } from "./support/stage.ts";
 
@@ -15,6 +16,7 @@ const finishing: Step = () => ({ text: "OK" });
 
 for (const [name, adapter] of Object.entries(acpAgents))
   describe(`the brain acp with ${name}`, { concurrency: 2 }, () => {
+    const isCore = coreOnly.has(name);
     test("works with shell and tools; its words are on record, and every call is counted to the token", () =>
       onBrain(
         adapter,
@@ -52,55 +54,6 @@ for (const [name, adapter] of Object.entries(acpAgents))
         },
       ));
 
-    test("works with the agent's model and effort, whatever its own settings say", () => {
-      const own = adapter.configOf;
-      const chosen = { ...adapter, model: adapter.dialect === "openai" ? "gpt-5.5" : adapter.model };
-      // Values of env are secrets, so the name of a model among them would be hidden in the agent's own model.
-      const unset = (url: string) => {
-        const env = Object.entries(own(url).env).filter(([name]) => !name.endsWith("_MODEL"));
-        return { ...own(url), env: Object.fromEntries(env) };
-      };
-      return onBrain({ ...chosen, configOf: unset }, always(finishing), async (stage) => {
-        const { board } = stage.daemon();
-        await board.call(updateAgent, { id: stage.agentId, model: chosen.model, effort: "high" });
-        await stage.tell("Hello.");
-        // A program may ask for a title first, without tools.
-        const asked = await until(
-          async () => stage.model.calls.find(({ conversation }) => conversation.tools.length > 0),
-          120,
-          async () => "the model was not asked",
-        );
-        const { model, reasoning, output_config: output } = Object(asked.conversation.body);
-        assert.deepEqual([model, (reasoning ?? output)?.effort], [chosen.model, "high"]);
-        await board.call(pauseAgent, { id: stage.agentId });
-        const shown = JSON.stringify(await stage.transcript(await stage.ended(1, 30)));
-        assert.ok(!shown.includes("has no effect"), shown);
-      });
-    });
-
-    test("kill -9 of the daemon leaves nothing, and the next session continues the conversation", () => {
-      let isFirst = true;
-      const script = always((conversation) => {
-        if (conversation.entries.every((entry) => entry.kind !== "call"))
-          return use("read_inbox")(conversation);
-        return isFirst ? { fault: "hang" } : finish(conversation);
-      });
-      return onBrain(adapter, script, async (stage) => {
-        await stage.tell("Hello.");
-        await stage.asked(2, 120);
-        const { home } = stage.daemon();
-        const before = stage.model.calls.length;
-        await stage.kill();
-        await gone(() => sessionProcesses(home), 5000, "after kill -9 of the daemon");
-        isFirst = false;
-        await stage.start();
-        const session = await stage.ended(2, 120);
-        assert.deepEqual([session.exitCode, session.summarized], [0, true]);
-        const continued = JSON.stringify(stage.model.calls[before]?.conversation.body);
-        assert.match(continued, /previous session was cut off/);
-      });
-    });
-
     test("a session whose model hangs ends when its agent is paused", () =>
       onBrain(
         adapter,
@@ -129,6 +82,58 @@ for (const [name, adapter] of Object.entries(acpAgents))
           assert.equal(asked.length, 1);
         },
       ));
+
+    test("works with the agent's model and effort, whatever its own settings say", () => {
+      const own = adapter.configOf;
+      const chosen = { ...adapter, model: adapter.dialect === "openai" ? "gpt-5.5" : adapter.model };
+      // Values of env are secrets, so the name of a model among them would be hidden in the agent's own model.
+      const unset = (url: string) => {
+        const env = Object.entries(own(url).env).filter(([name]) => !name.endsWith("_MODEL"));
+        return { ...own(url), env: Object.fromEntries(env) };
+      };
+      return onBrain({ ...chosen, configOf: unset }, always(finishing), async (stage) => {
+        const { board } = stage.daemon();
+        await board.call(updateAgent, { id: stage.agentId, model: chosen.model, effort: "high" });
+        await stage.tell("Hello.");
+        // A program may ask for a title first, without tools.
+        const asked = await until(
+          async () => stage.model.calls.find(({ conversation }) => conversation.tools.length > 0),
+          120,
+          async () => "the model was not asked",
+        );
+        const { model, reasoning, output_config: output, reasoning_effort } = Object(asked.conversation.body);
+        assert.deepEqual([model, (reasoning ?? output)?.effort ?? reasoning_effort], [chosen.model, "high"]);
+        await board.call(pauseAgent, { id: stage.agentId });
+        const shown = JSON.stringify(await stage.transcript(await stage.ended(1, 30)));
+        assert.ok(!shown.includes("has no effect"), shown);
+      });
+    });
+
+    testRecordings(adapter, adapter.program, isCore ? ["work"] : ["work", "server-down"]);
+    if (isCore) return;
+
+    test("kill -9 of the daemon leaves nothing, and the next session continues the conversation", () => {
+      let isFirst = true;
+      const script = always((conversation) => {
+        if (conversation.entries.every((entry) => entry.kind !== "call"))
+          return use("read_inbox")(conversation);
+        return isFirst ? { fault: "hang" } : finish(conversation);
+      });
+      return onBrain(adapter, script, async (stage) => {
+        await stage.tell("Hello.");
+        await stage.asked(2, 120);
+        const { home } = stage.daemon();
+        const before = stage.model.calls.length;
+        await stage.kill();
+        await gone(() => sessionProcesses(home), 5000, "after kill -9 of the daemon");
+        isFirst = false;
+        await stage.start();
+        const session = await stage.ended(2, 120);
+        assert.deepEqual([session.exitCode, session.summarized], [0, true]);
+        const continued = JSON.stringify(stage.model.calls[before]?.conversation.body);
+        assert.match(continued, /previous session was cut off/);
+      });
+    });
 
     testKeySearch(adapter);
     testServerDown(adapter);

@@ -53,6 +53,24 @@ for (const [type, shell] of Object.entries(shells)) {
     assert.equal(judged?.cause, "signed_out");
   });
 
+  test(`${type}: a session that may use a server that is down works, and its end is judged as done`, () => {
+    const heard = heardIn(type, "server-down");
+    const calls = heard.flatMap((one) =>
+      one.kind === "tool" ? [one.tool?.replace(/^.*(?:__|\.)/, "")] : [],
+    );
+    assert.deepEqual(calls, ["read_inbox", shell, "create_file", "acknowledge_message", "submit_summary"]);
+    const said = textsOf(heard, "text");
+    assert.deepEqual(said, ["I write it down.", "All is done."]);
+    // Claude names the server. Codex does not, and the daemon reports it (daemon/server-keeper.ts).
+    const errors = textsOf(heard, "error");
+    if (type === "claude_local")
+      assert.match(errors.join("\n"), /^MCP server broken did not connect \(\w+\)\.$/);
+    else assert.deepEqual(errors, []);
+    const end = { code: 0, signal: null, said: said.join(""), toolCalls: calls.length };
+    const judged = findBrain(type).judge?.({ ...end, errors: errors.join("\n"), named: errors.at(-1) ?? "" });
+    assert.equal(judged?.cause, "done");
+  });
+
   test(`${type}: what is not a line of the protocol is not heard`, () => {
     const ear = findBrain(type).ear?.();
     for (const line of [

@@ -1,5 +1,6 @@
-// Two real programs behind their adapters for the Agent Client Protocol.
-import { type Adapter, claude, codex } from "./adapters.ts";
+// Programs that speak the Agent Client Protocol: OpenCode itself, and Claude Code and Codex behind adapters.
+import { type Adapter, claude, codex, openAiCompatible } from "./adapters.ts";
+import { use } from "../../../src/testing/fake-model/script.ts";
 
 const otherModel = "test-model-1";
 
@@ -7,6 +8,8 @@ export const acpAgents = {
   "Claude Code": {
     ...claude,
     type: "acp",
+    recorded: "acp-claude",
+    program: "claude-agent-acp",
     configOf: () => ({
       command: "claude-agent-acp",
       env: {
@@ -24,6 +27,8 @@ export const acpAgents = {
     // Codex hides MCP tools behind a search for the models that it knows.
     model: otherModel,
     type: "acp",
+    recorded: "acp-codex",
+    program: "codex-acp",
     configOf: (url) => ({
       command: "codex-acp",
       env: {
@@ -49,4 +54,36 @@ export const acpAgents = {
       },
     }),
   },
+  OpenCode: {
+    ...openAiCompatible,
+    type: "acp",
+    recorded: "acp-opencode",
+    program: "opencode",
+    configOf: () => ({
+      command: "opencode",
+      args: ["acp"],
+      env: {
+        OPENCODE_CONFIG_CONTENT: JSON.stringify({
+          model: `agency/${openAiCompatible.model}`,
+          small_model: `agency/${openAiCompatible.model}`,
+          autoupdate: false,
+          share: "disabled",
+          provider: {
+            agency: {
+              npm: "@ai-sdk/openai-compatible",
+              options: { baseURL: "{env:AGENCY_URL}/model/openai/v1", apiKey: "{env:AGENCY_TOKEN}" },
+              models: { [openAiCompatible.model]: { reasoning: true } },
+            },
+          },
+        }),
+        // It would ask for its list of models and for updates on the internet.
+        OPENCODE_DISABLE_MODELS_FETCH: "1",
+        OPENCODE_DISABLE_AUTOUPDATE: "1",
+      },
+    }),
+    shell: (command) => use("bash", { command, description: "Runs a command" }),
+  },
 } satisfies Readonly<Record<string, Adapter>>;
+
+/** The one that speaks the protocol itself shows the core: work, its model, a stop, a refused key, and what it prints. */
+export const coreOnly: ReadonlySet<string> = new Set(["OpenCode"]);

@@ -14,6 +14,8 @@ export interface Adapter {
   readonly config: Readonly<Record<string, unknown>>;
   /** For a brain that is not told its provider, but the address of the gateway. */
   readonly configOf?: (url: string) => Readonly<Record<string, unknown>>;
+  /** The beginning of the names of its recordings. Without it, the type. */
+  readonly recorded?: string;
   /** The program that it looks for on PATH. Undefined if it needs none. */
   readonly program?: string;
   /** Whether it continues the conversation of a session that was cut off. */

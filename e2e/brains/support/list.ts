@@ -22,7 +22,7 @@ import { testExposedSecrets } from "./exposed.ts";
 import { testFullContext } from "./full-context.ts";
 import { testKeySearch } from "./key-search.ts";
 import { testPrefix } from "./prefix.ts";
-import { linesOf, recordingOf, shapeOf, withToken } from "./recording.ts";
+import { testRecordings, withToken } from "./recording.ts";
 import { testServerDown } from "./server-down.ts";
 import {
   type BrainStage,
@@ -138,12 +138,7 @@ export function testBrain(adapter: Adapter): void {
     testServerDown(adapter);
     testBudgetEnd(adapter);
 
-    if (program !== undefined)
-      for (const name of ["work", "refused"] as const)
-        test(`prints what the recording "${name}" has`, async () => {
-          const lines = await linesOf(adapter, program, name);
-          assert.deepEqual(shapeOf(adapter, lines), shapeOf(adapter, recordingOf(adapter, name, lines)));
-        });
+    if (program !== undefined) testRecordings(adapter, program, ["work", "refused", "server-down"]);
 
     test("a wrong token ends it at once, and nothing is asked", () =>
       onBrain(adapter, steps(), async (stage) => {

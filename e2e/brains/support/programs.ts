@@ -8,6 +8,7 @@ export const packages: Readonly<Record<string, string>> = {
   "@openai/codex": "0.166.0",
   "@agentclientprotocol/claude-agent-acp": "0.99.1",
   "@agentclientprotocol/codex-acp": "2.6.0",
+  "opencode-ai": "1.18.33",
 };
 
 /** Where they are installed: AGENCY_CACHE, or `agency-clis` in the user's own cache folder. */

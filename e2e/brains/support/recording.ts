@@ -1,43 +1,55 @@
 // What the programs of brains print, line by line. The tests of the ears read recordings of it (src/testing/recordings).
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { pauseAgent, resumeAgent } from "../../../src/contract/agents.ts";
 import { findBrain, launchBrain } from "../../../src/brains/registry.ts";
 import { always, type ModelScript, use } from "../../../src/testing/fake-model/script.ts";
+import type { Heard } from "../../../src/brains/brain.ts";
+import { heardOverAcp } from "../../../src/testing/acp-recording.ts";
 import { temporaryFolder } from "../../support/daemon.ts";
 import { type Adapter, fileOfProgram, pathWithPrograms } from "./adapters.ts";
 import { programFolder } from "./programs.ts";
+import { grantBrokenServer } from "./server-down.ts";
 import { diligent, onBrain } from "./stage.ts";
 
 const folder = fileURLToPath(new URL("../../../src/testing/recordings", import.meta.url));
 
+const work = (adapter: Adapter): ModelScript =>
+  diligent(
+    adapter.shell("echo made-by-the-shell"),
+    use("create_file", { description: "Report", content: "All is well." }, { text: "I write it down." }),
+  );
 const recordedScripts = {
-  work: (adapter: Adapter): ModelScript =>
-    diligent(
-      adapter.shell("echo made-by-the-shell"),
-      use("create_file", { description: "Report", content: "All is well." }, { text: "I write it down." }),
-    ),
+  work,
+  /** The session may use an MCP server that is down. */
+  "server-down": work,
   refused: (): ModelScript => always(() => ({ fault: 401 })),
 };
 type Recorded = keyof typeof recordedScripts;
 
-const fileOf = ({ type }: Adapter, name: Recorded): string => join(folder, `${type}-${name}.jsonl`);
+const fileOf = ({ type, recorded = type }: Adapter, name: Recorded): string =>
+  join(folder, `${recorded}-${name}.jsonl`);
 
 /**
  * Plays a script and returns the lines that the program printed. A second program stands before it and keeps them. There is no
- * sandbox, because a sandbox would show only one of the two.
+ * sandbox, because a sandbox would show only one of the two. Of a program that answers over ACP, only its updates are kept.
  */
-export async function linesOf(adapter: Adapter, program: string, name: Recorded): Promise<string[]> {
+async function linesOf(adapter: Adapter, program: string, name: Recorded): Promise<string[]> {
   const place = temporaryFolder("recording");
-  const [command, kept] = [join(place.path, program), join(place.path, "lines")];
-  writeFileSync(
-    command,
-    `#!/bin/sh\n"${fileOfProgram(program)}" "$@" > "${kept}"\ncode=$?\ncat "${kept}"\nexit $code\n`,
-  );
+  const command = join(place.path, program);
+  // A message that was not acknowledged may start another session, which must not overwrite what the first one printed.
+  const kept = `${place.path}/lines-$(date +%s%N)`;
+  const isAcp = adapter.configOf !== undefined;
+  const runs = `"${fileOfProgram(program)}" "$@"`;
+  const keeps = isAcp ? `${runs} | tee "$kept"` : `${runs} > "$kept"\ncode=$?\ncat "$kept"\nexit $code`;
+  writeFileSync(command, `#!/bin/sh\nkept="${kept}"\n${keeps}\n`);
   chmodSync(command, 0o755);
   let home = "";
   try {
@@ -46,16 +58,25 @@ export async function linesOf(adapter: Adapter, program: string, name: Recorded)
       recordedScripts[name](adapter),
       async (stage) => {
         ({ home } = stage.daemon());
+        const { board } = stage.daemon();
+        // The notice of the grant would start a session before the message is there.
+        await board.call(pauseAgent, { id: stage.agentId });
         await stage.tell("Write a report.");
+        if (name === "server-down") await grantBrokenServer(stage);
+        await board.call(resumeAgent, { id: stage.agentId });
         await stage.ended(1);
       },
       { config: { command }, env: { AGENCY_SANDBOX: "off", AGENCY_ALLOW_UNSANDBOXED: "1" } },
     );
-    return readFileSync(kept, "utf8")
+    const [first = ""] = readdirSync(place.path)
+      .filter((file) => file.startsWith("lines-"))
+      .toSorted();
+    const lines = readFileSync(join(place.path, first), "utf8")
       .replaceAll(home, "/agency")
       .replaceAll(dirname(dirname(programFolder())), "/programs")
       .trim()
       .split("\n");
+    return isAcp ? lines.filter((line) => line.includes('"session/update"')) : lines;
   } finally {
     place.remove();
   }
@@ -122,16 +143,26 @@ export async function withToken(adapter: Adapter, url: string, token: string) {
   }
 }
 
+/** The program still prints what its recordings have, which `npm test` reads. */
+export function testRecordings(adapter: Adapter, program: string, names: readonly Recorded[]): void {
+  for (const name of names)
+    test(`prints what the recording "${name}" has`, async () => {
+      const lines = await linesOf(adapter, program, name);
+      assert.deepEqual(shapeOf(adapter, lines), shapeOf(adapter, recordingOf(adapter, name, lines)));
+    });
+}
+
 /** What an ear makes of lines, without what differs from run to run. */
-export function shapeOf(adapter: Adapter, lines: readonly string[]): string[] {
+function shapeOf(adapter: Adapter, lines: readonly string[]): string[] {
   const ear = findBrain(adapter.type).ear?.();
-  return lines
-    .flatMap((line) => [...(ear?.(line) ?? [])])
+  const all: readonly Heard[] =
+    adapter.configOf === undefined ? lines.flatMap((line) => [...(ear?.(line) ?? [])]) : heardOverAcp(lines);
+  return all
     .filter(({ kind }) => kind !== "output" && kind !== "usage")
     .map((heard) => ("tool" in heard ? `${heard.kind} ${heard.tool}` : heard.kind));
 }
 
-export function recordingOf(adapter: Adapter, name: Recorded, lines: readonly string[]): string[] {
+function recordingOf(adapter: Adapter, name: Recorded, lines: readonly string[]): string[] {
   const file = fileOf(adapter, name);
   if (process.env["AGENCY_TEST_RECORD"] === "1" || !existsSync(file)) {
     mkdirSync(folder, { recursive: true });

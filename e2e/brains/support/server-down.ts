@@ -5,9 +5,17 @@ import { grantPermission } from "../../../src/contract/capabilities.ts";
 import { putMcpServer } from "../../../src/contract/servers.ts";
 import { always, use } from "../../../src/testing/fake-model/script.ts";
 import type { Adapter } from "./adapters.ts";
-import { finish, onBrain, until } from "./stage.ts";
+import { type BrainStage, finish, onBrain, until } from "./stage.ts";
 
 const isDown = /^The MCP server broken does not work now/;
+
+/** Lets the agent use a server that no one can reach. */
+export async function grantBrokenServer(stage: BrainStage): Promise<void> {
+  const { board, companyId } = stage.daemon();
+  const config = { type: "http", url: "http://127.0.0.1:9/mcp" } as const;
+  await board.call(putMcpServer, { companyId, name: "broken", config });
+  await board.call(grantPermission, { companyId, to: stage.agentId, resource: "mcp:broken" });
+}
 
 export function testServerDown(adapter: Adapter): void {
   test("granting an MCP server starts a new session, which works and reports that the server is down", () => {
@@ -21,12 +29,9 @@ export function testServerDown(adapter: Adapter): void {
       return isReported ? finish(conversation) : { ...use("list_permissions")(conversation), after: 500 };
     });
     return onBrain(adapter, script, async (stage) => {
-      const { board, companyId } = stage.daemon();
-      const config = { type: "http", url: "http://127.0.0.1:9/mcp" } as const;
-      await board.call(putMcpServer, { companyId, name: "broken", config });
       await stage.tell("Hello.");
       await stage.asked(3, 120);
-      await board.call(grantPermission, { companyId, to: stage.agentId, resource: "mcp:broken" });
+      await grantBrokenServer(stage);
       assert.equal((await stage.ended(1, 75)).summarized, true);
       // A program may connect in the background, so the model works until the report is there.
       const reports = await until(

@@ -72,11 +72,17 @@ async function setByOldRequest(
   }
 }
 
-/** The first of these that an option offers, by its value or by its name. */
+/** The first of these that an option offers, by its value or by its name. OpenCode puts the provider before a model: `openai/gpt-5.1`. */
 function valueFor(option: SessionConfigOption, wanted: readonly string[]): string | undefined {
-  for (const one of wanted)
-    for (const { value, name } of valuesOf(option))
-      if (value === one || name.toLowerCase() === one.toLowerCase()) return value;
+  const offered = valuesOf(option);
+  for (const one of wanted) {
+    const isNamed = ({ value, name }: (typeof offered)[number]): boolean =>
+      value === one || name.toLowerCase() === one.toLowerCase();
+    const ofProviders = offered.filter(({ value }) => value.endsWith(`/${one}`));
+    // Of two providers, the program's own choice would be a guess.
+    const found = offered.find(isNamed) ?? (ofProviders.length === 1 ? ofProviders[0] : undefined);
+    if (found !== undefined) return found.value;
+  }
   return undefined;
 }
 
