@@ -7,6 +7,7 @@ import { updateCompany } from "../src/contract/companies.ts";
 import { createAgent } from "../src/contract/hiring.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import { listSessions } from "../src/contract/sessions.ts";
+import { startDaemon } from "./support/daemon.ts";
 import { dashboard } from "./support/dashboard.ts";
 
 describe("panels beside lists", () => {
@@ -272,7 +273,7 @@ describe("panels beside lists", () => {
     assert.doesNotMatch(page.url(), /open=/);
   });
 
-  test("the result of a brain's test is there after a reload, with its time", async () => {
+  test("the result of a brain's test is there after a reload and after a restart, with its time", async () => {
     const { page } = site.visit;
     await page.goto(site.at("/settings/brains"));
     const rehearsal = page.getByRole("region", { name: "rehearsal" });
@@ -282,6 +283,16 @@ describe("panels beside lists", () => {
     await page.reload();
     await rehearsal.locator(".tag.run", { hasText: "works" }).waitFor();
     await rehearsal.locator("[role=status] time").waitFor();
+    const { port } = new URL(site.daemon.url);
+    await site.daemon.stop();
+    site.daemon = await startDaemon({ home: site.home, port: Number(port) }).ready;
+    await page.reload();
+    await rehearsal.locator(".tag.run", { hasText: "works" }).waitFor();
+    await rehearsal.locator("[role=status] time").waitFor();
+    await page.goto(site.at("/activity?operation=brain"));
+    await page
+      .locator(".event", { hasText: "Agency ended the test of the brain rehearsal: it works." })
+      .waitFor();
   });
 
   test("a setting says who changed it, however many changes came later", async () => {
