@@ -1,17 +1,21 @@
 // The dashboard in a real browser, on the built daemon with a live organization behind it.
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { commentOnApproval } from "../src/contract/approvals.ts";
 import { hireAgent } from "../src/contract/hiring.ts";
-import { createFile } from "../src/contract/knowledge.ts";
+import { createFile, deleteFile } from "../src/contract/knowledge.ts";
+import { listEvents } from "../src/contract/ledger.ts";
 import { sendMessage } from "../src/contract/mail.ts";
+import { completeOutcome, createOutcome, updateOutcome } from "../src/contract/outcomes.ts";
 import { listAgentSessions } from "../src/contract/sessions.ts";
 import { linkPerson, viewMe } from "../src/contract/people.ts";
 import { newVisit, signedIn } from "./support/browser.ts";
@@ -20,6 +24,11 @@ import { dashboard } from "./support/dashboard.ts";
 
 describe("the dashboard: signing in, the connection, hostile text", () => {
   const site = dashboard("web");
+  const newest = async () => {
+    const { companyId } = site.press;
+    const { events } = await site.daemon.board.call(listEvents, { companyId, order: "newest", limit: 1 });
+    return { seq: events[0]?.seq ?? 0 };
+  };
   const card = (page: Page, name: string) => page.locator("[data-item]", { hasText: name });
 
   test("the first load of Home is at most 180 kB, compressed", async () => {
@@ -34,6 +43,37 @@ describe("the dashboard: signing in, the connection, hostile text", () => {
       0,
     );
     assert.ok(bytes > 50_000 && bytes <= 180 * 1024, `${bytes} bytes`);
+    // What pages load later, each as the daemon sends it. The bundle that the page begins with is part of the first load.
+    const folder = join(import.meta.dirname, "../dist/web/assets");
+    const parts = readdirSync(folder).filter((name) => !/^index-|\.gz$/.test(name));
+    assert.ok(parts.length > 10);
+    for (const name of parts) {
+      const path = join(folder, name);
+      const size = statSync(existsSync(`${path}.gz`) ? `${path}.gz` : path).size;
+      assert.ok(size <= 60 * 1024, `${name} has ${size} bytes`);
+    }
+  });
+
+  test("a hidden tab asks for nothing, and catches up when it is shown", async () => {
+    const { page } = site.visit;
+    await page.goto(site.at("/"));
+    await page.getByText("Live", { exact: true }).waitFor();
+    const hide = (isHidden: boolean) =>
+      page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, value: ${isHidden} });
+        document.dispatchEvent(new Event("visibilitychange"))`);
+    await hide(true);
+    const heard = async () => Number((await page.locator(".seq").innerText()).replace(/\D/g, ""));
+    // What was about to be asked when the tab was hidden has an earlier timer in the page.
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve, 1000))");
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    const { seq } = await newest();
+    await site.hire("Unseen Uma");
+    while ((await heard()) <= seq) await sleep(50);
+    assert.deepEqual(asked, []);
+    assert.equal(await card(page, "Unseen Uma").count(), 0);
+    await hide(false);
+    await card(page, "Unseen Uma").first().waitFor();
   });
 
   test("a sign-in link works once, says why it does not work again or no more, and leaves the address", async () => {
@@ -159,16 +199,53 @@ describe("the dashboard: signing in, the connection, hostile text", () => {
     await bruno.call(createFile, { companyId, description: name, content: evil });
     const marlow = await site.press.as("Marlow");
     await marlow.call(sendMessage, { companyId, to: "board", body: `Eve <b>il</b> ${evil}` });
+    const id = site.press.agents.get("Bruno") ?? "";
+    const outcome = await bruno.call(createOutcome, {
+      companyId,
+      title: "Eve <b>il</b> outcome",
+      description: evil,
+      acceptance: evil,
+      parents: [id],
+    });
+    await bruno.call(updateOutcome, { id: outcome.id, blocked: { reason: `Eve <b>il</b> ${evil}` } });
+    const ended = await bruno.call(createOutcome, { companyId, title: "Eve <b>il</b> done", parents: [id] });
+    await bruno.call(completeOutcome, { id: ended.id, note: `Eve <b>il</b> ${evil}` });
+    const data = await bruno.call(createFile, {
+      companyId,
+      description: "Eve <b>il</b> data",
+      mediaType: "application/json",
+      content: JSON.stringify({ evil, name: "\u202e backwards \u200b" }),
+    });
+    const gone = await bruno.call(createFile, {
+      companyId,
+      description: "Eve <b>il</b> gone",
+      content: evil,
+    });
+    await bruno.call(deleteFile, { id: gone.id, reason: `Eve <b>il</b> ${evil}` });
     const { page } = site.visit;
     const paths = [`/approvals/${approval?.id ?? ""}`, "/", "/approvals", "/org", "/org?view=outline"];
-    for (const path of [...paths, "/knowledge", "/mail", `/mail/${site.press.rootId}`]) {
+    paths.push("/knowledge", `/knowledge/${gone.id}`, "/mail", `/mail/${site.press.rootId}`);
+    paths.push("/outcomes", "/outcomes?view=table", `/outcomes/${outcome.id}`, `/outcomes/${ended.id}`);
+    paths.push(`/activity?actor=${id}`, `/agents/${id}/outcomes`, `/agents/${id}/record`);
+    for (const part of ["", "/history", "/links", "/access"]) paths.push(`/knowledge/${data.id}${part}`);
+    for (const path of paths) {
       await page.goto(site.at(path));
       await page.getByText("<b>il</b>").filter({ visible: true }).first().waitFor();
       assert.equal(await page.locator("main img, main script, main b b").count(), 0, path);
       assert.doesNotMatch(await page.title(), /owned|<b>/);
     }
-    await page.goto(site.at(`/approvals/${approval?.id ?? ""}`));
-    await page.getByText("\\u202e backwards \\u200b").first().waitFor();
+    for (const path of [`/approvals/${approval?.id ?? ""}`, `/knowledge/${data.id}`]) {
+      await page.goto(site.at(path));
+      await page.getByText("\\u202e backwards \\u200b").first().waitFor();
+    }
+    // The raw entry of the record is text as well.
+    await page.goto(site.at(`/activity?actor=${id}&operation=outcome`));
+    await page
+      .getByRole("button", { name: /^Show / })
+      .first()
+      .click();
+    await page.locator(".event-detail", { hasText: "hash " }).first().waitFor();
+    assert.equal(await page.locator("main img, main script").count(), 0);
   });
 
   test("axe finds nothing serious on any page in either theme, and the policy was never violated", async () => {
