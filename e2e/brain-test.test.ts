@@ -5,9 +5,10 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { listCosts } from "../src/contract/budgets.ts";
-import { createCompany, updateCompany, viewCompany } from "../src/contract/companies.ts";
+import { createCompany, freezeCompany, updateCompany, viewCompany } from "../src/contract/companies.ts";
 import { testBrain } from "../src/contract/hiring.ts";
 import { listEvents } from "../src/contract/ledger.ts";
 import { type ProviderConfig, putProvider } from "../src/contract/providers.ts";
@@ -228,5 +229,23 @@ test("a brain without a model is only looked at, and a test is known only in its
   await assert.rejects(
     board.call(testBrain, { companyId: other.id, type: "rehearsal", test: id }),
     /There is no test/,
+  );
+});
+
+test("a test ends when its company is frozen", async () => {
+  const { board } = daemon;
+  const { id: companyId } = await board.call(createCompany, { name: "Cold" });
+  const sleeps = { type: "process", adapterConfig: { command: "/bin/sleep", args: ["70"] } };
+  const testing = board.call(testBrain, { companyId, ...sleeps });
+  const isBegun = async () =>
+    (await board.call(listEvents, { companyId, operation: "brain.test" })).events.length > 0;
+  while (!(await isBegun())) await sleep(50);
+  await board.call(freezeCompany, { companyId });
+  let result = await testing;
+  while (result.status === "running")
+    result = await board.call(testBrain, { companyId, type: "process", test: result.test });
+  assert.deepEqual(
+    [result.status, result.says, result.remedy],
+    ["fails", "The company was frozen, which ended the test.", "Thaw it, then test again: agency thaw."],
   );
 });

@@ -1,20 +1,21 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, beforeEach, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { keepCodexLogins } from "../brains/codex/login.ts";
 import { findStartingBrain } from "../brains/finding.ts";
-import { setPermissions, updateAgent } from "../contract/agents.ts";
+import { listAgents, setPermissions, updateAgent } from "../contract/agents.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { listBrains } from "../contract/hiring.ts";
 import { putProvider } from "../contract/providers.ts";
 import { removeSecret, setSecret } from "../contract/secrets.ts";
 import { noteRefused } from "../gateway/states.ts";
 import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
-import { probeIn } from "./brain-probe.ts";
+import { probe as probeBrain, recordOf } from "./brain-probe.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "agency-brain-probe-"));
 const path = process.env["PATH"];
@@ -87,6 +88,33 @@ for (const kind of storeKinds)
         }
     });
 
+    test("programs that take long are asked at the same time, and other calls are answered meanwhile", async () => {
+      install();
+      const bin = process.env["PATH"] ?? "";
+      const at = (name: string): string => join(bin, name);
+      // Each one answers after the other has been asked as well, and after the file is there.
+      for (const [name, other] of [
+        ["claude", "codex"],
+        ["codex", "claude"],
+      ] as const)
+        writeFileSync(
+          at(name),
+          `#!/bin/sh\n: > "$0.asked"\nuntil [ -e ${at(`${other}.asked`)} ] && [ -e ${at("answer")} ]; do /bin/sleep 0.05; done\necho 1.2.3\n`,
+          { mode: 0o755 },
+        );
+      let isListed = false;
+      const listing = listed().finally(() => (isListed = true));
+      while (!existsSync(at("claude.asked")) && !isListed) await sleep(10);
+      const { agents } = await board(listAgents, { companyId });
+      assert.deepEqual([agents.length > 0, isListed], [true, false]);
+      writeFileSync(at("answer"), "");
+      const found = await listing;
+      assert.deepEqual(
+        ["claude_local", "codex_local"].map((type) => found.get(type)?.version),
+        ["1.2.3", "1.2.3"],
+      );
+    });
+
     test("a model server of this machine counts only while it runs", async () => {
       const server = createServer((socket) => socket.end());
       await once(server.listen(0, "127.0.0.1"), "listening");
@@ -133,7 +161,9 @@ for (const kind of storeKinds)
       };
       const asked = { type: "anthropic_api", config: "{}" };
       const probe = (more = {}) =>
-        org.core.store.read((tx) => probeIn(tx, { ...parts, ...more }, companyId, asked));
+        org.core.store
+          .read((tx) => recordOf(tx, parts, companyId, asked))
+          .then((record) => probeBrain({ ...parts, ...more }, record));
       assert.equal((await probe()).available, true);
       const unsafe = await probe({ sandbox: () => ({ ...sandbox, status: "missing" }) });
       assert.deepEqual([unsafe.available, /No bwrap\. Install it\./.test(unsafe.says)], [false, true]);

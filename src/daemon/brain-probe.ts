@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import type { z } from "zod";
 import { agentById } from "../agents/table.ts";
 import type { Brain, Probe } from "../brains/brain.ts";
 import { pageText } from "../brains/documentation.ts";
@@ -10,7 +11,7 @@ import { inputSchema } from "../contract/json-schema.ts";
 import type { ProviderConfig } from "../contract/providers.ts";
 import { notFound } from "../contract/refusal.ts";
 import { settingsOf } from "../dispatch/company-settings.ts";
-import { guarded, type Guarded } from "../dispatch/guarded.ts";
+import { type Call, type Guarded, guardedOutside } from "../dispatch/guarded.ts";
 import { type ProviderParts, providerOf, providersOf, providerTrouble } from "../gateway/providers.ts";
 import * as gatewayTexts from "../gateway/texts.ts";
 import { demandHirer } from "../hiring/configurations.ts";
@@ -20,43 +21,71 @@ import * as texts from "./texts.ts";
 
 /**
  * Whether a brain could work now in a company: its program is here, there is a sandbox for it, and its provider can be asked. No model
- * is asked and nothing is spent. Every place that shows whether a brain is available takes it from here.
+ * is asked and nothing is spent. Every place that shows whether a brain is available takes it from here. What the record says is
+ * read in a transaction (`recordOf`). Programs and servers are asked after it (`probe`), because that can take many seconds.
  */
 export interface BrainProbing extends ProviderParts {
   readonly sandbox: () => Sandbox;
 }
 
-export async function probeIn(
+/** What the record says about a brain with a configuration. */
+interface BrainRecord extends Configured {
+  readonly provider?: string;
+  /** Why its provider can't be asked. */
+  readonly lacks?: string | undefined;
+  /** Where its provider is. */
+  readonly baseUrl?: string;
+}
+
+export async function recordOf(
   tx: ReadTx,
-  parts: BrainProbing,
+  parts: ProviderParts,
   companyId: string,
-  { type, config, asksAgain = false }: Configured,
-): Promise<Probe> {
-  const found = await probeBrain(type, config);
-  if (!found.available) return found;
-  const not = (says: string): Probe => ({ ...found, available: false, says });
-  const unsafe = sandboxLacking(parts, findBrain(type));
-  if (unsafe !== undefined) return not(unsafe);
+  { type, config, asksAgain = false }: Configured & { readonly asksAgain?: boolean },
+): Promise<BrainRecord> {
   const provider = providerUsed(type, config);
-  if (provider === undefined) return found;
-  const record = await providerOf(tx, companyId, provider);
-  if (record === undefined) return not(gatewayTexts.noProvider(provider));
-  if (dialectOf(type, config) !== record.dialect)
-    return not(gatewayTexts.dialectNotSpoken(provider, record.dialect));
+  if (provider === undefined) return { type, config };
+  const found = await providerOf(tx, companyId, provider);
+  if (found === undefined) return { type, config, provider, lacks: gatewayTexts.noProvider(provider) };
+  const { dialect, baseUrl } = found;
+  const known = { type, config, provider, baseUrl };
+  if (dialectOf(type, config) !== dialect)
+    return { ...known, lacks: gatewayTexts.dialectNotSpoken(provider, dialect) };
   const trouble = await providerTrouble(tx, parts, companyId, provider);
-  if (trouble?.cause === "refused" && !asksAgain)
-    return not(
-      `${gatewayTexts.providerRefuses(provider, trouble.says)} ${gatewayTexts.remedies.key(record)}`,
-    );
-  if (trouble?.cause === "waiting" && !asksAgain)
-    return not(`${gatewayTexts.providerBusy(provider, trouble.says)} ${gatewayTexts.remedies.wait}`);
-  if (trouble !== undefined && trouble.cause !== "refused" && trouble.cause !== "waiting")
-    return not(trouble.says);
-  if (!(await answers(record.baseUrl)))
-    return not(
-      `${gatewayTexts.providerUnreachable(provider)} ${gatewayTexts.remedies.server(record.baseUrl)}`,
-    );
-  return { ...found, says: texts.withProvider(found.says, provider) };
+  if (trouble === undefined) return known;
+  const { cause, says } = trouble;
+  if (cause !== "refused" && cause !== "waiting") return { ...known, lacks: says };
+  // Where it is asked again, what earlier calls found out does not count.
+  if (asksAgain) return known;
+  const lacks =
+    cause === "refused"
+      ? `${gatewayTexts.providerRefuses(provider, says)} ${gatewayTexts.remedies.key(found)}`
+      : `${gatewayTexts.providerBusy(provider, says)} ${gatewayTexts.remedies.wait}`;
+  return { ...known, lacks };
+}
+
+export async function probe(parts: BrainProbing, record: BrainRecord): Promise<Probe> {
+  const { type, config, provider, lacks, baseUrl } = record;
+  return safely(parts, type, await probeBrain(type, config), async (found) => {
+    if (provider === undefined) return found;
+    const not = (says: string): Probe => ({ ...found, available: false, says });
+    if (lacks !== undefined) return not(lacks);
+    if (baseUrl !== undefined && !(await answers(baseUrl)))
+      return not(`${gatewayTexts.providerUnreachable(provider)} ${gatewayTexts.remedies.server(baseUrl)}`);
+    return { ...found, says: texts.withProvider(found.says, provider) };
+  });
+}
+
+/** Continues only with a brain whose program is here and whose sessions could start on this machine. */
+async function safely(
+  parts: BrainProbing,
+  type: string,
+  found: Probe,
+  next: (found: Probe) => Promise<Probe> = async (same) => same,
+): Promise<Probe> {
+  if (!found.available) return found;
+  const unsafe = sandboxLacking(parts, findBrain(type));
+  return unsafe === undefined ? next(found) : { ...found, available: false, says: unsafe };
 }
 
 /** Why its sessions could not start on this machine. */
@@ -71,8 +100,6 @@ interface Configured {
   readonly type: string;
   /** JSON. */
   readonly config: string;
-  /** A provider that refused its key or asked to wait counts as one that can be asked. */
-  readonly asksAgain?: boolean;
 }
 
 /**
@@ -88,46 +115,78 @@ export async function configInUse(tx: ReadTx, companyId: string, type: string): 
   return defaultAdapterType === type ? JSON.stringify(defaultAdapterConfig) : undefined;
 }
 
+/** What a company has on record about a brain: of the configuration that it uses, or else of each that could work. */
+interface ListedBrain {
+  readonly brain: Brain;
+  readonly used?: BrainRecord;
+  /** Beginning with the default. */
+  readonly usual: readonly BrainRecord[];
+}
+
 export function brainListHandler(parts: BrainProbing): Guarded {
-  /** Looks with the configuration that the company uses. If it uses none, the first that could work counts. */
-  async function found(tx: ReadTx, companyId: string, brain: Brain): Promise<Probe> {
+  async function listed(tx: ReadTx, companyId: string, brain: Brain): Promise<ListedBrain> {
     const { type } = brain;
+    const recorded = (config: string) => recordOf(tx, parts, companyId, { type, config });
     const used = await configInUse(tx, companyId, type);
-    if (used !== undefined) return probeIn(tx, parts, companyId, { type, config: used });
-    if (brain.provider === undefined) {
-      const probe = await brain.probe();
-      const unsafe = probe.available ? sandboxLacking(parts, brain) : undefined;
-      return unsafe === undefined ? probe : { ...probe, available: false, says: unsafe };
-    }
-    const usual = brain.examples.map((config) => JSON.stringify(config));
-    const [first = "{}", ...others] = usual;
-    const byDefault = await probeIn(tx, parts, companyId, { type, config: first });
+    if (used !== undefined) return { brain, used: await recorded(used), usual: [] };
+    if (brain.provider === undefined) return { brain, usual: [] };
+    const configs: object[] = [...brain.examples];
+    if (configs.length === 0) configs.push({});
+    for (const name of (await providersOf(tx, companyId)).keys()) configs.push({ provider: name });
+    const usual = [];
+    for (const config of configs) usual.push(await recorded(JSON.stringify(config)));
+    return { brain, usual };
+  }
+
+  /** Looks with the configuration that the company uses. If it uses none, the first that could work counts. */
+  async function found({ brain, used, usual }: ListedBrain): Promise<Probe> {
+    if (used !== undefined) return probe(parts, used);
+    const [first, ...others] = usual;
+    if (first === undefined) return safely(parts, brain.type, await brain.probe());
+    const byDefault = await probe(parts, first);
     if (byDefault.available) return byDefault;
-    for (const name of (await providersOf(tx, companyId)).keys())
-      others.push(JSON.stringify({ provider: name }));
-    for (const config of others) {
-      const probe = await probeIn(tx, parts, companyId, { type, config });
-      if (probe.available) return { ...probe, says: texts.withConfig(probe.says, type, config) };
+    for (const record of others) {
+      const one = await probe(parts, record);
+      if (one.available) return { ...one, says: texts.withConfig(one.says, brain.type, record.config) };
     }
     return byDefault;
   }
 
-  return guarded(listBrains, async ({ tx, actor, caller, input }) => {
+  async function allowed({
+    tx,
+    actor,
+    caller,
+    input,
+  }: Call<z.infer<typeof listBrains.input>>): Promise<string> {
     const own = caller.companyId;
     if (own !== null && input.companyId !== undefined && input.companyId !== own)
       throw notFound("company", input.companyId);
     const companyId = own ?? (await companyMeant(tx, input.companyId));
     await demandHirer({ tx, actor, companyId });
-    const listed = [];
-    for (const brain of brains)
-      listed.push({
-        type: brain.type,
-        ...(await found(tx, companyId, brain)),
-        runsPrograms: brain.runsPrograms,
-        schema: inputSchema(brain.config),
-        documentation: pageText(brain),
-      });
-    return { brains: listed };
+    return companyId;
+  }
+
+  return guardedOutside(listBrains, {
+    look: async (call) => {
+      const companyId = await allowed(call);
+      const records = [];
+      for (const brain of brains) records.push(await listed(call.tx, companyId, brain));
+      return records;
+    },
+    work: (records) =>
+      Promise.all(
+        records.map(async (record) => ({
+          type: record.brain.type,
+          ...(await found(record)),
+          runsPrograms: record.brain.runsPrograms,
+          schema: inputSchema(record.brain.config),
+          documentation: pageText(record.brain),
+        })),
+      ),
+    finish: async (call, shown) => {
+      await allowed(call);
+      return { brains: shown };
+    },
   });
 }
 

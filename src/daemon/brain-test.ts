@@ -1,15 +1,16 @@
+import type { z } from "zod";
 import { agentById } from "../agents/table.ts";
 import { checkBrainConfig, findBrain, providerUsed } from "../brains/registry.ts";
 import { rootAgentOf } from "../capabilities/members.ts";
 import { type BrainTest, testBrain } from "../contract/hiring.ts";
 import { limited, notFound } from "../contract/refusal.ts";
 import { writeIn } from "../dispatch/context.ts";
-import { guarded, type Guarded } from "../dispatch/guarded.ts";
+import { type Call, type Guarded, guardedOutside } from "../dispatch/guarded.ts";
 import { providerOf } from "../gateway/providers.ts";
 import { keyMissing } from "../gateway/texts.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
 import type { Store } from "../store/store.ts";
-import { type BrainProbing, probeIn } from "./brain-probe.ts";
+import { type BrainProbing, probe, recordOf } from "./brain-probe.ts";
 import * as texts from "./texts.ts";
 import { type TrialBrain, type TrialEnd, trialPatience } from "./trial-sessions.ts";
 
@@ -33,19 +34,54 @@ export interface BrainTesting extends BrainProbing {
 const mostRunning = 4;
 const mostKept = 100;
 
+/** A test that is on record and begins after the commit. */
+interface Begun {
+  readonly test: BrainTest;
+  readonly brain: TrialBrain;
+  /** What it lacks of secrets. */
+  readonly lacks: string;
+  readonly newId: () => string;
+}
+
 export function brainTestHandler(parts: BrainTesting): Guarded {
   const tests = new Map<string, BrainTest>();
+  let beginning = 0;
 
-  return guarded(testBrain, async (call) => {
+  return guardedOutside(testBrain, {
+    look: async ({ companyId, input }) => known(companyId, input.test) === undefined,
+    // The store may run a write again. So it only says what to begin, and the commit begins it once.
+    work: async (isNew): Promise<{ begun?: Begun }> => {
+      if (!isNew) return {};
+      const running = [...tests.values()].filter(({ status }) => status === "running").length;
+      if (running + beginning >= mostRunning) throw limited(...texts.tooManyTests(mostRunning));
+      beginning++;
+      return {};
+    },
+    finish: async (call, next) => {
+      const earlier = known(call.companyId, call.input.test);
+      if (earlier !== undefined) return earlier;
+      next.begun = await begin(call);
+      return next.begun.test;
+    },
+    committed: async ({ begun }, isNew) => {
+      if (isNew) beginning--;
+      if (begun !== undefined) run(begun);
+    },
+    dropped: async (_, isNew) => {
+      if (isNew) beginning--;
+    },
+  });
+
+  function known(companyId: string, id: string | undefined): BrainTest | undefined {
+    if (id === undefined) return undefined;
+    const test = tests.get(id);
+    if (test === undefined || test.companyId !== companyId) throw notFound("test", id);
+    return test;
+  }
+
+  async function begin(call: Call<z.infer<typeof testBrain.input>>): Promise<Begun> {
     const { tx, companyId, input } = call;
-    const { type, test } = input;
-    if (test !== undefined) {
-      const known = tests.get(test);
-      if (known === undefined || known.companyId !== companyId) throw notFound("test", test);
-      return known;
-    }
-    if ([...tests.values()].filter(({ status }) => status === "running").length >= mostRunning)
-      throw limited(...texts.tooManyTests(mostRunning));
+    const { type } = input;
     const root = await agentById(tx, (await rootAgentOf(tx, companyId)) ?? "");
     const isRoots = root.brain_type === type;
     const config =
@@ -63,21 +99,23 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
       brain_config: config,
     });
     const nothing = { tokens: 0, costUsd: 0, milliseconds: 0, says: "", remedy: "" };
-    const begun: BrainTest = { status: "running", companyId, type, test: id, provider, model, ...nothing };
-    keep(begun);
+    const test: BrainTest = { status: "running", companyId, type, test: id, provider, model, ...nothing };
     await call.record(companyId, { type, test: id, ...(model === null ? {} : { model }) });
-    const trial = { companyId, agentId: root.id, type, config: whole, effort };
+    const asked = model ?? standard?.defaultModel ?? null;
+    const brain = { companyId, agentId: root.id, type, config: whole, effort, model: asked };
     const lacks = missing.map((name) => keyMissing(name)).join(" ");
-    void (
-      lacks === "" ? resultOf({ ...trial, model: model ?? standard?.defaultModel ?? null }) : failing(lacks)
-    )
+    return { test, brain, lacks, newId: () => call.newId() };
+  }
+
+  function run({ test, brain, lacks, newId }: Begun): void {
+    keep(test);
+    void (lacks === "" ? resultOf(brain) : failing(lacks))
       .catch((error: unknown) => ({
         status: "fails" as const,
         ...texts.brainTestFailed(parts.reportBug?.(error, "brain test")),
       }))
-      .then((result) => end({ ...begun, ...result }, () => call.newId()));
-    return begun;
-  });
+      .then((result) => end({ ...test, ...result }, newId));
+  }
 
   async function failing(says: string): Promise<Partial<BrainTest>> {
     return { status: "fails", says };
@@ -100,9 +138,8 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
 
   async function resultOf(brain: TrialBrain): Promise<Partial<BrainTest>> {
     const { companyId, type, config } = brain;
-    // What earlier calls found out does not count: the test asks again.
     const asked = { type, config, asksAgain: true };
-    const found = await parts.store.read((tx) => probeIn(tx, parts, companyId, asked));
+    const found = await probe(parts, await parts.store.read((tx) => recordOf(tx, parts, companyId, asked)));
     if (!found.available) return { status: "fails", says: found.says };
     const { runsPrograms } = findBrain(type);
     // A person, and the rehearsal, which has no model and would find no work.
@@ -116,7 +153,7 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
 function judged(
   { type, config }: TrialBrain,
   found: string,
-  { exit, calls, isLate, milliseconds }: TrialEnd,
+  { exit, calls, isLate, isFrozen, milliseconds }: TrialEnd,
 ): Partial<BrainTest> {
   const answered = calls.flatMap((call) => (call.works ? [call] : []));
   const refused = calls.findLast((call) => !call.works);
@@ -126,6 +163,7 @@ function judged(
     tokens: answered.reduce((sum, { tokens }) => sum + tokens, 0),
     costUsd: answered.reduce((sum, { costUsd }) => sum + costUsd, 0),
   };
+  if (isFrozen) return { status: "fails", ...spent, ...texts.trialFrozen };
   const needsModel = providerUsed(type, config) !== undefined;
   const last = answered.at(-1);
   if (!isDone || (needsModel && last === undefined)) {

@@ -35,6 +35,10 @@ export const trialLate = (seconds: number): string =>
   `It did not answer and end within ${seconds} seconds, and was stopped.`;
 export const trialEnded = (reason: string): string =>
   `Its program was started as in a session: ${reason.replace(/\.$/, "")}.`;
+export const trialFrozen = {
+  says: "The company was frozen, which ended the test.",
+  remedy: "Thaw it, then test again: agency thaw.",
+};
 export const trialRemedy = (type: string): string =>
   `Check its program and its configuration on the daemon's machine, then test again: agency brains test ${type}`;
 export const ranWithoutModel = (found: string, milliseconds: number, said: string): string =>

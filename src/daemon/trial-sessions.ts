@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { agentById, type AgentRow } from "../agents/table.ts";
-import { settingsOf } from "../dispatch/company-settings.ts";
+import { companyState, settingsOf } from "../dispatch/company-settings.ts";
 import type { Caller } from "../dispatch/identity.ts";
 import { agentActor } from "../events/ledger.ts";
 import type { OpenTrial } from "../gateway/trial.ts";
@@ -42,6 +42,8 @@ export interface TrialEnd {
   readonly milliseconds: number;
   /** It had to be stopped. */
   readonly isLate: boolean;
+  /** It was ended, because the company was frozen meanwhile. */
+  readonly isFrozen: boolean;
 }
 
 /** The call that asks for the test waits a little longer. */
@@ -88,7 +90,8 @@ export function keepTrials(parts: {
     const renewing = setInterval(renew, renewEvery);
     renew();
     let late: NodeJS.Timeout | undefined;
-    let isLate = false;
+    let [isLate, isFrozen] = [false, false];
+    let watching: NodeJS.Timeout | undefined;
     const begun = performance.now();
     try {
       const session = await runner.start({
@@ -117,6 +120,13 @@ export function keepTrials(parts: {
       const kill = (): void => session.kill();
       running.add(kill);
       if (isStopped) session.kill();
+      // Another node may freeze the company. A look that fails is followed by the next.
+      const endIfFrozen = async (): Promise<void> => {
+        if ((await store.read((tx) => companyState(tx, companyId))).state === "active") return;
+        isFrozen = true;
+        kill();
+      };
+      watching = setInterval(() => void endIfFrozen().catch(() => undefined), renewEvery);
       session.release();
       late = setTimeout(() => {
         isLate = true;
@@ -124,10 +134,11 @@ export function keepTrials(parts: {
       }, trialPatience);
       const exit = await session.exited;
       running.delete(kill);
-      return { exit, calls, isLate, milliseconds: Math.round(performance.now() - begun) };
+      return { exit, calls, isLate, isFrozen, milliseconds: Math.round(performance.now() - begun) };
     } finally {
       clearTimeout(late);
       clearInterval(renewing);
+      clearInterval(watching);
       open.delete(token);
       await runner.cleanUp(id);
       if (open.size === 0) rmSync(folder, { recursive: true, force: true });

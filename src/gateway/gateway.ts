@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ProviderDialect, ProviderConfig } from "../contract/providers.ts";
 import { agentById, type AgentRow } from "../agents/table.ts";
+import { companyState } from "../dispatch/company-settings.ts";
 import { callContext, writeIn } from "../dispatch/context.ts";
 import type { Caller } from "../dispatch/identity.ts";
+import { companyIsFrozen } from "../dispatch/texts.ts";
 import { redactText } from "../redaction/redact.ts";
 import type { Row } from "../store/schema.ts";
 import { callEnd } from "./call-files.ts";
@@ -66,9 +68,13 @@ export function modelGateway(
       const exchange = { request, response, readBody, path: `/${rest.join("/")}` };
       const trial = parts.trialOf?.(tokenOf(request));
       if (trial !== undefined) {
-        const config = await parts.store.read((tx) => providerOf(tx, trial.companyId, provider));
+        const { config, company } = await parts.store.read(async (tx) => ({
+          config: await providerOf(tx, trial.companyId, provider),
+          company: await companyState(tx, trial.companyId),
+        }));
         if (config === undefined) throw new Refused(404, texts.noProvider(provider));
         dialect = config.dialect;
+        if (company.state !== "active") throw new Refused(403, companyIsFrozen(company).message);
         const { forwardTrial } = await import("./trial.ts");
         return await forwardTrial(parts, trial, { config, provider }, exchange);
       }

@@ -13,6 +13,7 @@ import { createKey } from "../contract/agents.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { Refusal, type RefusalCode } from "../contract/refusal.ts";
 import { admitBoard, type Core, createCore } from "../daemon/core.ts";
+import type { BrainTesting } from "../daemon/brain-test.ts";
 import { newId, newSecret } from "../daemon/ids.ts";
 import type { CodexLogins } from "../brains/codex/login.ts";
 import { openSession } from "../runtime/sessions.ts";
@@ -146,16 +147,18 @@ export async function createOrganization(
     logins?: CodexLogins;
     transcripts?: Transcripts;
     mirrors?: Mirrors;
+    runTrial?: BrainTesting["runTrial"];
   } = {},
 ): Promise<Organization> {
   const ids = options.ids ?? { newId, newSecret };
-  const { secrets, logins, transcripts, mirrors } = options;
+  const { secrets, logins, transcripts, mirrors, runTrial } = options;
   const core = createCore({
     store,
     ...ids,
     ...(secrets && { secrets }),
     ...(logins && { logins }),
     ...(transcripts && { transcripts }),
+    ...(runTrial && { runTrial }),
     mirrors: mirrors ?? temporaryMirrors(),
   });
   const boardToken = ids.newSecret();
