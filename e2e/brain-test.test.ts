@@ -149,7 +149,10 @@ test("each thing that can be wrong has its own sentence and its own remedy, and 
   const asked = fake.calls.length;
   await board.call(updateCompany, { companyId, monthlyBudget: { usd: 0 } });
   const { out } = await run("anthropic_api", "good");
-  assert.match(out, /money budget of the company does not cover this.*\nRaise the company's budget/);
+  assert.match(
+    out,
+    /money budget of the company has too little left for a call of its model.*\nRaise the company's budget/,
+  );
   assert.equal(fake.calls.length, asked, "a model was asked without a budget");
   const wrong = await agency(["brains", "test", "telepathy"], options);
   assert.notEqual(wrong.code, 0);
