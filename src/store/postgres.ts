@@ -156,7 +156,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
         } catch (error) {
           const isOthers = [BatchFailed, Stale, Undone].some((kind) => error instanceof kind);
           if (tried >= attempts || !(isOthers || isRetryable(error))) throw asRefusal(error);
-          if (error instanceof BatchFailed) pace = "alone";
+          // Many others may throw, one after another. It does not wait for the last of them.
+          if (error instanceof BatchFailed || (error instanceof Undone && tried >= 3)) pace = "alone";
           else if (error instanceof Stale && pace === "early") pace = "in turn";
         }
       }

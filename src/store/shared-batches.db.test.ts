@@ -132,6 +132,29 @@ if (testStores.has("postgres"))
         await assertIntact();
       });
 
+    test("a write survives many companies whose writes throw at the same time", async () => {
+      const crowd = 60;
+      const gate = Promise.withResolvers<void>();
+      let arrived = 0;
+      const results = await Promise.allSettled(
+        Array.from({ length: crowd }, (_, index) =>
+          store.write(async (tx) => {
+            if ((arrived += 1) === crowd) gate.resolve();
+            await gate.promise;
+            await tx.lock(`crowd ${index}`);
+            await tx.run(keep, row("crowd", String(index)));
+            if (index % 20 > 0) throw new Error("no");
+          }),
+        ),
+      );
+      assert.deepEqual(
+        results.flatMap((result, index) => (isGood(result) ? [index] : [])),
+        [0, 20, 40],
+      );
+      assert.deepEqual(await keysOf("crowd"), ["0", "20", "40"]);
+      await assertIntact();
+    });
+
     test("a company whose lock is held elsewhere delays none of the others", async () => {
       const lock = "hashtextextended('company 3', 0)";
       await outside.query(`select pg_advisory_lock(${lock})`);
