@@ -23,8 +23,13 @@ const figuresOf = (number: number) => ({
   input: 100_000 + number,
   output: 1000 + number,
   cacheRead: 10 + (number % 7),
-  cacheWrite: 0,
+  cacheWrite: 20 + (number % 11),
 });
+const price = { input: 1, output: 3, cacheRead: 0.5, cacheWrite: 1.25 };
+const costOf = ({ input, output, cacheRead, cacheWrite }: ReturnType<typeof figuresOf>): number =>
+  Math.ceil(
+    input * price.input + output * price.output + cacheRead * price.cacheRead + cacheWrite * price.cacheWrite,
+  );
 /** Some answers take longer than the daemon needs to start again. */
 const delayOf = (number: number): number => (number % 9 === 0 ? 6000 : number % 40);
 const numberIn = (text: string): number => Number(/call (\d+)/.exec(text)?.[1]);
@@ -42,7 +47,6 @@ test(`${(kills + 1) * callsPerRound} calls and ${kills} kills of the daemon: the
   try {
     const { board, companyId } = daemon;
     await board.call(updateCompany, { companyId, monthlyBudget: { usd: 1e6 } });
-    const price = { input: 1, output: 1 };
     for (const dialect of ["anthropic", "openai"] as const) {
       const config = { dialect, baseUrl: fake.url, models: { [model]: { price } } };
       await board.call(putProvider, { companyId, name: dialect, config });
@@ -116,17 +120,23 @@ test(`${(kills + 1) * callsPerRound} calls and ${kills} kills of the daemon: the
     db.close();
     const exact = new Set<number>();
     for (const row of rows) {
-      const [input, output, cacheRead] = [
+      const [input, output, cacheRead, cacheWrite] = [
         row["input_tokens"],
         row["output_tokens"],
         row["cache_read_tokens"],
+        row["cache_write_tokens"],
       ];
       // It was on record, and then the daemon was killed before the model was asked.
-      if (row["status"] === "failed") assert.deepEqual([input, output, cacheRead, row["cost"]], [0, 0, 0, 0]);
+      if (row["status"] === "failed")
+        assert.deepEqual([input, output, cacheRead, cacheWrite, row["cost"]], [0, 0, 0, 0, 0]);
       else {
         const number = Number(input) - 100_000;
-        const said = { input, output, cacheRead, cacheWrite: row["cache_write_tokens"] };
-        assert.deepEqual({ status: row["status"], ...said }, { status: "done", ...figuresOf(number) });
+        const figures = figuresOf(number);
+        const said = { input, output, cacheRead, cacheWrite, cost: row["cost"] };
+        assert.deepEqual(
+          { status: row["status"], ...said },
+          { status: "done", ...figures, cost: costOf(figures) },
+        );
         assert.ok(!exact.has(number), `call ${number} is booked twice`);
         exact.add(number);
       }
@@ -134,8 +144,8 @@ test(`${(kills + 1) * callsPerRound} calls and ${kills} kills of the daemon: the
     for (const number of received)
       assert.ok(exact.has(number), `call ${number} was answered and is not booked`);
     assert.equal(exact.size, fake.calls.length);
-    const { input, output, cacheRead } = fake.tokensOf("");
-    assert.deepEqual([booked?.["input"], booked?.["output"]], [input + cacheRead, output]);
+    const { input, output, cacheRead, cacheWrite } = fake.tokensOf("");
+    assert.deepEqual([booked?.["input"], booked?.["output"]], [input + cacheRead + cacheWrite, output]);
     console.log(
       `${fake.calls.length} calls reached the model, ${kills} kills: ${received.size} answered whole, ${exact.size} booked to the token`,
     );

@@ -102,24 +102,10 @@ export async function makeRoom(
   return undefined;
 }
 
-/** The measure whose budget does not cover this use by an agent. */
-export async function lacksFor(
-  tx: ReadTx,
-  companyId: string,
-  agentId: string,
-  most: Readonly<Record<"usd" | "tokens", number>>,
-): Promise<string | undefined> {
-  const place = await placeOf(tx, { id: agentId, company_id: companyId });
-  const pool = [place.pools.usd, place.pools.tokens].find((one) => left(one) < most[spent(one)]);
-  return pool === undefined ? undefined : (await poolOwnerOf(tx, pool)).words;
-}
-
-const spent = ({ measure }: PoolKey): "usd" | "tokens" => (measure === "usd" ? "usd" : "tokens");
-
-/** Books what was used for an agent without a session, such as a test of its brain. */
+/** Books what was used for an agent without a session, such as a test of its brain. `id` is that of its reservation. */
 export async function bookAlone(
   writing: Writing,
-  agentId: string,
+  { id, agentId }: { readonly id: string; readonly agentId: string },
   used: Pick<Used, "input_tokens" | "output_tokens" | "usd">,
 ): Promise<void> {
   const { tx, companyId } = writing;
@@ -131,7 +117,7 @@ export async function bookAlone(
     ["usd", used.usd],
     ["tokens", tokensOf(amounts)],
   ] as const)
-    if (amount > 0) await take(writing, "", await place.nearest(measure), amount, settings);
+    if (amount > 0) await take(writing, id, await place.nearest(measure), amount, settings);
 }
 
 /** What a session says it used so far. Answers how far it may go now, and the pool that has nothing left for it. */

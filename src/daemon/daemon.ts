@@ -296,6 +296,7 @@ async function startLocked(opened: {
   const gateway = {
     store,
     newId,
+    nodeId: node,
     authenticate: check,
     secretOf: (companyId: string, name: string) => store.read((tx) => secrets.valueFor(tx, companyId, name)),
     logins,

@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import { agentById, askToStop } from "../agents/table.ts";
 import { halt } from "../budgets/halting.ts";
-import { makeRoom, reportUsage } from "../budgets/reservations.ts";
+import { bookAlone, giveBack, makeRoom, poolOwnerOf, reportUsage } from "../budgets/reservations.ts";
+import { coversNoCall } from "../budgets/texts.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { insertion, selection, textQuery, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
@@ -19,14 +20,15 @@ import { mostOfContext } from "./token-count.ts";
  *
  * A daemon that is killed leaves calls open. The courier (courier-process.ts) hears their answers to the end, and the next start
  * books what they used. If the courier was killed as well, what was noted before is booked, and the call is cut. An answer is noted
- * before the program hears it. Until it says what it uses, that is the estimated input and the most that it could write.
+ * before the program hears it. Until it says what it uses, that is the estimated input and the most that it could write. The tests of
+ * brains have no session, and their calls are on record in the same way.
  *
  * Before a call is forwarded, the session's reservation must cover the most that all open calls of the session can cost. So a
  * session ends before it overspends, however many calls it makes at once.
  */
 export interface NewCall {
   readonly id: string;
-  readonly session: Row<"sessions">;
+  readonly spender: Spender;
   readonly provider: string;
   readonly model: string;
   /** The estimate of what it reads. */
@@ -36,21 +38,35 @@ export interface NewCall {
   readonly mostUsd: number;
 }
 
-/** Returns the reason if the budget does not cover the call. The session is then ended. */
+/** Who pays for a call: a session, or the tests of brains that run on a node for a company. */
+export interface Spender {
+  /** Of a session, or `trialSpender`. Reservations and calls have it. */
+  readonly id: string;
+  readonly agentId: string;
+  readonly outcomeId: string | null;
+}
+
+/** The tests of a company's brains on a node, which have no session. A later run of the node finds the calls that they left. */
+export const trialSpender = (nodeId: string, companyId: string): string => `trial ${nodeId} ${companyId}`;
+
+/** Returns the reason if the budget does not cover the call. A session is then ended. */
 export async function openCall(writing: Writing, call: NewCall): Promise<string | undefined> {
   const { tx, companyId } = writing;
-  const { session } = call;
-  const open = await tx.first(openSums, { sessionId: session.id });
+  const { spender } = call;
+  const open = await tx.first(openSums, { sessionId: spender.id });
   const most = { usd: call.mostUsd + (open?.usd ?? 0), tokens: call.mostTokens + (open?.tokens ?? 0) };
-  const lacks = await makeRoom(writing, session, most);
-  if (lacks !== undefined)
-    return halt(writing, session.agent_id, lacks, most[lacks.measure === "usd" ? "usd" : "tokens"]);
+  const lacks = await makeRoom(writing, { id: spender.id, agent_id: spender.agentId }, most);
+  if (lacks !== undefined) {
+    const isSession = (await tx.first(sessionRow, { id: spender.id })) !== undefined;
+    if (!isSession) return coversNoCall((await poolOwnerOf(tx, lacks)).words);
+    return halt(writing, spender.agentId, lacks, most[lacks.measure === "usd" ? "usd" : "tokens"]);
+  }
   await tx.run(keepCall, {
     id: call.id,
     company_id: companyId,
-    session_id: session.id,
-    agent_id: session.agent_id,
-    outcome_id: session.work_outcome_id,
+    session_id: spender.id,
+    agent_id: spender.agentId,
+    outcome_id: spender.outcomeId,
     provider: call.provider,
     model: call.model,
     status: "open",
@@ -94,7 +110,8 @@ export async function closeCall(
     ended_at: tx.now,
   });
   const session = await tx.first(sessionRow, { id: row.session_id });
-  if (session === undefined || end.status === "failed") return;
+  if (session === undefined) return closeTrialCall(writing, row, end);
+  if (end.status === "failed") return;
   const { lacks } = await reportUsage(writing, session, {
     inputTokens: session.input_tokens + input + cacheRead + cacheWrite,
     outputTokens: session.output_tokens + output,
@@ -108,8 +125,34 @@ export async function closeCall(
   if (compacts?.(brain_type) !== true) await askToStop(writing, session, contextNearlyFull, timeToSave);
 }
 
-/** Notes what an open call has used so far, in case this daemon is killed. */
-export async function noteUse({ tx }: Writing, id: string, used: TokensUsed): Promise<void> {
+/** What a test of a brain used is booked for the root agent. Nothing stays reserved when its last call has ended. */
+async function closeTrialCall(
+  writing: Writing,
+  { session_id, agent_id }: Row<"model_calls">,
+  { status, tokens, cost }: { status: CallEnd["status"]; tokens: TokensUsed; cost: number },
+): Promise<void> {
+  const { tx } = writing;
+  const { input, output, cacheRead, cacheWrite } = tokens;
+  const used = { input_tokens: input + cacheRead + cacheWrite, output_tokens: output, usd: cost };
+  if (status !== "failed") await bookAlone(writing, { id: session_id, agentId: agent_id }, used);
+  const open = await tx.first(openSums, { sessionId: session_id });
+  if ((open?.calls ?? 0) === 0) await giveBack(tx, session_id);
+}
+
+/**
+ * Notes what an open call has used so far, in case this daemon is killed. What it read is known from here on, so the most that it can
+ * cost is no estimate of that any more.
+ */
+export async function noteUse(
+  { tx }: Writing,
+  id: string,
+  note: {
+    readonly used: TokensUsed;
+    readonly mostOutput: number;
+    readonly costs: { readonly soFar: number; readonly atMost: number };
+  },
+): Promise<void> {
+  const { used, mostOutput, costs } = note;
   await tx.run(noteCall, {
     id,
     status: "open",
@@ -117,6 +160,9 @@ export async function noteUse({ tx }: Writing, id: string, used: TokensUsed): Pr
     output_tokens: used.output,
     cache_read_tokens: used.cacheRead,
     cache_write_tokens: used.cacheWrite,
+    most_tokens: used.input + used.cacheRead + used.cacheWrite + mostOutput,
+    most_usd: costs.atMost,
+    cost: costs.soFar,
   });
 }
 
@@ -149,12 +195,22 @@ const endCall = updating(
 );
 const noteCall = updating(
   "model_calls",
-  ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"],
+  [
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "most_tokens",
+    "most_usd",
+    "cost",
+  ],
   ["id", "status"],
 );
 const openSums = textQuery(
   (p: { sessionId: string }) =>
-    sql<{ usd: number; tokens: number }>`select cast(coalesce(sum(most_usd), 0) as double precision) as usd,
-      cast(coalesce(sum(most_tokens), 0) as double precision) as tokens from model_calls
+    sql<{ usd: number; tokens: number; calls: number }>`select
+      cast(coalesce(sum(most_usd), 0) as double precision) as usd,
+      cast(coalesce(sum(most_tokens), 0) as double precision) as tokens,
+      cast(count(*) as double precision) as calls from model_calls
       where session_id = ${p.sessionId} and status = 'open'`,
 );

@@ -18,6 +18,7 @@ import * as texts from "./texts.ts";
 export interface GatewayParts extends CredentialParts {
   readonly store: Store;
   readonly newId: () => string;
+  readonly nodeId: string;
   readonly authenticate: (token: string | undefined) => Promise<Caller>;
   /** May this agent use the whole internet? */
   readonly isOutside: (agentId: string) => Promise<boolean>;

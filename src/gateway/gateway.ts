@@ -2,24 +2,16 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ProviderDialect, ProviderConfig } from "../contract/providers.ts";
 import { agentById, type AgentRow } from "../agents/table.ts";
 import { companyState } from "../dispatch/company-settings.ts";
-import { callContext, writeIn } from "../dispatch/context.ts";
+import { callContext } from "../dispatch/context.ts";
 import type { Caller } from "../dispatch/identity.ts";
 import { companyIsFrozen } from "../dispatch/texts.ts";
 import { redactText } from "../redaction/redact.ts";
 import type { Row } from "../store/schema.ts";
-import { callEnd } from "./call-files.ts";
-import { bookedEnd, callOfSession, closeCall, noteUse, openCall, sessionRow } from "./calls.ts";
-import {
-  type Asked,
-  costsNothing,
-  endpointOf,
-  type Listener,
-  noTokens,
-  refusalIn,
-  type TokensUsed,
-} from "./dialects.ts";
-import { credentialFor, type ModelCredential } from "./model-credentials.ts";
-import { contextTokensOf, type Priced, windowTokensOf } from "./prices.ts";
+import { callOfSession, sessionRow } from "./calls.ts";
+import { costsNothing, endpointOf, refusalIn } from "./dialects.ts";
+import { metered } from "./metering.ts";
+import { credentialFor } from "./model-credentials.ts";
+import { contextTokensOf, windowTokensOf } from "./prices.ts";
 import { providerOf } from "./providers.ts";
 import { stateOfProvider } from "./states.ts";
 import type { OpenTrial } from "./trial.ts";
@@ -41,10 +33,6 @@ import {
  * its place. It forwards only what the agent may use and the budget covers, and books what every call used. So no session
  * ever holds a key of a provider.
  */
-/** An answer that says very often what it used so far is noted less often from here on. */
-const mostNotes = 10;
-const noteEvery = 2000;
-
 /** `readBody` reads the JSON of a request within the limits of its caller. */
 export function modelGateway(
   parts: GatewayParts & {
@@ -149,7 +137,10 @@ async function forward(parts: GatewayParts, place: Place, exchange: Exchange): P
   const price = await priceAllowed(parts, { config, provider, own, agentId: place.session.agent_id }, asked);
   if (costsNothing(endpoint))
     return pass(await ask(parts, place, exchange, credential, asked.body), response, () => undefined);
-  await metered(parts, place, exchange, { credential, asked, price, listener: endpoint.listens?.() });
+  const { session } = place;
+  const spender = { id: session.id, agentId: session.agent_id, outcomeId: session.work_outcome_id };
+  const listener = endpoint.listens?.();
+  await metered(parts, place, exchange, { spender, credential, asked, price, listener });
 }
 
 /**
@@ -194,77 +185,6 @@ async function mayAsk(
     throw new Refused(429, texts.waitsUntilLifted(state.says, config), {
       "retry-after": String(Math.ceil((state.until - now) / 1000)),
     });
-}
-
-/** Reserves the most that the call can cost, forwards it, and books what it used, also if the program is gone meanwhile. */
-async function metered(
-  parts: GatewayParts,
-  place: Place,
-  exchange: Exchange,
-  call: { credential: ModelCredential; asked: Asked; price: Priced; listener: Listener | undefined },
-): Promise<void> {
-  const { store, newId, courier } = parts;
-  const { companyId, session, provider, config } = place;
-  const { asked, price, listener } = call;
-  const id = newId();
-  const most = { input: asked.mostInput, output: asked.mostOutput };
-  const { input } = most;
-  const atMost: TokensUsed = {
-    ...noTokens,
-    cacheWrite: input,
-    output: most.output,
-    ...(asked.writesForAnHour ? { hourWrite: input } : {}),
-  };
-  const lacks = await writeIn(store, companyId, newId, (writing) =>
-    openCall(writing, {
-      id,
-      session,
-      provider,
-      model: asked.model,
-      input,
-      mostTokens: input + most.output,
-      mostUsd: Math.max(price(atMost), price({ ...noTokens, ...most })),
-    }),
-  );
-  if (lacks !== undefined) throw new Refused(403, texts.budgetTooSmall(lacks));
-  let status: "done" | "cut" | "failed" = "failed";
-  // What an answer used is on record before the program hears it, so a daemon that is killed has booked what was answered.
-  let noted: TokensUsed | undefined;
-  let [notes, lastNote] = [0, 0];
-  const note = async (): Promise<void> => {
-    const used = listener?.used();
-    if (used === undefined || used === noted) return;
-    if (notes >= mostNotes && performance.now() < lastNote + noteEvery) return;
-    [noted, notes, lastNote] = [used, notes + 1, performance.now()];
-    await writeIn(store, companyId, newId, (writing) => noteUse(writing, id, used)).catch((error: unknown) =>
-      parts.reportBug(error, `model call ${id}`),
-    );
-  };
-  try {
-    const carried = courier?.fetchFor({ id, config, path: exchange.path });
-    const asking = carried === undefined ? parts : { ...parts, fetch: carried };
-    const answer = await ask(asking, place, exchange, call.credential, asked.body);
-    if (answer.ok) {
-      status = "cut";
-      await pass(answer, exchange.response, (data) => listener?.heard(data), note);
-      status = "done";
-    } else await pass(answer, exchange.response, () => undefined);
-  } finally {
-    // The next daemon hears from the courier what it used.
-    if (parts.closing?.aborted !== true || courier?.files.fateOf(id) !== "asking") {
-      const { status: how, tokens } = bookedEnd(callEnd(status, listener), most);
-      if (how !== "failed") parts.used?.(session.id, texts.tokensUsed(tokens));
-      const context = {
-        tokens: await contextTokensOf(provider, config, asked.model),
-        compacts: parts.compacts,
-      };
-      const end = { status: how, tokens, cost: price(tokens), context };
-      await writeIn(store, companyId, newId, (writing) => closeCall(writing, id, end)).then(
-        () => courier?.files.forget(id),
-        (error: unknown) => parts.reportBug(error, `model call ${id}`),
-      );
-    }
-  }
 }
 
 /** Of one session, and how many sessions are remembered. A program may ask for what is refused as often as it likes. */

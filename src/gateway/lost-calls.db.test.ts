@@ -5,21 +5,29 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { endSessions } from "../agents/table.ts";
+import { listCosts } from "../contract/budgets.ts";
 import { viewSession } from "../contract/sessions.ts";
 import { newId } from "../daemon/ids.ts";
 import { writeIn } from "../dispatch/context.ts";
-import { updating } from "../store/query.ts";
+import { selection, updating } from "../store/query.ts";
 import { always, answers } from "../testing/fake-model/script.ts";
 import { gatewayScene, sceneModel } from "../testing/gateway-scene.ts";
-import { storeKinds } from "../testing/organization.ts";
+import { type Organization, storeKinds } from "../testing/organization.ts";
 import { type CallEnd, callFiles } from "./call-files.ts";
-import { openCall, sessionRow } from "./calls.ts";
+import { noteUse, openCall, sessionRow, type Spender, trialSpender } from "./calls.ts";
 import { keepLostCalls } from "./lost-calls.ts";
 
 const runOn = updating("sessions", ["node_id"], ["id"]);
+const reservations = selection("reservations", []);
 const begin = updating("model_calls", ["started_at"], ["id"]);
 const goneProcess = spawnSync(process.execPath, ["-e", ""]).pid;
 const used = { input: 7, output: 5, cacheRead: 3, cacheWrite: 2 };
+
+/** What the company has used, with the cost in millionths of a dollar. */
+async function costs({ board, companyId }: Organization): Promise<number[]> {
+  const { total } = await board(listCosts, { companyId });
+  return [total.inputTokens, total.outputTokens, Math.round(total.costUsd * 1e6)];
+}
 
 for (const kind of storeKinds)
   describe(`calls that a killed daemon left open, on ${kind}`, () => {
@@ -33,8 +41,12 @@ for (const kind of storeKinds)
       await store.write((tx) => tx.run(runOn, { id: session.id, node_id: "this" }));
       const row = (await store.read((tx) => tx.first(sessionRow, { id: session.id }))) ?? assert.fail();
       const files = callFiles(folder);
-      const leave = async (file?: { pid?: number | undefined; end?: CallEnd }): Promise<string> => {
-        const call = { id: newId(), session: row, provider: "fake", model: sceneModel };
+      const ofSession = { id: row.id, agentId: row.agent_id, outcomeId: null };
+      const leave = async (
+        file?: { pid?: number | undefined; end?: CallEnd },
+        spender: Spender = ofSession,
+      ): Promise<string> => {
+        const call = { id: newId(), spender, provider: "fake", model: sceneModel };
         const most = { input: 1000, mostTokens: 3000, mostUsd: 60_000 };
         await writeIn(store, companyId, newId, (writing) => openCall(writing, { ...call, ...most }));
         if (file !== undefined) writeFileSync(join(folder, call.id), JSON.stringify(file));
@@ -50,7 +62,7 @@ for (const kind of storeKinds)
         );
       const lostOf = (nodeId: string) =>
         keepLostCalls({ store, newId, files, nodeId, reportBug: (error) => String(bugs.push(error)) });
-      return { folder, store, leave, booked, endSession, lostOf };
+      return { org, folder, store, leave, booked, endSession, lostOf };
     };
 
     test("each is booked once, as its courier says", async () => {
@@ -81,6 +93,68 @@ for (const kind of storeKinds)
         }
         assert.deepEqual(readdirSync(folder), []);
       }
+    });
+
+    test("what was noted is booked if the courier was killed as well, at its own price", async () => {
+      const price = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25, hourWrite: 10 };
+      for (const [output, hourWrite] of [
+        [5, 0],
+        [5, 1],
+        [0, 2],
+      ] as const) {
+        const { org, store, leave, booked, endSession, lostOf } = await scene();
+        const id = await leave({ pid: goneProcess });
+        const dollars = (written: number): number =>
+          Math.ceil(
+            used.input * price.input +
+              used.cacheRead * price.cacheRead +
+              (used.cacheWrite - hourWrite) * price.cacheWrite +
+              hourWrite * price.hourWrite +
+              written * price.output,
+          );
+        await writeIn(store, org.companyId, newId, (writing) =>
+          noteUse(writing, id, {
+            used: { ...used, output, hourWrite },
+            mostOutput: 2000,
+            costs: { soFar: dollars(output), atMost: dollars(2000) },
+          }),
+        );
+        await endSession();
+        await (
+          await lostOf("this").ofEarlierRun()
+        )();
+        // An answer that did not say what it wrote counts as the most, and what it read as it said.
+        const written = output === 0 ? 2000 : output;
+        assert.deepEqual(await booked(), [12, written]);
+        assert.deepEqual(await costs(org), [12, written, dollars(written)]);
+      }
+    });
+
+    test("those of a test of a brain are booked for the root agent, and nothing stays reserved", async () => {
+      const { org, folder, store, leave, lostOf } = await scene();
+      const spender = (node: string): Spender => ({
+        id: trialSpender(node, org.companyId),
+        agentId: org.rootId,
+        outcomeId: null,
+      });
+      await leave({ pid: goneProcess, end: { status: "done", tokens: used } }, spender("this"));
+      await leave(undefined, spender("this"));
+      const other = await leave(
+        { pid: goneProcess, end: { status: "done", tokens: used } },
+        spender("other"),
+      );
+      const reserved = () => store.read((tx) => tx.all(reservations, {}));
+      const ofTrials = async () =>
+        (await reserved()).filter(({ session_id }) => session_id.startsWith("trial"));
+      assert.equal((await ofTrials()).length, 4);
+      const lost = await lostOf("this").ofEarlierRun();
+      writeFileSync(join(folder, other), "{}");
+      await lost();
+      assert.deepEqual((await costs(org)).slice(0, 2), [12, 5]);
+      assert.deepEqual(
+        (await ofTrials()).map(({ session_id }) => session_id),
+        [spender("other").id, spender("other").id],
+      );
     });
 
     test("one that is still being answered is booked when the answer ends", async () => {

@@ -5,9 +5,9 @@ import { textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import type { CallFate, CallFiles } from "./call-files.ts";
-import { closeCall, bookedEnd } from "./calls.ts";
-import { noTokens } from "./dialects.ts";
-import { priceOf } from "./prices.ts";
+import { bookedEnd, closeCall, trialSpender } from "./calls.ts";
+import { noTokens, type TokensUsed } from "./dialects.ts";
+import { type Priced, priceOf } from "./prices.ts";
 import { providerOf } from "./providers.ts";
 
 /** The calls that no daemon waits for any more. They are booked as their courier says (courier-process.ts). */
@@ -45,7 +45,9 @@ export function keepLostCalls({ store, newId, files, nodeId, reportBug }: LostCa
   return {
     /** At the start of a daemon: finds those that an earlier run of this node left open. Returns how to end them. Some may still be answered. */
     ofEarlierRun: async (): Promise<() => Promise<void>> => {
-      const calls = await store.read((tx) => tx.all(callsOfNode, { nodeId }));
+      const calls = await store.read((tx) =>
+        tx.all(callsOfNode, { nodeId, trials: trialSpender(nodeId, "") }),
+      );
       files.keepOnly(new Set(calls.map(({ id }) => id)));
       return () => endAsAnswered(calls);
     },
@@ -73,7 +75,7 @@ async function book(
   const config = await store.read((tx) => providerOf(tx, call.company_id, call.provider));
   const price = config === undefined ? undefined : await priceOf(call.provider, config, call.model);
   const { status, tokens } = endOf(call, fate);
-  const cost = status === "failed" ? 0 : (price?.(tokens) ?? call.most_usd);
+  const cost = status === "failed" ? 0 : (costOf(call, fate, tokens, price) ?? call.most_usd);
   await writeIn(store, call.company_id, newId, (writing) =>
     closeCall(writing, call.id, { status, tokens, cost }),
   );
@@ -81,23 +83,34 @@ async function book(
 
 function endOf(call: LostCall, fate: Exclude<CallFate, "asking">): ReturnType<typeof bookedEnd> {
   if (fate === "unasked") return { status: "failed", tokens: noTokens };
-  const [input, output] = [call.input_tokens, call.output_tokens];
-  const most = { input, output: call.most_tokens - input };
+  const { input_tokens: input, cache_read_tokens: cacheRead, cache_write_tokens: cacheWrite } = call;
+  const most = { input, output: call.most_tokens - input - cacheRead - cacheWrite };
   if (fate !== "lost") return bookedEnd(fate, most);
-  // A call that noted nothing has written nothing on record.
-  if (output === 0) return bookedEnd({ status: "cut" }, most);
-  const [cacheRead, cacheWrite] = [call.cache_read_tokens, call.cache_write_tokens];
-  // How long the cache keeps it is not on record, so the dearer way counts.
-  return { status: "cut", tokens: { input, output, cacheRead, cacheWrite, hourWrite: cacheWrite } };
+  // An answer that said nothing about what it wrote counts as the most that it could write.
+  return {
+    status: "cut",
+    tokens: { input, cacheRead, cacheWrite, output: call.output_tokens || most.output },
+  };
+}
+
+/** What was noted has a cost, which knows how long a cache keeps what was written to it. */
+function costOf(
+  call: LostCall,
+  fate: CallFate,
+  tokens: TokensUsed,
+  price: Priced | undefined,
+): number | undefined {
+  if (fate !== "lost" || call.cost === 0) return price?.(tokens);
+  return call.output_tokens === 0 ? call.most_usd : call.cost;
 }
 
 /** The gateway waits 15 minutes for an answer, and an answer that streams may take as long again. */
 const oldestCall = 60 * 60_000;
 
 const callsOfNode = textQuery(
-  (p: { nodeId: string }) =>
-    sql<LostCall>`select c.* from model_calls c join sessions s on s.id = c.session_id
-      where c.status = 'open' and s.node_id = ${p.nodeId}`,
+  (p: { nodeId: string; trials: string }) =>
+    sql<LostCall>`select c.* from model_calls c left join sessions s on s.id = c.session_id
+      where c.status = 'open' and (s.node_id = ${p.nodeId} or c.session_id = ${p.trials} || c.company_id)`,
   checksIn("model_calls"),
 );
 const oldCalls = textQuery(

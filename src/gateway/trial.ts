@@ -1,10 +1,6 @@
-import { bookAlone, lacksFor } from "../budgets/reservations.ts";
-import { coversNoCall } from "../budgets/texts.ts";
 import type { ProviderConfig } from "../contract/providers.ts";
-import { writeIn } from "../dispatch/context.ts";
-import { callEnd } from "./call-files.ts";
-import { bookedEnd } from "./calls.ts";
-import { costsNothing, endpointOf, noTokens } from "./dialects.ts";
+import { trialSpender } from "./calls.ts";
+import { costsNothing, endpointOf } from "./dialects.ts";
 import {
   priceAllowed,
   ask,
@@ -15,6 +11,7 @@ import {
   pass,
   Refused,
 } from "./forwarding.ts";
+import { metered, OverBudget } from "./metering.ts";
 import { credentialFor } from "./model-credentials.ts";
 import { contextTokensOf, windowTokensOf } from "./prices.ts";
 import { messageIn } from "./provider-waits.ts";
@@ -22,8 +19,8 @@ import * as texts from "./texts.ts";
 
 /**
  * The calls of a brain that is tested (daemon/trial-sessions.ts). They take the way of a session's calls: the same program asks the
- * same address, and the company's provider, key, models, prices and budget count. There is no session row, so what a call uses is
- * booked for the root agent. A provider that refused or asked to wait is asked all the same: the test finds out whether that has changed.
+ * same address, and the company's provider, key, models, prices and budget count. There is no session row, so what a call
+ * can use is reserved, and what it uses is booked, for the root agent. A provider that refused or asked to wait is asked all the same: the test finds out whether that has changed.
  */
 export interface OpenTrial {
   readonly companyId: string;
@@ -103,33 +100,21 @@ export async function forwardTrial(
         response,
         () => undefined,
       );
-    const most = { input: asked.mostInput, output: asked.mostOutput };
-    const mostSpent = { usd: price({ ...noTokens, ...most }), tokens: most.input + most.output };
-    const lacks = await parts.store.read((tx) => lacksFor(tx, companyId, agentId, mostSpent));
-    if (lacks !== undefined) {
-      remedy = texts.remedies.budget;
-      throw new Refused(403, texts.budgetTooSmall(coversNoCall(lacks)));
-    }
-    const answer = await ask(parts, place, exchange, credential, asked.body, 1);
-    if (!answer.ok) {
-      const refused = refusedBy(answer.status, messageIn(await answer.clone().text()));
-      failed(refused.says, refused.remedy);
-      return await pass(answer, response, () => undefined);
-    }
+    const spender = { id: trialSpender(parts.nodeId, companyId), agentId, outcomeId: null };
     const listener = endpoint.listens?.();
-    let status: "done" | "cut" = "cut";
-    try {
-      await pass(answer, response, (data) => listener?.heard(data));
-      status = "done";
-    } finally {
-      const { tokens: used } = bookedEnd(callEnd(status, listener), most);
-      const input = used.input + used.cacheRead + used.cacheWrite;
-      const booked = { input_tokens: input, output_tokens: used.output, usd: price(used) };
-      await writeIn(parts.store, companyId, parts.newId, (writing) => bookAlone(writing, agentId, booked));
-      const tokens = input + used.output;
-      trial.calls.push({ works: true, provider, model, tokens, costUsd: booked.usd / 1e6 });
-    }
+    await metered(parts, place, exchange, {
+      ...{ spender, credential, asked, price, listener, mostTries: 1 },
+      onRefusal: async (answer) => {
+        const refused = refusedBy(answer.status, messageIn(await answer.clone().text()));
+        failed(refused.says, refused.remedy);
+      },
+      onBooked: ({ input, cacheRead, cacheWrite, output }, cost) => {
+        const tokens = input + cacheRead + cacheWrite + output;
+        trial.calls.push({ works: true, provider, model, tokens, costUsd: cost / 1e6 });
+      },
+    });
   } catch (error) {
+    if (error instanceof OverBudget) remedy = texts.remedies.budget;
     if (error instanceof Refused && error.status !== 404)
       failed(error.message, error.message === texts.noPrice(model ?? "") ? texts.remedies.provider : remedy);
     throw error;

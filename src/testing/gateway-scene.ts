@@ -11,7 +11,9 @@ import { type ProviderConfig, putProvider } from "../contract/providers.ts";
 import { setSecret } from "../contract/secrets.ts";
 import { newId } from "../daemon/ids.ts";
 import { authenticate } from "../dispatch/identity.ts";
+import { agentActor } from "../events/ledger.ts";
 import { modelGateway } from "../gateway/gateway.ts";
+import type { OpenTrial } from "../gateway/trial.ts";
 import { keepSecrets } from "../secrets/secrets.ts";
 import { startFakeModel } from "./fake-model/server.ts";
 import type { ModelScript } from "./fake-model/script.ts";
@@ -57,10 +59,16 @@ export async function gatewayScene(
   const session = await org.session(agent.id);
   const bugs: unknown[] = [];
   const underWay = new Set<Promise<void>>();
+  const trials = new Map<string, OpenTrial>();
   const parts = {
     store: opened.store,
     newId,
-    authenticate: (token: string | undefined) => opened.store.read((tx) => authenticate(tx, token)),
+    nodeId: "this",
+    authenticate: async (token: string | undefined) =>
+      trials.has(token ?? "")
+        ? { actor: agentActor(org.rootId), companyId, workspace: null }
+        : opened.store.read((tx) => authenticate(tx, token)),
+    trialOf: (token: string | undefined) => trials.get(token ?? ""),
     secretOf: (company: string, name: string) =>
       opened.store.read((tx) => secrets.valueFor(tx, company, name)),
     logins,
@@ -125,6 +133,13 @@ export async function gatewayScene(
   const restart = (): void => void (gateway = modelGateway(parts));
   /** Sets the database's clock forward. */
   const advance = (milliseconds: number): void => void (shift += milliseconds);
+  /** A test of the agent's brain, whose calls the root agent pays. */
+  const beginTrial = (token: string): OpenTrial => {
+    const brain = { type: "claude_local", config: JSON.stringify({ provider: "fake" }), model: agentModel };
+    const trial = { companyId, agentId: org.rootId, ...brain, calls: [] };
+    trials.set(token, trial);
+    return trial;
+  };
   /** From now on the agent thinks with this brain. */
   const thinkWith = (agentId: string, type: string, brain: object): Promise<void> =>
     opened.store.write(async (tx) =>
@@ -134,5 +149,5 @@ export async function gatewayScene(
         brain_config: JSON.stringify(brain),
       }),
     );
-  return { org, opened, fake, agent, session, thinkWith, ask, booked, bugs, restart, advance };
+  return { org, opened, fake, agent, session, thinkWith, beginTrial, ask, booked, bugs, restart, advance };
 }

@@ -1,0 +1,115 @@
+import type { ProviderConfig } from "../contract/providers.ts";
+import { writeIn } from "../dispatch/context.ts";
+import { type CallEnd, callEnd } from "./call-files.ts";
+import { bookedEnd, closeCall, noteUse, openCall, type Spender } from "./calls.ts";
+import { type Asked, type Listener, noTokens, type TokensUsed } from "./dialects.ts";
+import { ask, type Exchange, type GatewayParts, pass, Refused } from "./forwarding.ts";
+import type { ModelCredential } from "./model-credentials.ts";
+import { contextTokensOf, type Priced } from "./prices.ts";
+import * as texts from "./texts.ts";
+
+/** An answer that says very often what it used so far is noted less often from here on. */
+const mostNotes = 10;
+const noteEvery = 2000;
+
+interface MeteredCall {
+  readonly spender: Spender;
+  readonly credential: ModelCredential;
+  readonly asked: Asked;
+  readonly price: Priced;
+  readonly listener: Listener | undefined;
+  /** How often a provider that says so is asked again. */
+  readonly mostTries?: number;
+  /** Called with an answer that is a refusal, before it is passed on. */
+  readonly onRefusal?: (answer: Response) => Promise<void>;
+  readonly onBooked?: (tokens: TokensUsed, cost: number) => void;
+}
+
+/** The budget does not cover a call. */
+export class OverBudget extends Refused {
+  constructor(lacks: string) {
+    super(403, texts.budgetTooSmall(lacks));
+  }
+}
+
+/** Reserves the most that the call can cost, forwards it, and books what it used, also if the program is gone meanwhile. */
+export async function metered(
+  parts: GatewayParts,
+  place: { readonly companyId: string; readonly provider: string; readonly config: ProviderConfig },
+  exchange: Exchange,
+  call: MeteredCall,
+): Promise<void> {
+  const { store, newId, courier } = parts;
+  const { companyId, provider, config } = place;
+  const { spender, asked, price, listener } = call;
+  const id = newId();
+  const most = { input: asked.mostInput, output: asked.mostOutput };
+  const { input } = most;
+  const atMost: TokensUsed = {
+    ...noTokens,
+    cacheWrite: input,
+    output: most.output,
+    ...(asked.writesForAnHour ? { hourWrite: input } : {}),
+  };
+  const lacks = await writeIn(store, companyId, newId, (writing) =>
+    openCall(writing, {
+      id,
+      spender,
+      provider,
+      model: asked.model,
+      input,
+      mostTokens: input + most.output,
+      mostUsd: Math.max(price(atMost), price({ ...noTokens, ...most })),
+    }),
+  );
+  if (lacks !== undefined) throw new OverBudget(lacks);
+  let status: CallEnd["status"] = "failed";
+  // What an answer used is on record before the program hears it, so a daemon that is killed has booked what was answered.
+  let noted: TokensUsed | undefined;
+  let [notes, lastNote] = [0, 0];
+  const note = async (): Promise<void> => {
+    const used = listener?.used();
+    if (used === undefined || used === noted) return;
+    if (notes >= mostNotes && performance.now() < lastNote + noteEvery) return;
+    [noted, notes, lastNote] = [used, notes + 1, performance.now()];
+    const costs = { soFar: price(used), atMost: price({ ...used, output: most.output }) };
+    await writeIn(store, companyId, newId, (writing) =>
+      noteUse(writing, id, { used, mostOutput: most.output, costs }),
+    ).catch((error: unknown) => parts.reportBug(error, `model call ${id}`));
+  };
+  try {
+    const carried = courier?.fetchFor({ id, config, path: exchange.path });
+    const asking = carried === undefined ? parts : { ...parts, fetch: carried };
+    const answer = await ask(asking, place, exchange, call.credential, asked.body, call.mostTries);
+    if (answer.ok) {
+      status = "cut";
+      await pass(answer, exchange.response, (data) => listener?.heard(data), note);
+      status = "done";
+    } else {
+      await call.onRefusal?.(answer);
+      await pass(answer, exchange.response, () => undefined);
+    }
+  } finally {
+    const fate = courier?.files.fateOf(id);
+    // The next daemon hears from the courier what it used.
+    if (parts.closing?.aborted !== true || fate !== "asking") {
+      // This process may have stopped to listen, and the courier did not.
+      const heard = status !== "done" && typeof fate === "object" ? fate : callEnd(status, listener);
+      const { status: how, tokens } = bookedEnd(heard, most);
+      const cost = price(tokens);
+      if (how !== "failed") {
+        call.onBooked?.(tokens, cost);
+        parts.used?.(spender.id, texts.tokensUsed(tokens));
+      }
+      const context = {
+        tokens: await contextTokensOf(provider, config, asked.model),
+        compacts: parts.compacts,
+      };
+      const end = { status: how, tokens, cost, context };
+      await writeIn(store, companyId, newId, (writing) => closeCall(writing, id, end)).then(
+        () => courier?.files.forget(id),
+        (error: unknown) => parts.reportBug(error, `model call ${id}`),
+      );
+    }
+  }
+}
