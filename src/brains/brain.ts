@@ -28,8 +28,9 @@ export interface Brain<C extends z.ZodObject = z.ZodObject> {
   /**
    * Is what it needs on this machine? Without a configuration, it looks for what is usual. A program that a configuration names is
    * never run, because an agent may have written its name. Whether the provider answers is not its question (daemon/brain-probe.ts).
+   * A program that is asked is ended when `closing` is aborted.
    */
-  readonly probe: (config?: z.infer<C>) => Promise<Probe>;
+  readonly probe: (config?: z.infer<C>, closing?: AbortSignal) => Promise<Probe>;
   /** The program that a session with this configuration runs and that may be missing on a machine. Without it, none can be. */
   readonly program?: (config: z.infer<C>) => NeededProgram | undefined;
   /** The provider of models that sessions with this configuration ask (gateway/). The gateway refuses all others. */

@@ -35,7 +35,11 @@ export const cliSettings = ({ name, command }: CliProgram, provider: string) => 
 });
 
 /** Finds the program and, if no configuration names one, asks it for its version. That takes a second, so an answer counts for a minute. */
-export async function probeCli(program: CliProgram, command: string | undefined): Promise<Probe> {
+export async function probeCli(
+  program: CliProgram,
+  command: string | undefined,
+  closing?: AbortSignal,
+): Promise<Probe> {
   const found = programFile(command ?? program.command);
   if (found === undefined)
     return { available: false, version: null, says: texts.cliMissing(program, command ?? program.command) };
@@ -43,22 +47,59 @@ export async function probeCli(program: CliProgram, command: string | undefined)
   const key = `${found} ${statSync(found).mtimeMs}`;
   const now = performance.now();
   for (const [old, { until }] of asked) if (until <= now) asked.delete(old);
-  const answer = asked.get(key) ?? { until: now + 60_000, probe: askVersion(program, found) };
-  asked.set(key, answer);
-  return answer.probe;
+  const question = asked.get(key) ?? askVersion(program, found, now + 60_000);
+  asked.set(key, question);
+  question.waiting += 1;
+  let isHere = true;
+  const leave = (): void => {
+    if (!isHere) return;
+    isHere = false;
+    question.waiting -= 1;
+    // No one else wants to know it, and what a program that is ended says is not kept.
+    if (question.waiting > 0 || question.isAnswered) return;
+    if (asked.get(key) === question) asked.delete(key);
+    question.end();
+  };
+  closing?.addEventListener("abort", leave, { once: true });
+  if (closing?.aborted === true) leave();
+  try {
+    return await question.probe;
+  } finally {
+    closing?.removeEventListener("abort", leave);
+    leave();
+  }
 }
 
-const asked = new Map<string, { readonly until: number; readonly probe: Promise<Probe> }>();
+interface Question {
+  readonly until: number;
+  readonly probe: Promise<Probe>;
+  readonly end: () => void;
+  isAnswered: boolean;
+  waiting: number;
+}
+const asked = new Map<string, Question>();
 
-async function askVersion(program: CliProgram, found: string): Promise<Probe> {
-  try {
-    const { stdout } = await promisify(execFile)(found, ["--version"], { timeout: 20_000 });
-    const version = /\d+\.\d+\.\d+\S*/.exec(stdout)?.[0] ?? null;
-    return { available: true, version, says: `${program.name} ${version ?? ""}`.trim() };
-  } catch (error) {
-    const says = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
-    return { available: false, version: null, says: texts.cliFails(program, says) };
-  }
+function askVersion(program: CliProgram, found: string, until: number): Question {
+  const ending = new AbortController();
+  const options = { timeout: 20_000, killSignal: "SIGKILL", signal: ending.signal } as const;
+  const ask = async (): Promise<Probe> => {
+    try {
+      const { stdout } = await promisify(execFile)(found, ["--version"], options);
+      const version = /\d+\.\d+\.\d+\S*/.exec(stdout)?.[0] ?? null;
+      return { available: true, version, says: `${program.name} ${version ?? ""}`.trim() };
+    } catch (error) {
+      const says = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
+      return { available: false, version: null, says: texts.cliFails(program, says) };
+    }
+  };
+  const question: Question = {
+    until,
+    probe: ask().finally(() => (question.isAnswered = true)),
+    end: () => ending.abort(),
+    isAnswered: false,
+    waiting: 0,
+  };
+  return question;
 }
 
 export const neededCli = (program: CliProgram, command = program.command): NeededProgram => ({

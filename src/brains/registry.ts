@@ -94,9 +94,9 @@ export function apiUsed(type: string, config: string): ModelApi | undefined {
 }
 
 /** Is the program there that this configuration names? */
-export function probeBrain(type: string, config: string): Promise<Probe> {
+export function probeBrain(type: string, config: string, closing?: AbortSignal): Promise<Probe> {
   const found = findBrain(type);
-  return found.probe(found.config.parse(JSON.parse(config)));
+  return found.probe(found.config.parse(JSON.parse(config)), closing);
 }
 
 /** The program that sessions with this configuration need. */

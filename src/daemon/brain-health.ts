@@ -28,7 +28,9 @@ export interface NodeBrains extends BrainHealth {
   readonly lacks: () => string[];
 }
 
-export function keepBrainHealth(parts: ProviderParts & { readonly nodeId: string }): NodeBrains {
+export function keepBrainHealth(
+  parts: ProviderParts & { readonly nodeId: string; readonly closing?: AbortSignal },
+): NodeBrains {
   /** `since`: when a session last found it. */
   const troubles = new Map<string, { agent: Configured; trouble: Trouble; since: number }>();
   /** Agents whose program is not on this machine. */
@@ -128,7 +130,7 @@ export function keepBrainHealth(parts: ProviderParts & { readonly nodeId: string
       for (const { agent, trouble } of troubles.values()) {
         if (trouble.cause !== "missing") continue;
         const { available } = isInstalled(agent.brain_type)
-          ? await probeBrain(agent.brain_type, agent.brain_config)
+          ? await probeBrain(agent.brain_type, agent.brain_config, parts.closing)
           : { available: true };
         if (troubles.get(keyOf(agent))?.trouble !== trouble) continue;
         // One that was there all the time is tried again after its wait.

@@ -26,6 +26,8 @@ import * as texts from "./texts.ts";
  */
 export interface BrainProbing extends ProviderParts {
   readonly sandbox: () => Sandbox;
+  /** The daemon stops: what is being found out does not matter any more. */
+  readonly closing?: AbortSignal | undefined;
 }
 
 /** What the record says about a brain with a configuration. */
@@ -66,11 +68,11 @@ export async function recordOf(
 
 export async function probe(parts: BrainProbing, record: BrainRecord): Promise<Probe> {
   const { type, config, provider, lacks, baseUrl } = record;
-  return safely(parts, type, await probeBrain(type, config), async (found) => {
+  return safely(parts, type, await probeBrain(type, config, parts.closing), async (found) => {
     if (provider === undefined) return found;
     const not = (says: string): Probe => ({ ...found, available: false, says });
     if (lacks !== undefined) return not(lacks);
-    if (baseUrl !== undefined && !(await answers(baseUrl)))
+    if (baseUrl !== undefined && !(await answers(baseUrl, parts.closing)))
       return not(`${gatewayTexts.providerUnreachable(provider)} ${gatewayTexts.remedies.server(baseUrl)}`);
     return { ...found, says: texts.withProvider(found.says, provider) };
   });
@@ -142,7 +144,7 @@ export function brainListHandler(parts: BrainProbing): Guarded {
   async function found({ brain, used, usual }: ListedBrain): Promise<Probe> {
     if (used !== undefined) return probe(parts, used);
     const [first, ...others] = usual;
-    if (first === undefined) return safely(parts, brain.type, await brain.probe());
+    if (first === undefined) return safely(parts, brain.type, await brain.probe(undefined, parts.closing));
     const byDefault = await probe(parts, first);
     if (byDefault.available) return byDefault;
     for (const record of others) {
@@ -205,16 +207,19 @@ const dialectOf = (type: string, config: string): ProviderConfig["dialect"] =>
   apiUsed(type, config) === "messages" ? "anthropic" : "openai";
 
 /** A server on this machine must be running. Others are not asked: that would tell them that they are looked for. */
-async function answers(baseUrl: string): Promise<boolean> {
+async function answers(baseUrl: string, closing?: AbortSignal): Promise<boolean> {
   const { hostname, port, protocol } = new URL(baseUrl);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   if (host !== "localhost" && host !== "::1" && !host.startsWith("127.")) return true;
   return new Promise((resolve) => {
     const socket = connect({ host, port: Number(port || (protocol === "https:" ? 443 : 80)) });
     const end = (isThere: boolean): void => {
+      closing?.removeEventListener("abort", give);
       socket.destroy();
       resolve(isThere);
     };
+    const give = (): void => end(false);
+    closing?.addEventListener("abort", give);
     socket.setTimeout(2000, () => end(false));
     socket.once("connect", () => end(true)).once("error", () => end(false));
   });

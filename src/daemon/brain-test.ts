@@ -28,6 +28,8 @@ export interface BrainTesting extends BrainProbing {
   readonly secrets: Pick<SecretStore, "valueFor" | "resolve">;
   /** Absent in tests without processes: the brain is only looked at. */
   readonly runTrial?: ((brain: TrialBrain) => Promise<TrialEnd>) | undefined;
+  /** Called with each test that runs. It ends soon after `closing`, and the store stays open for it. */
+  readonly track?: ((test: Promise<void>) => void) | undefined;
   readonly reportBug?: ((error: unknown, about: string) => string) | undefined;
 }
 
@@ -109,12 +111,13 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
 
   function run({ test, brain, lacks, newId }: Begun): void {
     keep(test);
-    void (lacks === "" ? resultOf(brain) : failing(lacks))
+    const tested = (lacks === "" ? resultOf(brain) : failing(lacks))
       .catch((error: unknown) => ({
         status: "fails" as const,
         ...texts.brainTestFailed(parts.reportBug?.(error, "brain test")),
       }))
       .then((result) => end({ ...test, ...result }, newId));
+    parts.track?.(tested);
   }
 
   async function failing(says: string): Promise<Partial<BrainTest>> {
@@ -141,6 +144,7 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
     const asked = { type, config, asksAgain: true };
     const found = await probe(parts, await parts.store.read((tx) => recordOf(tx, parts, companyId, asked)));
     if (!found.available) return { status: "fails", says: found.says };
+    if (parts.closing?.aborted === true) return { status: "fails", says: texts.testInterrupted };
     const { runsPrograms } = findBrain(type);
     // A person, and the rehearsal, which has no model and would find no work.
     if (!runsPrograms || parts.runTrial === undefined)

@@ -249,6 +249,37 @@ if (bothStores.includes("postgres"))
       });
     });
 
+    test("a restore beside it removes no file of a home that is still used", async () => {
+      const used = join(folder, "used");
+      const empty = await testDatabase();
+      try {
+        const made = await during({ home: used }, fillCompany);
+        const log = join(used, "transcripts", "one.jsonl");
+        mkdirSync(join(used, "transcripts"), { recursive: true });
+        writeFileSync(log, "{}\n");
+        const file = join(folder, "used.backup");
+        await backUp({ home: used }, file);
+        const stop = (line: string) => assert.notEqual(line, "outcomes", "interrupted");
+        await assert.rejects(migrate({ home: used, say: stop }, empty.url), /interrupted/);
+        const refused = /already has data/;
+        const other = { home: used, databaseUrl: empty.url };
+        assert.match((await refusalOf(restoreBackup(other, file)))?.message ?? "", refused);
+        assert.equal(readFileSync(log, "utf8"), "{}\n");
+        // The same in the other direction, and a restore that was interrupted before the home was used.
+        writeFileSync(join(used, "restoring"), "");
+        await during({ home: used }, (client) => isIntact(client, made));
+        assert.match((await refusalOf(restoreBackup(other, file)))?.message ?? "", refused);
+        await migrate({ home: used }, empty.url);
+        rmSync(join(used, "database-url"));
+        await assert.rejects(migrate({ ...other, say: stop }, "sqlite"), /interrupted/);
+        assert.match((await refusalOf(restoreBackup({ home: used }, file)))?.message ?? "", refused);
+        assert.equal(readFileSync(log, "utf8"), "{}\n");
+        await during(other, (client) => isIntact(client, made));
+      } finally {
+        await empty.drop();
+      }
+    });
+
     describe("of a database that other nodes may use", async () => {
       const shared = await testDatabase();
       after(() => shared.drop());

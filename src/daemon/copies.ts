@@ -135,15 +135,15 @@ export async function restoreBackup(
     if (own !== undefined && own !== key) throw texts.otherKeyInHome(home.path);
     const url = lastingUrlIn(home, place);
     const target = await targetOf(home, url, key, {
-      free: (state) => {
-        const taken = [
-          ...(url === undefined ? [] : [home.database]),
-          ...folders.map((name) => join(home.path, name)),
-        ];
-        if (state === "empty" && taken.some(hasSomething)) throw texts.notEmptyHome(home.path);
+      free: () => {
+        const files = folders.map((name) => join(home.path, name));
+        // An unfinished copy may also be one of `migrate`, and then the files are those of a home that is used.
+        const isTaken = (!existsSync(home.restoring) && files.some(hasSomething)) || hasOther(home, url);
+        if (isTaken) throw texts.notEmptyHome(home.path);
       },
     });
     try {
+      await writeFile(home.restoring, "", { flush: true });
       const copied = await fillFrom(home, target, head, file);
       const copy = await target.look();
       try {
@@ -159,11 +159,13 @@ export async function restoreBackup(
       // It tells of events after the backup, and would call the restored record rolled back.
       if (existsSync(home.anchor)) await rename(home.anchor, `${home.anchor}.before-restore`);
       await target.finish();
+      await rm(home.restoring, { force: true });
       const says = hasSecretsKey(home, place) ? [] : [texts.secretsNeedKey];
       return { ...copied, at: head.at, says };
     } catch (error) {
       await target.clear();
       for (const folder of folders) await rm(join(home.path, folder), { recursive: true, force: true });
+      await rm(home.restoring, { force: true });
       throw error;
     } finally {
       await target.close();
@@ -340,6 +342,10 @@ export async function targetOf(
     throw error;
   }
 }
+
+/** Whether the home has another database than the one that is filled. */
+const hasOther = (home: Home, url: string | undefined): boolean =>
+  url !== undefined && existsSync(home.database);
 
 /** A file, or a folder that is not empty. */
 const hasSomething = (path: string): boolean =>

@@ -39,7 +39,7 @@ export interface Core {
 
 export interface CoreParts
   extends
-    Pick<BrainTesting, "runTrial" | "reportBug">,
+    Pick<BrainTesting, "runTrial" | "reportBug" | "track" | "closing">,
     Pick<DispatcherParts, "store" | "newId" | "newSecret" | "refusesWrites"> {
   /** What sessions printed. Tests leave it out: every transcript is then empty. */
   readonly transcripts?: Transcripts;
@@ -84,6 +84,8 @@ export function createCore(parts: CoreParts): Core {
     troubleOf: parts.troubleOf ?? (async () => undefined),
     ...(parts.runTrial && { runTrial: parts.runTrial }),
     ...(parts.reportBug && { reportBug: parts.reportBug }),
+    track: parts.track,
+    closing: parts.closing,
     startingBrain: parts.startingBrain ?? (async () => rehearsing),
     probeServer: parts.probeServer ?? (async () => ({ works: false, says: "", tools: [] })),
     signIns: parts.signIns ?? keepSignIns({ ...parts, secrets, origin }),

@@ -202,7 +202,9 @@ async function startLocked(opened: {
   await sweepMirrors({ store, mirrors }).catch((error: unknown) => reportBug(error, "mirrors"));
   const logins = keepCodexLogins({ home: home.path });
   const node = nodeId(home, newId);
-  const brains = keepBrainHealth({ secrets, logins, nodeId: node });
+  /** Aborted when the daemon begins to stop: whether a brain could work does not matter any more. */
+  const probing = new AbortController();
+  const brains = keepBrainHealth({ secrets, logins, nodeId: node, closing: probing.signal });
   let url = "";
   const origin = (): string => addresses.origins[0] ?? url;
   const path = process.env["PATH"] ?? "/usr/bin:/bin";
@@ -232,8 +234,17 @@ async function startLocked(opened: {
     (await import("./telemetry.ts")).keepTelemetry(options.telemetry, node, (line) => options.log(line));
   const metrics = keepMetrics(store, telemetry?.called);
   telemetry?.begin(async () => metrics.readings(await store.read(gaugesIn)));
+  const closing = new AbortController();
+  /** Requests of models that are not booked yet, and tests of brains. */
+  const asking = new Set<Promise<void>>();
+  const track = (work: Promise<void>): void => {
+    asking.add(work);
+    void work.finally(() => asking.delete(work));
+  };
   const core = createCore({
     store,
+    closing: probing.signal,
+    track,
     measured: metrics.text,
     nodeId: node,
     anchor,
@@ -264,7 +275,6 @@ async function startLocked(opened: {
   const lostCalls = keepLostCalls({ store, newId, files, nodeId: node, reportBug });
   // Before new sessions have calls of their own.
   const endCalls = await lostCalls.ofEarlierRun();
-  const closing = new AbortController();
   let origins: readonly string[] = [];
   const check = async (given: string | undefined) =>
     trials.callerOf(given) ?? store.read((tx) => authenticate(tx, given));
@@ -291,8 +301,6 @@ async function startLocked(opened: {
     closing.signal,
     (given) => callers.mayWait(given),
   );
-  /** Requests of models that are not booked yet. */
-  const asking = new Set<Promise<void>>();
   const gateway = {
     store,
     newId,
@@ -308,10 +316,7 @@ async function startLocked(opened: {
     courier,
     trialOf: trials.trialOf,
     closing: closing.signal,
-    track: (request: Promise<void>) => {
-      asking.add(request);
-      void request.finally(() => asking.delete(request));
-    },
+    track,
   };
   const doorParts = {
     dispatch,
@@ -419,6 +424,7 @@ async function startLocked(opened: {
   let stopping: Promise<void> | undefined;
   const stop = async (drainMilliseconds: number): Promise<void> => {
     await work.drain(drainMilliseconds);
+    probing.abort();
     outages.hurry();
     await trials.stop();
     await work.stop();

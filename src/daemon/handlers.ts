@@ -72,7 +72,7 @@ const approvalKinds = {
   budget_override: overriding,
 };
 
-interface HandlerParts extends Pick<BrainTesting, "runTrial" | "reportBug"> {
+interface HandlerParts extends Pick<BrainTesting, "runTrial" | "reportBug" | "track" | "closing"> {
   readonly transcripts: Transcripts;
   readonly sandbox: () => Sandbox;
   readonly anchor: AnchorReader;

@@ -15,7 +15,7 @@ import { notAUrl } from "./texts.ts";
 
 /**
  * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `repos/`, `sandbox/`, `agents/`, `homes/`, `model-calls/`, `trials/` (while a brain is tested),
- * `audit-anchor.log`, `board-token` and `audit-key` (made on first start), `secrets-key` (if the user put it there), and
+ * `audit-anchor.log`, `restoring` (while a restore fills it), `board-token` and `audit-key` (made on first start), `secrets-key` (if the user put it there), and
  * `database-url` and `database-direct-url` (if the data is in PostgreSQL). Every
  * file has mode 0600. While a daemon runs, it also holds `daemon.json` (the daemon's address) and a lock that is released when
  * the process ends.
@@ -29,6 +29,8 @@ export function openHome(path: string) {
     path,
     database: join(path, "agency.db"),
     anchor: join(path, "audit-anchor.log"),
+    /** Exists while a restore fills the home: what an interrupted one left may be removed. */
+    restoring: join(path, "restoring"),
     knowledge: join(path, "knowledge"),
     workspaces: join(path, "workspaces"),
     transcripts: join(path, "transcripts"),

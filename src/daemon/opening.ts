@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { allHeads, append, system } from "../events/ledger.ts";
@@ -50,6 +50,8 @@ export async function openSealed(options: Opening, home: Home): Promise<Store> {
       append(tx, { companyId: "", actor: system, operation: "ledger.begin", subject: null, data: {} });
     return isNew || (await keyFits(tx));
   });
+  // The files of the home belong to this store from now on, whatever an interrupted restore left.
+  if (fits) rmSync(home.restoring, { force: true });
   if (fits) return store;
   await store.close();
   if (!hadKey) forgetAuditKey(home);

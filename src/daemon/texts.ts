@@ -46,6 +46,7 @@ export const ranWithoutModel = (found: string, milliseconds: number, said: strin
 
 export const noModelToAsk = (found: string): string => `No model was asked: ${found}.`;
 
+export const testInterrupted = "The daemon stopped before the test had begun.";
 export const brainTestFailed = (id = ""): { says: string; remedy: string } => ({
   says: "The test failed because of a fault in Agency.",
   remedy: `The daemon's log has the details: ${id}`,

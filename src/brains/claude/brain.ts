@@ -60,7 +60,7 @@ export const claudeBrain = brain({
   program: (config) => neededCli(claudeProgram, config.command),
   provider: providerFor,
   api: () => "messages",
-  probe: (config) => probeCli(claudeProgram, config?.command),
+  probe: (config, closing) => probeCli(claudeProgram, config?.command, closing),
   prepare: (_, session) => {
     copySkills(session, join(session.home, ".claude", "skills"));
     moveConversation(session);

@@ -63,7 +63,7 @@ export const codexBrain = brain({
   program: (config) => neededCli(codexProgram, config.command),
   provider: providerFor,
   api: () => "responses",
-  probe: (config) => probeCli(codexProgram, config?.command),
+  probe: (config, closing) => probeCli(codexProgram, config?.command, closing),
   prepare: (config, session) => {
     mkdirSync(homeOf(session), { recursive: true, mode: 0o700 });
     if (session.model !== null)
