@@ -30,7 +30,7 @@ for (const kind of storeKinds)
     };
     const spend = (id: string, dollars: number) =>
       store.write((tx) =>
-        bookAlone(bySystem(tx, org.companyId, newId), id, {
+        bookAlone(bySystem(tx, org.companyId, newId), { id: "", agentId: id }, {
           input_tokens: 10_000,
           output_tokens: 2000,
           usd: dollars * 1e6,
