@@ -1,5 +1,6 @@
 import { check, sentencesOf } from "../contract/problems.ts";
-import { markedIn } from "../redaction/redact.ts";
+import { replaceMarked } from "../redaction/marks.ts";
+import { isSetting } from "../redaction/names.ts";
 import {
   type Brain,
   type Ear,
@@ -125,12 +126,19 @@ export function checkBrainConfig(type: string, config: unknown): string {
   throw configDoesNotFit(type, sentencesOf(checked.problems), Object.keys(schema.shape));
 }
 
-/** The values of a configuration that its schema marks as secret. */
+/** The values of a configuration that its schema marks as secret. A variable may also hold an ordinary setting, such as a model's name. */
 export function secretsOf(type: string, config: string): string[] {
-  return markedIn(
-    { adapterConfig: JSON.parse(config) },
-    new Map([["adapterConfig", [findBrain(type).config]]]),
-  );
+  const found: string[] = [];
+  const marks = new Map([["adapterConfig", [findBrain(type).config]]]);
+  const note = (part: object, isVariable: boolean): unknown =>
+    replaceMarked({ adapterConfig: part }, marks, (value, name) => {
+      if (typeof value === "string" && !(isVariable && isSetting(name, value))) found.push(value);
+      return value;
+    });
+  const { env, ...others } = JSON.parse(config);
+  note(others, false);
+  note({ env }, true);
+  return found;
 }
 
 /**

@@ -97,6 +97,19 @@ function decide(name: string, place: Place): Test | undefined {
   return undefined;
 }
 
+/**
+ * Is the value of a variable an ordinary setting, such as `true`, `production` or the name of a model? It then stays readable in other
+ * texts, unless the variable's name means a secret.
+ */
+export function isSetting(name: string, value: string): boolean {
+  if (testFor(name, "tight")?.(value) === true || !/^[\w.:@+/-]{1,64}$/.test(value)) return false;
+  if (value.split(/[-_.:@+]/).every((piece) => plainWord.test(piece))) return true;
+  return modelName.test(value) && !looksMade(value) && !values.isRandom(value);
+}
+const plainWord = /^(?:[A-Z]?[a-z]{0,15}|[A-Z]{1,15}|v?\d{0,4}|20\d{6})$/;
+const modelName =
+  /^(?:[a-z-]{1,20}\/)?(?:claude|gpt|chatgpt|codex|o\d|gemini|gemma|llama|qwen|mistral|mixtral|codestral|devstral|deepseek|grok|kimi|glm|phi|command|nova|sonar)[a-z\d.:@-]{0,40}$/;
+
 /** Accepts `mapboxKey: "pk12345x"`, but not `s3Key: "a/b1.png"`. */
 const couldBeNumbered: Test = (value) =>
   looksMade(value) || (/^(?=.*\d)[^/]{8,}$/.test(value) && couldBeKey(value));

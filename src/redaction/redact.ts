@@ -36,15 +36,6 @@ export function redactLines(text: string, from: number): string {
   return lines.map((line) => (/^\s*[[{]/.test(line) ? String(redact(line).value) : line)).join("\n");
 }
 
-/** All texts that the schemas mark. */
-export function markedIn(value: unknown, marks: Marks): string[] {
-  const found: string[] = [];
-  const note = (_: string, text: unknown, isMark = false): unknown =>
-    isMark && typeof text === "string" && found.push(text);
-  show({ marks, note }, value, "", top);
-  return found;
-}
-
 /**
  * Puts secrets back when a caller returns a value as it was shown. Where `sent` equals what redact() shows of `former` at
  * the same place, the result has the former value. A text that was changed around its marker is not restored: otherwise a

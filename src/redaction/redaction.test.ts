@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { z } from "zod";
 import { byLength } from "../testing/run-length.ts";
+import { isSetting } from "./names.ts";
 import { marker, redact, redactText, restore } from "./redact.ts";
 import { rules, spansIn } from "./scanning.ts";
 import { scrubber } from "./transcripts.ts";
@@ -277,4 +278,33 @@ describe(`a text of ${length} characters is read in a moment`, () => {
       // Some tenths of a second for a million; what looks at each place again takes minutes.
       assert.ok(performance.now() - begin < allowed(500 + (15_000 * length) / 1_000_000));
     });
+});
+
+test("an ordinary setting stays readable, whatever could be a secret does not", () => {
+  for (const [name, value] of [
+    ["ANTHROPIC_MODEL", "claude-sonnet-5"],
+    ["ANTHROPIC_MODEL", "claude-opus-4-5-20251101"],
+    ["MODEL", "openai/gpt-5.5-codex"],
+    ["MODEL", "qwen3-coder:30b"],
+    ["NODE_ENV", "production"],
+    ["DEBUG", "true"],
+    ["LANG", "en_US.UTF-8"],
+    ["INITIAL_AGENT_MODE", "agent-full-access"],
+  ] as const)
+    assert.equal(isSetting(name, value), true, `${name}=${value}`);
+  for (const [name, value] of [
+    ["API_TOKEN", "claude-sonnet-5"],
+    ["DB_PASSWORD", "production"],
+    ["SETTING", "pl4nted-by-the-Board-Xk29f"],
+    ["SETTING", "sk-ant-api03-Zk29fQm71zLw58cTr63v"],
+    ["SETTING", "claude-Zk29fQm71zLw58cTr63vBn94s"],
+    ["SETTING", "postgres://user:production@host/db"],
+    ["SETTING", '{"private_key":"words and words"}'],
+    ["SETTING", "-----BEGIN KEY-----\nwords\n-----END KEY-----"],
+    ["SETTING", "two words"],
+    ["SETTING", "correcthorsebatterystaple"],
+    ["SETTING", "hunter2secret"],
+    ["SETTING", "deadbeefcafe0123456789"],
+  ] as const)
+    assert.equal(isSetting(name, value), false, `${name}=${value}`);
 });

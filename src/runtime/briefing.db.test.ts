@@ -30,11 +30,15 @@ for (const kind of storeKinds)
     };
     const spend = (id: string, dollars: number) =>
       store.write((tx) =>
-        bookAlone(bySystem(tx, org.companyId, newId), { id: "", agentId: id }, {
-          input_tokens: 10_000,
-          output_tokens: 2000,
-          usd: dollars * 1e6,
-        }),
+        bookAlone(
+          bySystem(tx, org.companyId, newId),
+          { id: "", agentId: id },
+          {
+            input_tokens: 10_000,
+            output_tokens: 2000,
+            usd: dollars * 1e6,
+          },
+        ),
       );
     const fits = (text: string): void => {
       assert.ok(Buffer.byteLength(text) <= 4096, `${Buffer.byteLength(text)} bytes`);

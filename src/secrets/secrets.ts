@@ -7,6 +7,7 @@ import { brainMarks } from "../brains/registry.ts";
 import { type Marks, replaceMarked, secretNames } from "../redaction/marks.ts";
 import { marker } from "../redaction/redact.ts";
 import { hiderOf } from "../redaction/known-texts.ts";
+import { isSetting } from "../redaction/names.ts";
 import { serversOf } from "../capabilities/grants.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { counting, deleting, insertion, selection, textQuery } from "../store/query.ts";
@@ -166,9 +167,9 @@ export function keepSecrets(
   const valuesOf = (companyId: string): string[] => [
     ...Object.values(fallback),
     ...given.flatMap(([, value]) => (typeof value === "string" ? [value] : Object.values(value))),
-    ...[...(known.get(companyId)?.values() ?? [])]
-      .filter(isDistinctive)
-      .flatMap(({ value }) => [value, ...partsOf(value)]),
+    ...[...(known.get(companyId) ?? [])]
+      .filter(([name, secret]) => isDistinctive(secret) && !isSettingOf(name, secret))
+      .flatMap(([, { value }]) => [value, ...partsOf(value)]),
   ];
 
   function hiderFor(companyIds: readonly string[]): (text: string) => string {
@@ -187,7 +188,7 @@ export function keepSecrets(
         const reference = SecretReference.safeParse(value);
         if (reference.success && actor.agentId !== null) throw onlyBoardNamesSecrets(reference.data.secret);
         if (typeof value !== "string" || value === "" || value === marker) return value;
-        const name = `${key.replaceAll(/[^\w.-]/g, "_")}-${call.newId().slice(-12)}`;
+        const name = generatedName(key, call.newId());
         found.set(name, value);
         return { secret: name };
       });
@@ -233,11 +234,18 @@ export function keepSecrets(
 
 /**
  * A value that Agency found in a configuration may be an ordinary word (NODE_ENV=production), which must stay readable in
- * other texts. The output of the session that gets it is scrubbed of it in any case.
+ * other texts (`isSetting` in redaction/names.ts).
  */
 const isDistinctive = ({ value, generated }: Known): boolean =>
   !generated ||
   (/^\S{12,}$/.test(value) && /\d/.test(value) && /[a-z]/i.test(value) && !/^\.?\//.test(value));
+
+/** A value that Agency found has the name of its variable and a suffix (`generatedName`). */
+const isSettingOf = (name: string, { value, generated }: Known): boolean =>
+  generated && isSetting(name.slice(0, -suffixLength), value);
+const suffixLength = 13;
+const generatedName = (variable: string, id: string): string =>
+  `${variable.replaceAll(/[^\w.-]/g, "_")}-${id.slice(1 - suffixLength)}`;
 
 /** The values inside a secret that is a document, such as the key of a service account or the tokens of a sign-in. */
 function partsOf(value: string): string[] {

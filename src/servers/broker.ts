@@ -74,6 +74,8 @@ const restartMilliseconds = 3000;
 
 export function createBroker(parts: BrokerParts) {
   const { store } = parts;
+  /** The ends of connections that were dropped, by the key of their followers. */
+  const ending = new Map<string, Promise<unknown>>();
   const connections = new Map<string, Kept>();
   /** Programs of servers that the board tests. They reach the hosts of their record as well. */
   const probes = new Map<string, { readonly caller: Caller; readonly hosts: readonly string[] }>();
@@ -137,7 +139,15 @@ export function createBroker(parts: BrokerParts) {
   function drop(key: string): void {
     const kept = connections.get(key);
     connections.delete(key);
-    void kept?.connection.close().catch((error: unknown) => parts.reportBug(error, "MCP server"));
+    if (kept === undefined) return;
+    const closed = Promise.all([
+      ending.get(key),
+      kept.connection.close().catch((error: unknown) => void parts.reportBug(error, "MCP server")),
+    ]);
+    ending.set(key, closed);
+    void closed.then(() => {
+      if (ending.get(key) === closed) ending.delete(key);
+    });
   }
 
   const keyOf = ({ companyId, agentId, row }: ServerUser): string => `${companyId} ${agentId} ${row.name}`;
@@ -153,13 +163,17 @@ export function createBroker(parts: BrokerParts) {
     }
     drop(key);
     if (connections.size >= mostConnections) throw texts.tooManyServers(mostConnections);
-    const made = keepFor(held.row, held.agentId);
+    const made = keepFor(held.row, held.agentId, { after: ending.get(key) });
     const kept = { ...made, sessionId, held, calls: 0, usedAt: performance.now() };
     connections.set(key, kept);
     return kept;
   }
 
-  function keepFor(row: ServerRow, agentId: string, accepts = false) {
+  function keepFor(
+    row: ServerRow,
+    agentId: string,
+    { accepts = false, after }: { accepts?: boolean; after?: Promise<unknown> | undefined } = {},
+  ) {
     const { company_id: companyId, name } = row;
     const config = configOf(row);
     // Its values are hidden in its answers even if they look like words.
@@ -174,6 +188,7 @@ export function createBroker(parts: BrokerParts) {
     const connection = keepConnection(
       {
         start: parts.start,
+        after,
         version: parts.version,
         hider,
         values: async () => {
@@ -338,7 +353,7 @@ export function createBroker(parts: BrokerParts) {
       caller: Caller,
       accept: boolean,
     ): Promise<{ tools: readonly ServerTool[]; says: string; works: boolean }> => {
-      const { connection, hider, hosts } = keepFor(row, "", accept);
+      const { connection, hider, hosts } = keepFor(row, "", { accepts: accept });
       probes.set(connection.token, { caller, hosts });
       try {
         await connection.ready();

@@ -61,6 +61,8 @@ export interface ConnectionParts {
   readonly signedIn: (fetch: FetchLike) => { fetch: FetchLike; authProvider?: AuthProvider };
   /** Hides the secrets in what the server says. */
   readonly hider: () => Hide;
+  /** The end of the connection before, for the same agent. No program starts before it. */
+  readonly after?: Promise<unknown> | undefined;
 }
 
 const connectMilliseconds = 30_000;
@@ -90,6 +92,8 @@ export function keepConnection(
   let instructions: string | undefined;
   let process: ServerProcess | undefined;
   let excess: Error | undefined;
+  /** The end of the program before, with everything that it left. */
+  let ending: Promise<unknown> = parts.after ?? Promise.resolve();
   let state: State = begin();
 
   function begin(): State {
@@ -192,6 +196,8 @@ export function keepConnection(
         onInsufficientScope: "throw",
       });
     }
+    // Two of them at once could write the same files.
+    await ending;
     process = await parts.start({
       id: randomUUID(),
       command: [config.command, ...(config.args ?? [])],
@@ -215,12 +221,17 @@ export function keepConnection(
     parts.noteHealth({ status: isSignedOut(error) ? "signed_out" : "fails", says, tools });
   }
 
-  async function end(client: Client): Promise<void> {
+  function end(client: Client): Promise<void> {
     const ended = process;
     process = undefined;
-    await client.close().catch(() => undefined);
-    ended?.kill();
-    await ended?.exited;
+    const all = async (): Promise<void> => {
+      await client.close().catch(() => undefined);
+      ended?.kill();
+      await ended?.exited;
+    };
+    const done = all();
+    ending = Promise.allSettled([ending, done]);
+    return done;
   }
 
   return {
