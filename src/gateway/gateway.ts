@@ -10,7 +10,7 @@ import type { Row } from "../store/schema.ts";
 import { callOfSession, sessionRow } from "./calls.ts";
 import { costsNothing, endpointOf, refusalIn } from "./dialects.ts";
 import { metered } from "./metering.ts";
-import { credentialFor } from "./model-credentials.ts";
+import { credentialFor, type ModelCredential } from "./model-credentials.ts";
 import { contextTokensOf, windowTokensOf } from "./prices.ts";
 import { providerOf } from "./providers.ts";
 import { stateOfProvider } from "./states.ts";
