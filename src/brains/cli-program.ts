@@ -83,11 +83,17 @@ function askVersion(program: CliProgram, found: string, until: number): Question
   const ending = new AbortController();
   const options = { timeout: 20_000, killSignal: "SIGKILL", signal: ending.signal } as const;
   const ask = async (): Promise<Probe> => {
+    const answering = promisify(execFile)(found, ["--version"], options);
+    const { child } = answering;
+    const gone = new Promise<void>((resolve) =>
+      child.pid === undefined ? resolve() : void child.once("exit", () => resolve()),
+    );
     try {
-      const { stdout } = await promisify(execFile)(found, ["--version"], options);
+      const { stdout } = await answering;
       const version = /\d+\.\d+\.\d+\S*/.exec(stdout)?.[0] ?? null;
       return { available: true, version, says: `${program.name} ${version ?? ""}`.trim() };
     } catch (error) {
+      await gone;
       const says = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
       return { available: false, version: null, says: texts.cliFails(program, says) };
     }

@@ -40,7 +40,7 @@ for (const kind of storeKinds)
         works,
         Array.from({ length: answered }, () => 130),
       );
-      assert.match(JSON.stringify(calls.filter((call) => !call.works)), /does not cover this request/);
+      assert.match(JSON.stringify(calls.filter((call) => !call.works)), /has too little left for a call/);
 
       // What was reserved is free again.
       await board(setBudget, { id: rootId, usd: used.costUsd + 0.004 });
