@@ -29,7 +29,6 @@ import {
   charge,
   dropReservations,
   type Place,
-  placeOf,
   standingOf,
   type Pool,
   poolAbove,

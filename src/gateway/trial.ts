@@ -103,7 +103,12 @@ export async function forwardTrial(
     const spender = { id: trialSpender(parts.nodeId, companyId), agentId, outcomeId: null };
     const listener = endpoint.listens?.();
     await metered(parts, place, exchange, {
-      ...{ spender, credential, asked, price, listener, mostTries: 1 },
+      spender,
+      credential,
+      asked,
+      price,
+      listener,
+      mostTries: 1,
       onRefusal: async (answer) => {
         const refused = refusedBy(answer.status, messageIn(await answer.clone().text()));
         failed(refused.says, refused.remedy);
