@@ -141,7 +141,7 @@ async function closeTrialCall(
 
 /**
  * Notes what an open call has used so far, in case this daemon is killed. What it read is known from here on, so the most that it can
- * cost is no estimate of that any more.
+ * cost no longer rests on an estimate.
  */
 export async function noteUse(
   { tx }: Writing,

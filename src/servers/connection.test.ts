@@ -17,6 +17,8 @@ const program = `
   });`;
 
 test("the program of a server starts only after the end of the one before, also of another connection", async () => {
+  // The pauses of a connection keep no process alive.
+  const alive = setInterval(() => undefined, 1000);
   const before = Promise.withResolvers<void>();
   const cleared = Promise.withResolvers<void>();
   const started: string[] = [];
@@ -70,4 +72,5 @@ test("the program of a server starts only after the end of the one before, also 
   await connection.ready();
   assert.deepEqual(started, ["before: true", "cleared: true"]);
   await connection.close();
+  clearInterval(alive);
 });
