@@ -80,28 +80,35 @@ interface Question {
 const asked = new Map<string, Question>();
 
 function askVersion(program: CliProgram, found: string, until: number): Question {
-  const ending = new AbortController();
-  const options = { timeout: 20_000, killSignal: "SIGKILL", signal: ending.signal } as const;
-  const ask = async (): Promise<Probe> => {
-    const answering = promisify(execFile)(found, ["--version"], options);
-    const { child } = answering;
-    const gone = new Promise<void>((resolve) =>
-      child.pid === undefined ? resolve() : void child.once("exit", () => resolve()),
-    );
-    try {
-      const { stdout } = await answering;
+  const failed = (says: string): Probe => ({
+    available: false,
+    version: null,
+    says: texts.cliFails(program, says),
+  });
+  const ended = Promise.withResolvers<Probe>();
+  const answering = promisify(execFile)(found, ["--version"], { timeout: 20_000, killSignal: "SIGKILL" });
+  const { child } = answering;
+  const answered = answering.then(
+    ({ stdout }): Probe => {
       const version = /\d+\.\d+\.\d+\S*/.exec(stdout)?.[0] ?? null;
       return { available: true, version, says: `${program.name} ${version ?? ""}`.trim() };
-    } catch (error) {
-      await gone;
-      const says = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
-      return { available: false, version: null, says: texts.cliFails(program, says) };
-    }
-  };
+    },
+    (error: unknown) => failed(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)),
+  );
   const question: Question = {
     until,
-    probe: ask().finally(() => (question.isAnswered = true)),
-    end: () => ending.abort(),
+    probe: Promise.race([answered, ended.promise]).finally(() => (question.isAnswered = true)),
+    // Its own end counts. A process that it started may keep its output open for longer.
+    end: () => {
+      const isGone = (): void => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+        ended.resolve(failed(texts.notAskedToTheEnd));
+      };
+      child.once("exit", isGone);
+      if (child.exitCode !== null || child.signalCode !== null) isGone();
+      else child.kill("SIGKILL");
+    },
     isAnswered: false,
     waiting: 0,
   };

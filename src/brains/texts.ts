@@ -92,3 +92,5 @@ export const configDoesNotFit = (type: string, problems: string, settings: reado
     `The adapterConfig does not fit the brain ${type}. ${problems}`,
     `The brain ${type} takes ${settings.join(", ") || "no settings"}. GET /llms/agent-configuration/${type}.txt describes them.`,
   );
+
+export const notAskedToTheEnd = "The daemon stopped meanwhile.";
