@@ -450,3 +450,13 @@ test("the size of a context: the board's, or the list's, and of OpenAI's models 
   ] as const)
     assert.equal(await contextTokensOf(provider, config, model), tokens, `${provider} ${model}`);
 });
+
+test("a model without a price in the list is not free, unless the board says so", async () => {
+  const config = { dialect: "openai", baseUrl: "https://api.cerebras.ai" } as const;
+  const model = "qwen-3-coder-480b";
+  assert.equal(await priceOf("cerebras", config, model), undefined);
+  assert.equal(await priceOf("openai", config, "whisper-1"), undefined);
+  const free = { ...config, models: { [model]: { price: { input: 0, output: 0 } } } };
+  const price = (await priceOf("cerebras", free, model)) ?? assert.fail();
+  assert.equal(price({ input: 1000, output: 1000, cacheRead: 0, cacheWrite: 0 }), 0);
+});

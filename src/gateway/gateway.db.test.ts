@@ -86,7 +86,8 @@ for (const kind of storeKinds)
       const { ask, org, agent, opened } = await scene(always(answers("Hi.")));
       assert.equal((await ask({}, { path: "fake/v1/files" })).status, 404);
       assert.equal((await ask({}, { path: "fake/../../etc" })).status, 404);
-      assert.equal((await ask({}, { path: "other/v1/messages" })).status, 404);
+      for (const name of ["other", "constructor", "toString", "__proto__"])
+        assert.equal((await ask({}, { path: `${name}/v1/messages` })).status, 404, name);
       assert.equal((await ask({}, { token: "nothing" })).status, 401);
       assert.equal((await ask({}, { token: org.boardToken })).status, 403);
       const { token } = await org.agent("Ben");

@@ -43,7 +43,9 @@ export async function priceOf(
   const own = config.models?.[model]?.price;
   if (own !== undefined) return (tokens) => Math.ceil(withHours((one) => withPrice(own, one), tokens));
   const listed = await listOf(provider, config, model);
-  if (listed(oneToken) === null) return undefined;
+  // The list also has models whose price it does not know, as if they cost nothing. A price of 0 is for the board to set.
+  const isFree = (some: Partial<TokensUsed>): boolean => !listed({ ...oneToken, ...some })?.total_price;
+  if (isFree({ output: 0 }) || isFree({ input: 0 })) return undefined;
   const total = (tokens: TokensUsed): number => (listed(tokens)?.total_price ?? 0) * 1e6;
   return (tokens) => Math.ceil(withHours(total, tokens));
 }

@@ -60,7 +60,8 @@ export async function providerOf(
   name: string,
 ): Promise<ProviderConfig | undefined> {
   const row = await tx.first(providerRow, { company_id: companyId, name });
-  return row === undefined ? builtIn[name] : tables.providers.config.parse(row.config);
+  if (row !== undefined) return tables.providers.config.parse(row.config);
+  return Object.hasOwn(builtIn, name) ? builtIn[name] : undefined;
 }
 
 export async function providersOf(tx: ReadTx, companyId: string): Promise<Map<string, ProviderConfig>> {
