@@ -66,6 +66,8 @@ export const acpAgents = {
         OPENCODE_CONFIG_CONTENT: JSON.stringify({
           model: `agency/${openAiCompatible.model}`,
           small_model: `agency/${openAiCompatible.model}`,
+          // The sandbox decides what its shell reads.
+          permission: { external_directory: "allow" },
           autoupdate: false,
           share: "disabled",
           provider: {
