@@ -31,7 +31,8 @@ describe("panels beside lists", () => {
     // Its outcomes say how they stand, and one that does not move says why.
     const mandate = panel.locator("li[data-about^=outcome]", { hasText: "Bruno: Growth lead" });
     await mandate.waitFor();
-    assert.doesNotMatch(await panel.innerText(), /\bIdle\b/);
+    const said = await panel.locator("li[data-about^=outcome]").allInnerTexts();
+    assert.doesNotMatch(said.join("\n"), /\bIdle\b/);
     await page.keyboard.press("Escape");
     await page.locator(".rail").waitFor();
     assert.doesNotMatch(page.url(), /agent=/);

@@ -34,7 +34,7 @@ export const acpBrain = brain({
   safety: [
     "The program runs in a sandbox, as with the brain process. It can write only its workspace and its home, and reach only Agency.",
     "The board may hire with it. Agents may do so only if the company allows it.",
-    "Values of env become secrets: they are never shown again, and are stored only encrypted.",
+    "Values of env are stored only encrypted. Configurations never show them again, and those that look like secrets are hidden everywhere.",
   ],
   examples: [
     { command: "gemini", args: ["--acp"] },

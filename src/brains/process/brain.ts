@@ -57,7 +57,7 @@ export const processBrain = brain({
     "The command runs on this machine in a sandbox: it can write only its workspace, read only system folders, its own install folder and files named in args, and reach only Agency.",
     "Without a sandbox it does not start, unless the installation allows it. It then has all rights of the daemon's user.",
     "The board may hire with it. Agents may do so only if the company allows it.",
-    "Values of env become secrets: they are never shown again, and are stored only encrypted. Without a secrets key they are lost when the daemon stops.",
+    "Values of env are stored only encrypted. Configurations never show them again, and those that look like secrets are hidden everywhere. Without a secrets key they are lost when the daemon stops.",
     "The command can read the secrets it gets and could send them to any program in its sandbox.",
   ],
   examples: [
