@@ -45,6 +45,10 @@ export interface BrainStage {
   start(): Promise<void>;
 }
 
+/** The name of its provider. A program that is not told one asks the usual ones. */
+export const providerOf = (adapter: Adapter): string =>
+  adapter.configOf === undefined ? "fake" : adapter.dialect;
+
 /** What the provider must never show to a session. */
 export const key = "sk-the-key-that-no-session-may-see-0123456789";
 /** Another key that the provider takes. */
@@ -96,8 +100,7 @@ export async function onBrain(
       models: { [adapter.model]: { price, contextTokens: how.contextTokens } },
       defaultModel: adapter.model,
     };
-    // A program that is not told its provider asks the usual ones.
-    const provider = adapter.configOf === undefined ? "fake" : adapter.dialect;
+    const provider = providerOf(adapter);
     await board.call(putProvider, { companyId, name: provider, config });
     const agent = await board.call(createAgent, {
       companyId,
