@@ -110,6 +110,7 @@ for (const [name, adapter] of Object.entries(acpAgents))
     });
 
     testRecordings(adapter, adapter.program, isCore ? ["work"] : ["work", "server-down"]);
+    testKeySearch(adapter);
     if (isCore) return;
 
     test("kill -9 of the daemon leaves nothing, and the next session continues the conversation", () => {
@@ -135,6 +136,5 @@ for (const [name, adapter] of Object.entries(acpAgents))
       });
     });
 
-    testKeySearch(adapter);
     testServerDown(adapter);
   });

@@ -87,5 +87,8 @@ export const acpAgents = {
   },
 } satisfies Readonly<Record<string, Adapter>>;
 
-/** The one that speaks the protocol itself shows the core: work, its model, a stop, a refused key, and what it prints. */
+/**
+ * The one that speaks the protocol itself shows the core: work, its model, a stop, a refused key, a search for keys, and what it
+ * prints.
+ */
 export const coreOnly: ReadonlySet<string> = new Set(["OpenCode"]);
