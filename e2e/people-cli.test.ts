@@ -130,7 +130,7 @@ for (const kind of sampleOf(bothStores, 1))
 
       // The worker, a program, submits. She sends it back once, then accepts it.
       const inbox = (await ann.sees(/Setter submitted "Set the type"/, "inbox")).input;
-      assert.match(inbox, /complete_outcome is: agency outcomes complete <id>/);
+      assert.match(inbox, /decide_outcome is: agency decide <id> <verdict>/);
       assert.match(await ann.types("outcomes", "view", part), /^Set the type \[submitted\]/);
       await ann.types("decide", part, "rework", "--note", "Use a larger font.");
       await ann.sees(/^Set the type \[submitted\][^]*Use a larger font\./, "outcomes", "view", part);
