@@ -323,7 +323,8 @@ async function abandonedWith(tx: Tx, outcome: OutcomeRow): Promise<OutcomeRow[]>
 }
 
 /**
- * A reopened outcome keeps its owner. If that agent has left, the owner of a live parent takes over. Rejected: the
+ * A reopened outcome keeps its owner, and the owner's manager verifies it: the tree may have changed since the outcome ended, also
+ * back by an undo. If that agent has left, the owner of a live parent takes over. Rejected: the
  * manager of the agent that left, who may have delegated the surrounding work to another agent since.
  */
 async function ownerAfterReopening(
@@ -331,11 +332,11 @@ async function ownerAfterReopening(
   outcome: OutcomeRow,
   parents: readonly Ref[],
 ): Promise<Pick<OutcomeRow, "responsible_id" | "delegated" | "delegated_by" | "reworks">> {
-  const { responsible_id, delegated, delegated_by, reworks } = outcome;
+  const { responsible_id, delegated, reworks } = outcome;
   const owner = await memberById(tx, responsible_id);
   // An agent that was deleted has no row any more.
   if (owner !== undefined && owner.status !== "terminated")
-    return { responsible_id, delegated, delegated_by, reworks };
+    return { responsible_id, delegated, delegated_by: delegated === 1 ? owner.boss_id : null, reworks };
   const heir = parents.find(isLive)?.responsible_id ?? null;
   return { responsible_id: heir, delegated: 0, delegated_by: null, reworks: 0 };
 }

@@ -8,7 +8,13 @@ import { updateCompany } from "../contract/companies.ts";
 import { createAgent } from "../contract/hiring.ts";
 import type { Output } from "../contract/operation.ts";
 import { createKey, listAgents, terminateAgent, viewAgent } from "../contract/agents.ts";
-import { completeOutcome, createOutcome, myOutcomes, viewOutcome } from "../contract/outcomes.ts";
+import {
+  completeOutcome,
+  createOutcome,
+  myOutcomes,
+  reopenOutcome,
+  viewOutcome,
+} from "../contract/outcomes.ts";
 import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
 import {
   applyReorganization,
@@ -300,6 +306,18 @@ for (const kind of storeKinds)
       const mandate = await org.board(viewOutcome, { id: made?.id ?? "" });
       assert.deepEqual([mandate.status, mandate.parents.map((one) => one.id)], ["open", [org.rootId]]);
       assert.equal((await org.board(viewOutcome, { id: outcomes.own })).responsible?.id, lead.id);
+    });
+
+    test("an outcome that ended before the undo is verified by the present manager when it is reopened", async () => {
+      const { lead, other, ann } = await buildScene(org);
+      const { id } = await apply({ kind: "move_report", agent: ann.id, to: other.id });
+      const work = await other.call(createOutcome, { title: "meanwhile", parents: [other.id] });
+      await other.call(delegateOutcome, { id: work.id, to: ann.id });
+      await org.board(completeOutcome, { id: work.id });
+      await undo(id);
+      await org.board(reopenOutcome, { id: work.id, reason: "Not good enough." });
+      const { responsible, delegatedBy } = await org.board(viewOutcome, { id: work.id });
+      assert.deepEqual([responsible?.id, delegatedBy?.id], [ann.id, lead.id]);
     });
 
     test("only the board, or the boss who did it, undoes it", async () => {
