@@ -58,6 +58,9 @@ const longest = 50;
 const writesApart = 100;
 const slow = 200;
 
+/** Its writes may wait for the lock of the ledger, so they hold up no company. */
+const installation = "installation";
+
 interface Lane {
   readonly key: string | null;
   readonly waiting: Job[];
@@ -98,7 +101,8 @@ export function createBatches(parts: {
   };
   function begin(): void {
     for (const lane of ready)
-      if (lane.waiting[0]?.isAlone === true || apart.has(lane.key)) void runBatch(take([lane]));
+      if (lane.waiting[0]?.isAlone === true || lane.key === installation || apart.has(lane.key))
+        void runBatch(take([lane]));
     if (places === 0 || ready.size === 0) return;
     places -= 1;
     let hasPlace = true;
@@ -110,12 +114,12 @@ export function createBatches(parts: {
       begin();
     };
     const timer = setTimeout(giveUp, longest);
-    const some = (): Lane[] => take([...ready].slice(0, mostInBatch));
-    void runBatch(some(), some).finally(giveUp);
+    const some = (most: number): Lane[] => take([...ready].slice(0, most));
+    void runBatch(some(mostInBatch), some).finally(giveUp);
   }
 
   /** `more`: those that have become ready while the connection was awaited. */
-  async function runBatch(own: Lane[], more: () => Lane[] = () => []): Promise<void> {
+  async function runBatch(own: Lane[], more: (most: number) => Lane[] = () => []): Promise<void> {
     let link: Link;
     try {
       link = await parts.open();
@@ -123,24 +127,23 @@ export function createBatches(parts: {
       for (const { waiting } of own) for (const job of waiting.splice(0)) job.refuse(error);
       return leave(own);
     }
-    own.push(...more());
+    own.push(...more(mostInBatch - own.length));
     const queue: { readonly job: Job; readonly lane: Lane }[] = [];
     const batch: Job[] = [];
     let turn = 0;
-    const admit = (lane: Lane): void => {
-      while (queue.length < mostInBatch && queue[0]?.job.isAlone !== true) {
-        const [job] = lane.waiting;
-        if (job === undefined || (job.isAlone && queue.length > 0)) break;
-        lane.waiting.shift();
-        queue.push({ job, lane });
-        job.start(link, queue.length);
-      }
+    const admitNext = (lane: Lane): boolean => {
+      const [job] = lane.waiting;
+      if (job === undefined || queue.length === mostInBatch) return false;
+      if (queue.length > 0 && (job.isAlone || queue[0]?.job.isAlone === true)) return false;
+      lane.waiting.shift();
+      queue.push({ job, lane });
+      job.start(link, queue.length);
+      return true;
     };
     const open = (some: readonly Lane[]): void => {
-      for (const lane of some) {
-        lane.admit = () => admit(lane);
-        admit(lane);
-      }
+      for (const lane of some) lane.admit = () => void admitNext(lane);
+      // One of each company in turn, or a company with many writes would take all places.
+      for (let left = some; left.length > 0;) left = left.filter(admitNext);
     };
     const close = (): void => {
       for (const lane of own) lane.admit = undefined;
@@ -231,8 +234,8 @@ export function createBatches(parts: {
     const isOwn = (batch.length === 1 && !link.isSpoilt()) || failure instanceof Undone;
     const reason = failure === undefined || isOwn || isLost(failure) ? failure : new BatchFailed();
     for (const job of batch) job.settle(reason);
-    if (failure === undefined && hasChanges) parts.committed();
     leave(own);
+    if (failure === undefined && hasChanges) parts.committed();
   }
 
   return (key, job) => {

@@ -144,7 +144,7 @@ const isTimeout = (error: unknown): boolean => error instanceof Error && /timeou
 export function isLost(error: unknown): boolean {
   if (typeof error !== "object" || error === null || error instanceof Refusal) return false;
   if ("code" in error && typeof error.code === "string")
-    return /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|ERR_STREAM|ERR_SOCKET|08|57P0|25P03|53300)/.test(
+    return /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|ENOTCONN|EPROTO|ECANCELED|EAI_|ERR_STREAM|ERR_SOCKET|ERR_SSL|ERR_TLS|08|57P0|25P03|53300)/.test(
       error.code,
     );
   return (

@@ -15,6 +15,7 @@ export interface Link {
   /** Does not wait for the answer. An error fails the next statement that is asked, and the commit. */
   send(statement: Statement): void;
   begin(statement: string): void;
+  newSavepoint(): string;
   savepoint(name: string): void;
   /** What was done since then is undone only together with what was done before. */
   keep(savepoint: string): void;
@@ -55,6 +56,8 @@ export function linkOn(
   let failure: unknown;
   let isOpen = false;
   let isSpoilt = false;
+  /** Names are never used twice: a rollback to that of an earlier write would undo what is answered as done. */
+  let savepoints = 0;
   const known = knownRows();
   const heads: KnownHeads = new Map();
   let held = new Map<HeldTable, readonly (readonly Value[])[]>();
@@ -103,6 +106,7 @@ export function linkOn(
       isOpen = true;
       send({ text: statement });
     },
+    newSavepoint: () => `part${(savepoints += 1)}`,
     savepoint: (name) => {
       heldAt.set(name, new Map(held));
       known.mark(name);

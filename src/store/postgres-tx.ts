@@ -207,7 +207,6 @@ export function txOn(link: Link, now: number, mac: Mac): PlainTx {
 
 export function txBy(way: LinkWay, now: number, mac: Mac): PlainTx {
   const { go } = way;
-  let parts = 0;
   return {
     ...readsOn(now, mac, way.read),
     ahead: (q, params) => way.ahead(asking(q.on("postgres"), params)),
@@ -231,7 +230,7 @@ export function txBy(way: LinkWay, now: number, mac: Mac): PlainTx {
     lock: way.lock,
     attempt: (work) =>
       go(async (link) => {
-        const savepoint = `part${(parts += 1)}`;
+        const savepoint = link.newSavepoint();
         link.savepoint(savepoint);
         try {
           const result = await work();
@@ -239,6 +238,7 @@ export function txBy(way: LinkWay, now: number, mac: Mac): PlainTx {
           return result;
         } catch (error) {
           await link.rollBackTo(savepoint);
+          link.keep(savepoint);
           throw error;
         }
       }),
