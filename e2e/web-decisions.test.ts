@@ -85,6 +85,26 @@ describe("the dashboard: Home and approvals", () => {
     assert.equal((await site.daemon.board.call(viewApproval, { id })).status, "approved");
   });
 
+  test("with a decision armed, Enter on another button or in a field is for that, and sends nothing", async () => {
+    const { page } = site.visit;
+    const id = await site.hire("Focus Fay");
+    const isOpen = async (): Promise<void> =>
+      assert.equal((await site.daemon.board.call(viewApproval, { id })).status, "pending");
+    await page.goto(site.at(`/approvals/${id}`));
+    await page.getByRole("heading", { name: "Hire Focus Fay as Researcher" }).waitFor();
+    await page.keyboard.press("a");
+    const comment = page.getByLabel("Comment", { exact: true });
+    await comment.fill("Not");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("yet.");
+    assert.equal(await comment.inputValue(), "Not\nyet.");
+    await page.getByRole("button", { name: "Comment" }).focus();
+    await page.keyboard.press("Enter");
+    await page.locator(".bubble", { hasText: "Not" }).waitFor();
+    await isOpen();
+    await site.daemon.board.call(reject, { id });
+  });
+
   test("several requests are approved together, with the sum of what they change", async () => {
     const { page } = site.visit;
     const ids = [await site.hire("Batch Bea"), await site.hire("Batch Bo")];

@@ -42,7 +42,12 @@ export function useSeen(newest: Request): Seen {
     a: () => decision.arm("approve"),
     r: () => decision.arm("revise"),
     x: () => decision.arm("reject"),
-    Enter: () => (decision.armed === null ? false : void decision.send(decision.armed)),
+    // Where the focus is on a button or a field, Enter is for that.
+    Enter: ({ target }) =>
+      decision.armed === null ||
+      (target instanceof Element && target.matches("button, input, textarea, select"))
+        ? false
+        : void decision.send(decision.armed),
   });
   return {
     request,
