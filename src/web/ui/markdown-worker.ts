@@ -1,4 +1,5 @@
 import MarkdownIt, { type Token } from "markdown-it";
+import { shown } from "../../contract/visible-text.ts";
 import type { MarkdownToken, Parsed, ToParse } from "./markdown-tokens.ts";
 
 /** Parses Markdown beside the page: a text that takes long to read holds nothing up. It makes tokens, never HTML. */
@@ -11,7 +12,8 @@ const plain = (token: Token): MarkdownToken => ({
   tag: token.tag,
   nesting: token.nesting,
   hidden: token.hidden,
-  content: token.content,
+  // The parser has decoded entities, and they may be characters that act.
+  content: shown(token.content),
   href: token.type === "link_open" ? String(token.attrGet("href") ?? "") : undefined,
   children: token.children?.map(plain) ?? [],
 });

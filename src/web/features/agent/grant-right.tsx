@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
+import { shown } from "../../../contract/visible-text.ts";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
@@ -14,7 +15,10 @@ export function GrantRight({ id, name }: { id: string; name: string }): ReactNod
   const repos = useRead(ops.listRepos, { companyId }).data?.repos ?? [];
   const files = useRead(ops.listFiles, { companyId, kind: "file", limit: 500 }).data?.files ?? [];
   const resources = [
-    ...files.map((file) => ({ value: `kb:${file.id}`, text: `File: ${file.description.slice(0, 100)}` })),
+    ...files.map((file) => ({
+      value: `kb:${file.id}`,
+      text: `File: ${shown(file.description.slice(0, 100))}`,
+    })),
     ...servers.map((server) => ({ value: `mcp:${server.name}`, text: `MCP server: ${server.name}` })),
     ...repos.map((repo) => ({ value: `repo:${repo.name}`, text: `Repository: ${repo.name}` })),
     { value: "mail:board", text: "Mail to the board" },

@@ -1,5 +1,6 @@
 import { type FormEvent, type ReactNode, useRef, useState } from "react";
 import { ops } from "virtual:operations";
+import { shown } from "../../../contract/visible-text.ts";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import { useRead } from "../../data/reading.ts";
@@ -105,7 +106,7 @@ export function MailBox({
               <option value="">None</option>
               {files.map(({ id, description }) => (
                 <option key={id} value={id}>
-                  {description.slice(0, 100)}
+                  {shown(description.slice(0, 100))}
                 </option>
               ))}
             </select>
