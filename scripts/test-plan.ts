@@ -6,12 +6,10 @@ export type Length = "quick" | "whole" | "long";
 
 /** Files that run under the same conditions. */
 export interface Lane {
-  /** Longest first. Processes take files from the front. */
+  /** Longest first. */
   readonly files: string[];
   /** Whether a process runs several files, one after another. */
   readonly shared: boolean;
-  /** Whether the files mostly wait for processes and clocks, so two other processes may use the CPU. */
-  readonly waits: boolean;
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -47,14 +45,9 @@ export function plan({ length, wanted, seed, first = [] }: Wish): Lane[] {
   const rest = others.filter((file) => !onBoth.includes(file));
   const env = isLean ? { AGENCY_TEST_LEAN: "1" } : {};
   return [
-    lane(endToEnd.filter(mostlyWaits), { waits: true }),
-    lane(endToEnd.filter((file) => !mostlyWaits(file))),
-    lane(onBoth, { shared: true }),
-    lane(
-      rest.filter((file) => !mostlyWaits(file)),
-      { shared: true, env },
-    ),
-    lane(rest.filter(mostlyWaits), { shared: true, waits: true, env }),
+    { files: endToEnd, shared: false, env: {} },
+    { files: onBoth, shared: true, env: {} },
+    { files: rest, shared: true, env },
   ];
 }
 
@@ -107,28 +100,23 @@ function belongsTo(length: Length, file: string): boolean {
   return true;
 }
 
-function lane(files: string[], options: Partial<Lane> = {}): Lane {
-  return { files, shared: false, waits: false, env: {}, ...options };
-}
-
 function isOfStore(file: string): boolean {
   return file.endsWith(".db.test.ts");
 }
 
-/** Seconds on an idle machine, and how many of them are CPU time. The keys are file names, because files move. */
+/** Seconds in a whole run, and how many of them are CPU time. Files of less than a second are not listed. */
 const known: Record<string, readonly [seconds: number, computing: number]> = JSON.parse(
   readFileSync(join(import.meta.dirname, "test-seconds.json"), "utf8"),
 );
 
-function secondsOf(file: string): number {
-  return known[basename(file)]?.[0] ?? 0;
+export function secondsOf(file: string): number {
+  return known[file]?.[0] ?? 0;
 }
 
-function mostlyWaits(file: string): boolean {
-  // Each of them plays several programs at the same time.
-  if (file.startsWith("e2e/brains/")) return false;
-  const [seconds = 0, computing = 0] = known[basename(file)] ?? [];
-  return computing < seconds / 2;
+/** How many cores the file uses on average. A file that mostly waits for processes and clocks uses little of one. */
+export function coresOf(file: string): number {
+  const [seconds, computing] = known[file] ?? [1, 1];
+  return computing / seconds;
 }
 
 /** Picks this many in the given order. Another seed picks others. */

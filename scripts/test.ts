@@ -1,9 +1,8 @@
 // The one test runner: `npm test`, `npm run test:quick`, `npm run test:long`. Further arguments choose files by a part
 // of their path. docs/decisions/0023-fast-tests.md says what runs where, and why.
 //
-// Four processes run at a time: two for all files, and two for files that mostly wait, one of which begins with the end-to-end
-// files. A quick run has none of these. Files below e2e/ have a process each; the others share processes, because loading the
-// product takes longer than most of them run.
+// As many files run at a time as keep two cores busy (test-turns.ts). Files below e2e/ have a process each; the others share
+// processes, because loading the product takes longer than most of them run.
 //
 // Files with "sandbox" in their name need bubblewrap. Where it does not work they are left out, which the end of the output
 // says. With AGENCY_TEST_SANDBOX=required, as in .ci/run, they count as failed there. Files with "pty" in their name need the
@@ -32,6 +31,7 @@ import {
   type Length,
 } from "./test-plan.ts";
 import { type FileResult, serve } from "./test-process.ts";
+import { Turns } from "./test-turns.ts";
 
 type Total = { passed: number; failed: number };
 
@@ -51,6 +51,8 @@ const { values: mode, positionals: wanted } = parseArgs({
 const length: Length = mode.quick ? "quick" : mode.long ? "long" : "whole";
 const seed = process.env["AGENCY_TEST_SEED"] ?? String(randomInt(2 ** 31));
 if (mode.update) process.env["AGENCY_TEST_UPDATE"] = "1";
+/** Enough for two cores, also if most of the files that run are waiting. In a quick run few wait. */
+const mostProcesses = length === "quick" ? 4 : 8;
 const interrupted = new AbortController();
 const failedFiles: string[] = [];
 
@@ -206,31 +208,33 @@ async function runAll(lanes: Lane[], env: NodeJS.ProcessEnv): Promise<Total> {
     failedFiles.push(result.file);
     if (mode.bail) interrupted.abort();
   };
-  /** Works on the lanes in the order given. Two workers that start at different ends meet in the middle. */
-  const work = async (order: Lane[]): Promise<void> => {
-    for (const lane of order)
-      while (lane.files.length > 0 && !interrupted.signal.aborted)
-        await serve({
-          next: () => (interrupted.signal.aborted ? undefined : lane.files.shift()),
-          shared: lane.shared,
-          env: { ...env, ...lane.env },
-          minutesPerFile: length === "long" ? 240 : 25,
-          interrupted: interrupted.signal,
-          ended,
-        });
+  const turns = new Turns(lanes);
+  if (interrupted.signal.aborted) turns.close();
+  else interrupted.signal.addEventListener("abort", () => turns.close());
+  const work = async (): Promise<void> => {
+    for (let turn = await turns.next(); turn !== undefined; turn = await turns.next()) {
+      const { lane } = turn;
+      let first: string | undefined = turn.file;
+      await serve({
+        next: () => {
+          const file = first ?? turns.take(lane);
+          first = undefined;
+          return file;
+        },
+        shared: lane.shared,
+        env: { ...env, ...lane.env },
+        minutesPerFile: length === "long" ? 240 : 25,
+        interrupted: interrupted.signal,
+        ended: (result) => {
+          turns.end(result.file);
+          ended(result);
+        },
+      });
+      if (first !== undefined && !interrupted.signal.aborted)
+        throw new Error(`the process ended before it asked for ${first}`);
+    }
   };
-  // End-to-end files wait for processes even if they compute, so four workers leave a third of two cores idle: the fifth uses it.
-  // Files that mostly wait come first. Those of them that are not end-to-end have a worker, and come last elsewhere.
-  const endToEnd = lanes.filter(({ shared }) => !shared);
-  const waiting = lanes.filter(({ shared, waits }) => shared && waits);
-  const others = lanes.filter((lane) => !waiting.includes(lane));
-  await Promise.all([
-    work([...others, ...waiting]),
-    work([...others.toReversed(), ...waiting]),
-    work([...endToEnd, ...waiting]),
-    work([...endToEnd, ...waiting]),
-    work(waiting),
-  ]);
+  await Promise.all(Array.from({ length: mostProcesses }, work));
   if (interrupted.signal.aborted) sum.failed ||= 1;
   return sum;
 }

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
+import { Turns } from "../scripts/test-turns.ts";
 
 const start = 'import { test, describe, after } from "node:test"; import assert from "node:assert/strict";';
 
@@ -165,6 +166,35 @@ test("a quick run of all files draws rows of the long tables, and a run of named
   };
   assert.equal((await runTests(files)).lines.at(-1), "3 passed, 0 failed");
   assert.equal((await runTests(files, "rows")).lines.at(-1), "9 passed, 0 failed");
+});
+
+test("files start until the cores are in use, the longest of all lanes first", async () => {
+  const lanes = [
+    { files: ["src/a.test.ts", "src/b.test.ts", "src/c.test.ts"], shared: true, env: {} },
+    { files: ["e2e/seed-001-doors.test.ts"], shared: false, env: {} },
+  ];
+  const turns = new Turns(lanes);
+  assert.deepEqual(await turns.next(), { lane: lanes[1], file: "e2e/seed-001-doors.test.ts" });
+  assert.equal((await turns.next())?.file, "src/a.test.ts");
+  assert.equal((await turns.next())?.file, "src/b.test.ts");
+  const [first, second] = lanes;
+  assert.ok(first !== undefined && second !== undefined);
+  first.files.push("src/d.test.ts");
+  assert.equal(turns.take(first), "src/c.test.ts");
+  assert.equal(turns.take(first), undefined);
+  turns.end("src/a.test.ts");
+  assert.equal(turns.take(first), "src/d.test.ts");
+  assert.equal(turns.take(second), undefined);
+  turns.close();
+  assert.equal(await turns.next(), undefined);
+});
+
+test("the files whose seconds are known exist", () => {
+  const known: Record<string, unknown> = JSON.parse(
+    readFileSync(join(import.meta.dirname, "../scripts/test-seconds.json"), "utf8"),
+  );
+  const gone = Object.keys(known).filter((file) => !existsSync(join(import.meta.dirname, "..", file)));
+  assert.deepEqual(gone, []);
 });
 
 async function runTests(

@@ -74,12 +74,13 @@ describe("a list that changes at an MCP server behind the broker", () => {
     door: string,
     mode: "auto" | "legacy",
     changed: ListChangedHandlers,
+    { token } = agent,
   ): Promise<Client> {
     const client = new Client(
       { name: "test", version: "1" },
       { versionNegotiation: { mode }, listChanged: changed },
     );
-    const requestInit = { headers: { authorization: `Bearer ${agent.token}` } };
+    const requestInit = { headers: { authorization: `Bearer ${token}` } };
     const url = new URL(`${daemon.url}${door}`);
     const listening = Promise.withResolvers<void>();
     const hears = async (to: string | URL, request?: RequestInit): Promise<Response> => {
@@ -130,16 +131,21 @@ describe("a list that changes at an MCP server behind the broker", () => {
       const board = createClient({ url: daemon.url, token: org.boardToken });
       const { companyId } = org;
       const name = `second-${mode}`;
+      // Each has its own agent. Otherwise one could hear of the other's change, and take its own back before it is announced.
+      const gainer = await org.agent(`Gainer ${mode}`);
       await board.call(putMcpServer, { companyId, name, config: { type: "http", url: growing.url } });
       let heard = Promise.withResolvers<void>();
-      const client = await connect("/mcp", mode, {
-        tools: { autoRefresh: false, onChanged: () => heard.resolve() },
-      });
+      const changed = { autoRefresh: false, onChanged: () => heard.resolve() };
+      const client = await connect("/mcp", mode, { tools: changed }, gainer);
       const sees = async (): Promise<boolean> =>
         (await client.listTools()).tools.some((tool) => tool.name === `${name}__first`);
       try {
         assert.equal(await sees(), false);
-        const grant = await board.call(grantPermission, { companyId, to: agent.id, resource: `mcp:${name}` });
+        const grant = await board.call(grantPermission, {
+          companyId,
+          to: gainer.id,
+          resource: `mcp:${name}`,
+        });
         await heard.promise;
         assert.equal(await sees(), true);
         heard = Promise.withResolvers<void>();
