@@ -5,6 +5,7 @@ import { timeScale } from "../src/web/features/activity/time-scale.ts";
 import { titleOfItem } from "../src/web/features/home/item-title.ts";
 import { historyWords } from "../src/web/features/outcomes/history-words.ts";
 import { besideTitle } from "../src/web/ui/beside-title.ts";
+import { edited } from "../src/web/ui/draft.ts";
 import { fitting } from "../src/web/ui/camera.ts";
 import { hireIn } from "../src/web/ui/requested.ts";
 import { withoutIds } from "../src/web/ui/without-ids.ts";
@@ -99,4 +100,33 @@ test("the history of an outcome says what each change was", () => {
   );
   assert.equal(words({}, "outcome.close").says, "closed it");
   assert.equal(words({}, "outcome.some_deed").says, "some deed");
+});
+
+test("a draft remembers what each field was based on, and a change elsewhere is noticed only where it matters", () => {
+  let kept = "";
+  const over = (now: { name: string; role: string }) => edited(now, kept, (text) => (kept = text));
+  const first = { name: "Ada", role: "Reader" };
+  over(first).set({ name: "Ada B" });
+  assert.deepEqual(over(first).changed, ["name"]);
+  // Another field is changed elsewhere.
+  const second = { name: "Ada", role: "Writer" };
+  assert.deepEqual(over(second).values, { name: "Ada B", role: "Writer" });
+  assert.deepEqual(over(second).behind, []);
+  // What is typed later is based on what was shown then.
+  over(second).set({ role: "Editor" });
+  assert.deepEqual(over(second).behind, []);
+  // The same field is changed elsewhere.
+  const third = { name: "Eve", role: "Writer" };
+  assert.deepEqual(over(third).values, { name: "Ada B", role: "Editor" });
+  assert.deepEqual([over(third).behind, over(third).base.name], [["name"], "Ada"]);
+  const before = kept;
+  over(third).takeTheirs();
+  assert.deepEqual([over(third).values, over(third).changed], [{ name: "Eve", role: "Editor" }, ["role"]]);
+  kept = before;
+  over(third).keepMine();
+  assert.deepEqual([over(third).values, over(third).behind], [{ name: "Ada B", role: "Editor" }, []]);
+  assert.equal(over(third).base.name, "Eve");
+  // What is typed back to how it was is no change.
+  over(third).set({ name: "Eve", role: "Writer" });
+  assert.equal(kept, "");
 });

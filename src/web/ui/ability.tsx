@@ -6,7 +6,7 @@ import type { PageOperation } from "../data/operations.ts";
 import { useRead } from "../data/reading.ts";
 import { abilityWords } from "./ability-words.ts";
 import { Button } from "./buttons.tsx";
-import { useDraft } from "./draft.ts";
+import { useDraftFields } from "./draft.ts";
 import { SignInServer } from "./sign-in-server.tsx";
 import { Refusal } from "./states.tsx";
 import { toast } from "./toast.tsx";
@@ -48,9 +48,7 @@ export function OfferedCall({ of, first }: { of: Offered; first: boolean }): Rea
 function PlainCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
   const { cantDecide } = useHere();
   const [isOpen, setOpen] = useState(false);
-  const [kept, keep] = useDraft(`call.${of.name}.${of.path}`);
-  // This page wrote it.
-  const values: Readonly<Record<string, string>> = kept === "" ? {} : JSON.parse(kept);
+  const [values, change, forget] = useDraftFields<Record<string, string>>(`call.${of.name}.${of.path}`);
   const operation: PageOperation<Record<string, unknown>, unknown> = {
     name: of.name,
     method: of.method,
@@ -66,7 +64,7 @@ function PlainCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
     if ("monthlyBudget" in given) given["monthlyBudget"] = { usd: given["monthlyBudget"] };
     if ((await doing.run({ ...of.body, ...given })) === undefined) return;
     setOpen(false);
-    keep("");
+    forget();
     toast(`Done: ${text.toLowerCase()}.`);
   };
   return (
@@ -91,15 +89,12 @@ function PlainCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
             <label key={ask} className="field">
               <span>{askWords[ask] ?? ask.replace(/([A-Z])/g, " $1").toLowerCase()}</span>
               {ask === "to" ? (
-                <AgentChoice
-                  value={values[ask] ?? ""}
-                  onChange={(value) => keep(JSON.stringify({ ...values, [ask]: value }))}
-                />
+                <AgentChoice value={values[ask] ?? ""} onChange={(value) => change({ [ask]: value })} />
               ) : choices[ask] !== undefined ? (
                 <select
                   className="input"
                   value={values[ask] ?? firstOf(ask)}
-                  onChange={({ target }) => keep(JSON.stringify({ ...values, [ask]: target.value }))}
+                  onChange={({ target }) => change({ [ask]: target.value })}
                 >
                   {Object.entries(choices[ask]).map(([value, word]) => (
                     <option key={value} value={value}>
@@ -114,7 +109,7 @@ function PlainCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
                   required
                   inputMode={numbers.has(ask) ? "decimal" : "text"}
                   value={values[ask] ?? ""}
-                  onChange={({ target }) => keep(JSON.stringify({ ...values, [ask]: target.value }))}
+                  onChange={({ target }) => change({ [ask]: target.value })}
                 />
               )}
             </label>

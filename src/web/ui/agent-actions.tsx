@@ -6,6 +6,7 @@ import { useDo } from "../data/doing.ts";
 import { useRead } from "../data/reading.ts";
 import { Button } from "./buttons.tsx";
 import { Dialog } from "./dialog.tsx";
+import { useDraft } from "./draft.ts";
 import { Icon } from "./icons.tsx";
 import { useKeys } from "./keys.ts";
 import { PlanWords } from "./plan-words.tsx";
@@ -31,7 +32,7 @@ export function AgentActions({
   const end = useDo(ops.applyReorganization);
   const navigate = useNavigate();
   const [asks, setAsks] = useState<"pause" | "end" | null>(null);
-  const [reason, setReason] = useState("");
+  const [reason, setReason] = useDraft(`${asks ?? "no"}.${agent.id}`);
   const fire = { companyId: company.id, change: { kind: "fire" as const, agent: agent.id } };
   // What would happen, before it is asked for.
   const plan = useRead(ops.planReorganization, asks === "end" ? fire : null);
@@ -53,8 +54,8 @@ export function AgentActions({
         ? `${agent.name} is paused.`
         : `${agent.name} has left. Its manager has its reports, work and files.`,
     );
-    setAsks(null);
     setReason("");
+    setAsks(null);
   };
   const write = (): void => void navigate({ to: `/mail/${agent.id}` });
   useKeys({

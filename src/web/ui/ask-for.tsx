@@ -4,6 +4,7 @@ import { useDo } from "../data/doing.ts";
 import type { PageOperation } from "../data/operations.ts";
 import { Button } from "./buttons.tsx";
 import { Dialog } from "./dialog.tsx";
+import { useDraftFields } from "./draft.ts";
 import { SecretPairs } from "./secret-pairs.tsx";
 import { Refusal } from "./states.tsx";
 import { toast } from "./toast.tsx";
@@ -26,6 +27,8 @@ export interface AskedField {
 interface Asking<I, O> {
   text: string;
   title: string;
+  /** The id of what it is about, if the title does not name it: what is typed is kept for it until it is sent or cancelled. */
+  about?: string;
   /** What happens then. */
   says?: string;
   fields: readonly AskedField[];
@@ -57,10 +60,11 @@ export function AskFor<I, O>({
   );
 }
 
-/** Asks for what a call needs. A refusal is shown in the dialog, and the input stays. */
+/** Asks for what a call needs. A refusal is shown in the dialog, and the input stays. Only a secret is kept nowhere. */
 export function AskDialog<I, O>({
   text,
   title,
+  about = "",
   says,
   fields,
   danger = false,
@@ -71,16 +75,30 @@ export function AskDialog<I, O>({
   isOpen,
   onClose,
 }: Asking<I, O> & { isOpen: boolean; onClose: () => void }): ReactNode {
-  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const { company } = useHere();
+  const [kept, keep, drop] = useDraftFields<Record<string, string>>(
+    ["ask", operation.name, company.id, title, about].join("."),
+  );
+  const [secrets, setSecrets] = useState<Readonly<Record<string, string>>>({});
+  const values = { ...kept, ...secrets };
+  const forget = (): void => {
+    drop();
+    setSecrets({});
+  };
   const doing = useDo(operation);
   const all = Object.fromEntries(
-    fields.map(({ name, initial, options }) => [name, values[name] ?? initial ?? options?.[0]?.value ?? ""]),
+    fields.map(({ name, initial, options }) => {
+      const first = initial ?? options?.[0]?.value ?? "";
+      // A choice that was kept may be gone by now.
+      const isThere = options === undefined || options.some(({ value }) => value === values[name]);
+      return [name, isThere ? (values[name] ?? first) : first];
+    }),
   );
   const run = async (): Promise<void> => {
     const output = await doing.run(input(all));
     if (output === undefined) return;
     onClose();
-    setValues({});
+    forget();
     toast(done);
     onDone?.(output);
   };
@@ -104,7 +122,10 @@ export function AskDialog<I, O>({
             field={field}
             isFirst={at === 0}
             value={all[field.name] ?? ""}
-            onChange={(value) => setValues({ ...values, [field.name]: value })}
+            onChange={(value) => {
+              if (field.type === "password") setSecrets({ ...secrets, [field.name]: value });
+              else keep({ [field.name]: value });
+            }}
           />
         ))}
         <Refusal of={doing.refused} />
@@ -112,7 +133,13 @@ export function AskDialog<I, O>({
           <Button look={danger ? "danger" : "solid"} type="submit" disabled={doing.isBusy}>
             {text}
           </Button>
-          <Button look="ghost" onClick={leave}>
+          <Button
+            look="ghost"
+            onClick={() => {
+              leave();
+              forget();
+            }}
+          >
             Cancel
           </Button>
         </div>

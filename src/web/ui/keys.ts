@@ -2,7 +2,8 @@ import { useEffect, useRef } from "react";
 
 /**
  * Keys of the page. A key is `j`, `Shift+M`, `Mod+k` (Ctrl or ⌘), or two letters one after another: `g h`. Letters do nothing
- * while the person writes, in an open dialog other than the one that listens, and when they are switched off. The handler that
+ * while the person writes, in an open dialog other than the one that listens, and when they are switched off. Escape in a field
+ * only leaves the field: what is typed stays, and the page too. The handler that
  * was added last is asked first; one that returns false leaves the key to the next.
  */
 export type KeyHandlers = Readonly<Record<string, (event: KeyboardEvent) => void | false>>;
@@ -31,6 +32,11 @@ addEventListener("keydown", (event) => {
   const name = nameOf(event);
   // The browser closes what floats, and the page stays.
   if (name === "Escape" && document.querySelector("[popover]:popover-open, dialog[open]") !== null) return;
+  if (name === "Escape" && isTyping(event.target)) {
+    event.preventDefault();
+    event.target.blur();
+    return;
+  }
   const isLetter = /^(?:Shift\+)?[^+]$/.test(name);
   if (isLetter && (lettersAreOff() || isWriting(event.target) || isInDialog())) return;
   const both = performance.now() - firstAt < 1200 && first !== "" ? `${first} ${name}` : "";
@@ -63,5 +69,11 @@ function isWriting(target: EventTarget | null): boolean {
     (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   );
 }
+
+/** A field that holds what is typed or chosen in it. A box to tick is rather a button. */
+const isTyping = (target: EventTarget | null): target is HTMLElement =>
+  target instanceof HTMLElement &&
+  isWriting(target) &&
+  !target.matches(":is([type=checkbox], [type=radio], [type=button], [type=submit])");
 
 const isInDialog = (): boolean => document.querySelector("dialog[open]") !== null;

@@ -16,6 +16,7 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
       {status === "submitted" && (
         <>
           <AskFor
+            about={id}
             look="solid"
             text="Accept"
             title="Accept this result?"
@@ -30,6 +31,7 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
             done="Accepted."
           />
           <AskWhy
+            about={id}
             text="Send back"
             title="Send this result back?"
             says="Its owner works on it again, with your note."
@@ -42,6 +44,7 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
       )}
       {status === "open" && isWork && (
         <AskFor
+          about={id}
           text="Complete"
           title="Complete this outcome?"
           says="Completes it even if no session has reported a result."
@@ -53,6 +56,7 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
       )}
       {status === "open" && outcome.blocked === null && isWork && (
         <AskFor
+          about={id}
           text="Block"
           title="Block this outcome?"
           says="No session starts for it until the block ends."
@@ -79,6 +83,7 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
       )}
       {status === "open" && outcome.blocked !== null && (
         <AskFor
+          about={id}
           text="Unblock"
           title="Unblock this outcome?"
           says="Its owner can work on it again."
@@ -91,6 +96,7 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
       {status === "open" && isWork && <Delegate id={id} owner={outcome.responsible?.id ?? null} />}
       {status === "open" && outcome.delegated && (
         <AskWhy
+          about={id}
           text="Take back"
           title="Take this outcome back?"
           says="It returns to the agent that delegated it. An agent that was created for it is terminated."
@@ -101,6 +107,7 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
       )}
       {(status === "completed" || status === "closed") && (
         <AskWhy
+          about={id}
           text="Reopen"
           title="Reopen this outcome?"
           says="Its owner works on it again."
@@ -112,6 +119,7 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
       )}
       {(status === "open" || status === "submitted") && isWork && (
         <AskWhy
+          about={id}
           danger
           text="Close"
           title="Close this outcome?"
@@ -135,6 +143,7 @@ function Delegate({ id, owner }: { id: string; owner: string | null }): ReactNod
   if (!hasReports) return null;
   return (
     <AskFor
+      about={id}
       text="Delegate"
       title="Delegate this outcome?"
       says="The report becomes responsible for it and everything below it. Its manager verifies the result."

@@ -104,7 +104,9 @@ function SchemaField({
 
 /** Keeps what is typed, also while it is not JSON yet. */
 function JsonField({ value, onChange }: { value: unknown; onChange: (value: unknown) => void }): ReactNode {
-  const [text, setText] = useState(value === undefined ? "" : JSON.stringify(value, null, 2));
+  const [typed, setText] = useState(() => jsonText(value));
+  // What is typed counts as long as it is the value; another value came from elsewhere.
+  const text = JSON.stringify(jsonOr(typed)) === JSON.stringify(value) ? typed : jsonText(value);
   return (
     <textarea
       className="input mono"
@@ -124,6 +126,10 @@ const textOf = (value: unknown): string =>
 
 /** A text that is not a number is sent as it is, and refused with an explanation. */
 const numberOr = (text: string): unknown => (Number.isNaN(Number(text)) ? text : Number(text));
+
+/** What is not JSON yet is kept as the text that it is. */
+const jsonText = (value: unknown): string =>
+  value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
 function jsonOr(text: string): unknown {
   if (text.trim() === "") return undefined;

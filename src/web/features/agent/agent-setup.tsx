@@ -6,6 +6,8 @@ import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { BrainForm, brainIn, efforts } from "../../ui/brain-form.tsx";
 import { Button } from "../../ui/buttons.tsx";
+import { useEdited } from "../../ui/draft.ts";
+import { chooseFirst, Meanwhile } from "../../ui/meanwhile.tsx";
 import { Loaded, Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { When } from "../../ui/time.tsx";
@@ -21,13 +23,7 @@ export function AgentSetup({ id }: { id: string }): ReactNode {
       {(data) => (
         <div className="setup">
           <Loaded of={configured} rows={6}>
-            {({ configuration }) => (
-              <Fields
-                key={JSON.stringify([data.name, data.role, data.title, data.capabilities, configuration])}
-                agent={data}
-                configuration={configuration}
-              />
-            )}
+            {({ configuration }) => <Fields key={data.id} agent={data} configuration={configuration} />}
           </Loaded>
           <Keys id={id} hasLeft={data.status === "terminated"} />
         </div>
@@ -38,7 +34,7 @@ export function AgentSetup({ id }: { id: string }): ReactNode {
 
 type Agent = Answer<typeof ops.viewAgent>;
 
-/** The form begins again when the agent has changed elsewhere. Only what was changed here is sent. */
+/** What is typed is a draft over the agent as it is now. Only what was changed here is sent. */
 function Fields({ agent, configuration }: { agent: Agent; configuration: object }): ReactNode {
   const { cantDecide } = useHere();
   const before = {
@@ -48,11 +44,10 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
     capabilities: agent.capabilities ?? "",
     ...brainIn(configuration),
   };
-  const [draft, setDraft] = useState(before);
-  const change = (part: Partial<typeof draft>): void => setDraft({ ...draft, ...part });
+  const edit = useEdited(`setup.${agent.id}`, before);
+  const { values: draft, set: change, changed } = edit;
   const save = useDo(ops.updateAgent);
-  const isNew = (key: keyof typeof draft): boolean =>
-    JSON.stringify(draft[key]) !== JSON.stringify(before[key]);
+  const isNew = (key: keyof typeof draft): boolean => changed.includes(key);
   const orNull = (key: "title" | "capabilities" | "prompt" | "model") =>
     isNew(key) && { [key]: draft[key] === "" ? null : draft[key] };
   const effort = efforts.find((each) => each === draft.effort) ?? null;
@@ -70,7 +65,9 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
       ...orNull("model"),
       ...(isNew("effort") && { effort }),
     });
-    if (done !== undefined) toast("Saved.");
+    if (done === undefined) return;
+    edit.drop();
+    toast("Saved.");
   };
   const short = (name: "name" | "role" | "title", label: string, hint?: string): ReactNode => (
     <label className="field">
@@ -98,7 +95,6 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
       <small>{hint}</small>
     </label>
   );
-  const isChanged = JSON.stringify(draft) !== JSON.stringify(before);
   return (
     <form className="setup form" aria-label="Setup" onSubmit={(event) => void submit(event)}>
       <div className="two">
@@ -116,6 +112,15 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
           <BrainForm value={draft} onChange={change} />
         </div>
       </section>
+      <Meanwhile of={edit} says={texts.changedMeanwhile}>
+        <ul>
+          {edit.behind.map((key) => (
+            <li key={key}>
+              <Line text={texts.isNow(texts.setupWords[key], shownValue(before[key]))} />
+            </li>
+          ))}
+        </ul>
+      </Meanwhile>
       <Refusal of={save.refused} />
       <div className="buttons">
         <Button
@@ -124,17 +129,30 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
           because={
             agent.status === "terminated"
               ? texts.agentHasLeft
-              : (cantDecide ?? (isChanged ? undefined : "Nothing is changed."))
+              : (cantDecide ??
+                (changed.length === 0
+                  ? "Nothing is changed."
+                  : edit.behind.length > 0
+                    ? chooseFirst
+                    : undefined))
           }
           disabled={save.isBusy}
         >
           Save
         </Button>
+        {changed.length > 0 && (
+          <Button look="ghost" onClick={edit.drop}>
+            Discard
+          </Button>
+        )}
         <span className="lab">A running session is asked to stop. The next one starts with the changes.</span>
       </div>
     </form>
   );
 }
+
+const shownValue = (value: string | object): string =>
+  typeof value === "string" ? value : JSON.stringify(value);
 
 function Keys({ id, hasLeft }: { id: string; hasLeft: boolean }): ReactNode {
   const { cantDecide: cantNow } = useHere();

@@ -26,6 +26,7 @@ export function GrantRight({ id, name }: { id: string; name: string }): ReactNod
   ];
   return (
     <AskFor
+      about={id}
       text="Grant"
       title={`Grant ${name} a right`}
       says="The right ends with the agent's mandate, or when you revoke it."

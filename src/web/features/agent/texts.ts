@@ -10,3 +10,18 @@ export const readOnly = "This page is now a record.";
 export const tookOver = (outcomes: number): string =>
   `has its reports, files and mail${outcomes === 0 ? "." : `, and took over ${counted(outcomes, "outcome")}:`}`;
 export const agentHasLeft = "This agent has left.";
+export const changedMeanwhile =
+  "This agent was changed elsewhere while you wrote. What you typed is still here.";
+export const setupWords = {
+  name: "Name",
+  role: "Role",
+  title: "Title",
+  capabilities: "Capabilities",
+  prompt: "Prompt",
+  adapterType: "Type of the brain",
+  adapterConfig: "Configuration of the brain",
+  model: "Model",
+  effort: "Effort",
+} as const;
+export const isNow = (field: string, value: string): string =>
+  value === "" ? `${field} is now empty.` : `${field} is now: ${value}`;

@@ -2,7 +2,9 @@ import { type ReactNode, useRef, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
+import { useEdited } from "../../ui/draft.ts";
 import { roundMoney } from "../../ui/figures.tsx";
+import { Meanwhile } from "../../ui/meanwhile.tsx";
 import { Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import * as texts from "./texts.ts";
@@ -20,17 +22,20 @@ export function BudgetCell({
   left: number | null;
 }): ReactNode {
   const { cantDecide } = useHere();
-  const [draft, setDraft] = useState<string>();
+  const edit = useEdited(`budget.${id}`, { usd: limit === null ? "" : String(limit) });
+  const [isOpen, setOpen] = useState(edit.changed.length > 0);
   const save = useDo(ops.setBudget);
   const button = useRef<HTMLButtonElement>(null);
   const close = (): void => {
-    setDraft(undefined);
+    edit.drop();
+    setOpen(false);
     save.forget();
     // The button is there again only after the field is gone.
     setTimeout(() => button.current?.focus());
   };
   const submit = async (): Promise<void> => {
-    const text = (draft ?? "").trim();
+    if (edit.behind.length > 0) return;
+    const text = edit.values.usd.trim();
     // What is not a number is sent as it is, and refused with an explanation.
     const usd = text === "" ? null : Number(text);
     if ((await save.run({ id, usd })) === undefined) return;
@@ -39,7 +44,7 @@ export function BudgetCell({
   };
   const now = limit === null ? texts.shared : roundMoney(limit);
   const rest = left === null ? "" : texts.left(roundMoney(left));
-  if (draft === undefined)
+  if (!isOpen)
     return (
       <button
         ref={button}
@@ -48,7 +53,7 @@ export function BudgetCell({
         aria-label={`${now} ${rest}, ${texts.changeBudget(name)}`}
         aria-disabled={cantDecide === undefined ? undefined : true}
         title={cantDecide ?? texts.changeBudget(name)}
-        onClick={() => cantDecide === undefined && setDraft(limit === null ? "" : String(limit))}
+        onClick={() => cantDecide === undefined && setOpen(true)}
       >
         {now} <small className="only-narrow">{rest}</small>
       </button>
@@ -69,17 +74,18 @@ export function BudgetCell({
         placeholder={texts.shared}
         title={texts.budgetHint}
         disabled={save.isBusy}
-        value={draft}
-        onChange={({ target }) => setDraft(target.value)}
+        value={edit.values.usd}
+        onChange={({ target }) => edit.set({ usd: target.value })}
         onKeyDown={(event) => {
           if (event.key !== "Escape") return;
           event.stopPropagation();
           close();
         }}
         onBlur={() => {
-          if (draft === (limit === null ? "" : String(limit)) && !save.isBusy) setDraft(undefined);
+          if (edit.changed.length === 0 && !save.isBusy) setOpen(false);
         }}
       />
+      <Meanwhile of={edit} says={texts.budgetIsNow(now)} />
       <Refusal of={save.refused} />
     </form>
   );

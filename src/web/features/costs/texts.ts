@@ -20,3 +20,4 @@ export const budgetHint =
   "It is taken from the budget above. Empty: the agent shares that budget. Enter saves it.";
 export const budgetChanged = "The budget is changed.";
 export const left = (usd: string): string => `${usd} left`;
+export const budgetIsNow = (now: string): string => `It was changed elsewhere while you wrote, to ${now}.`;

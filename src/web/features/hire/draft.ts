@@ -1,5 +1,5 @@
 import type { Values } from "../../ui/schema-form.tsx";
-import { useDraft } from "../../ui/draft.ts";
+import { useDraftFields } from "../../ui/draft.ts";
 
 /** What is asked for, as it is typed. It survives a reload. */
 export interface HireDraft {
@@ -34,14 +34,6 @@ export const emptyHire: HireDraft = {
 };
 
 export function useHireDraft(company: string): [HireDraft, (part: Partial<HireDraft>) => void, () => void] {
-  const [text, setText] = useDraft(`hire.${company}`);
-  const draft = { ...emptyHire, ...parsed(text) };
-  return [draft, (part) => setText(JSON.stringify({ ...draft, ...part })), () => setText("")];
-}
-
-function parsed(text: string): Partial<HireDraft> {
-  if (text === "") return {};
-  // This page wrote it.
-  const kept: Partial<HireDraft> = JSON.parse(text);
-  return kept;
+  const [kept, change, drop] = useDraftFields<HireDraft>(`hire.${company}`);
+  return [{ ...emptyHire, ...kept }, change, drop];
 }

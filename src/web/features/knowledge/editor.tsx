@@ -1,75 +1,82 @@
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef } from "react";
 import { ops } from "virtual:operations";
+import { shown } from "../../../contract/visible-text.ts";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
 import { Button } from "../../ui/buttons.tsx";
-import { useDraft } from "../../ui/draft.ts";
+import { type Edited, useEdited } from "../../ui/draft.ts";
+import { Meanwhile } from "../../ui/meanwhile.tsx";
 import { Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { TextDiff } from "./text-diff.tsx";
 import * as texts from "./texts.ts";
 
+type FileText = Answer<typeof ops.readFile>;
+
+/** The text with the version that it is based on: together they are one field of the draft. */
+interface FileEdit {
+  readonly file: Pick<FileText, "content" | "version" | "hash">;
+}
+
+export const useFileEdit = (id: string, of: FileText | undefined): Edited<FileEdit> =>
+  useEdited<FileEdit>(`file.${id}`, {
+    file: { content: of?.content ?? "", version: of?.version ?? 0, hash: of?.hash ?? "" },
+  });
+
 /** Writes a new version. If another one was saved meanwhile, both texts are shown and the person decides. */
-export function Editor({
-  file,
-  onDone,
-}: {
-  file: Answer<typeof ops.readFile>;
-  onDone: () => void;
-}): ReactNode {
+export function Editor({ file, onDone }: { file: FileText; onDone: () => void }): ReactNode {
   const { cantDecide } = useHere();
-  const [base, setBase] = useState(file);
-  const [kept, setText] = useDraft(`file.${file.id}`);
-  const text = kept === "" ? base.content : kept;
+  const edit = useFileEdit(file.id, file);
+  const { content } = edit.values.file;
+  const { version, hash } = edit.base.file;
   const write = useDo(ops.writeFile);
-  const isBehind = file.version !== base.version;
+  const field = useRef<HTMLTextAreaElement>(null);
   const save = async (): Promise<void> => {
-    const done = await write.run({ id: file.id, content: text, version: base.version, hash: base.hash });
+    const done = await write.run({ id: file.id, content, version, hash });
     if (done === undefined) return;
-    setText("");
+    edit.drop();
     toast(`Version ${done.version} is saved.`);
     onDone();
   };
   return (
     <div className="form">
-      {isBehind && (
-        <section className="box">
-          <div className="pad form">
-            <p role="status">{texts.meanwhile(file.version)}</p>
-            <TextDiff before={file.content} after={text} />
-            <div className="buttons">
-              <Button
-                onClick={() => {
-                  write.forget();
-                  setBase(file);
-                }}
-              >
-                Keep my text as the next version
-              </Button>
-            </div>
-          </div>
-        </section>
-      )}
+      <Meanwhile
+        of={edit}
+        says={texts.meanwhile(file.version)}
+        onChoose={() => {
+          write.forget();
+          field.current?.focus();
+        }}
+      >
+        <TextDiff before={file.content} after={content} />
+        <details>
+          <summary>{texts.newerText(file.version)}</summary>
+          <pre className="code-box" tabIndex={0}>
+            <bdi>{shown(file.content.slice(0, 200_000))}</bdi>
+          </pre>
+        </details>
+      </Meanwhile>
       <label className="field">
         <span>Text, as Markdown</span>
         <textarea
+          ref={field}
           className="input mono"
           rows={20}
           autoFocus
-          value={text}
-          onChange={({ target }) => setText(target.value)}
+          value={content}
+          onChange={({ target }) => edit.set({ file: { ...edit.values.file, content: target.value } })}
         />
       </label>
       <Refusal of={write.refused} />
       <div className="buttons">
         <Button look="solid" disabled={write.isBusy} because={cantDecide} onClick={() => void save()}>
-          Save as version {base.version + 1}
+          Save as version {version + 1}
         </Button>
         <Button
           look="ghost"
           onClick={() => {
-            setText("");
+            edit.drop();
             onDone();
           }}
         >

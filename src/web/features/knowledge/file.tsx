@@ -17,7 +17,7 @@ import { When } from "../../ui/time.tsx";
 import { Line } from "../../ui/words.tsx";
 import { AccessPart, GoneFile, HistoryPart, LinksPart } from "./about-file.tsx";
 import { download } from "./download.ts";
-import { Editor } from "./editor.tsx";
+import { Editor, useFileEdit } from "./editor.tsx";
 import { TextDiff } from "./text-diff.tsx";
 import * as texts from "./texts.ts";
 import "../../ui/work.css";
@@ -35,6 +35,7 @@ export function FilePage(): ReactNode {
   const file = useRead(ops.readFile, { id });
   const history = useRead(ops.viewHistory, { id, limit: 200 });
   const [isEditing, setEditing] = useState(false);
+  const hasDraft = useFileEdit(id, file.data).changed.length > 0;
   const saysRead = useSaidOnce("read-is-recorded", file.data !== undefined);
   const newest = file.data?.version ?? 1;
   const v = Math.min(newest, Math.max(1, Number(search.v) || newest));
@@ -64,7 +65,7 @@ export function FilePage(): ReactNode {
       quoted
       actions={
         file.data?.encoding === "utf8" && v === newest && part === "" ? (
-          <Button onClick={() => setEditing(!isEditing)}>{isEditing ? "Stop editing" : "Edit"}</Button>
+          <Button onClick={() => setEditing(!isEditing)}>{texts.edit(isEditing, hasDraft)}</Button>
         ) : undefined
       }
     >
@@ -121,6 +122,7 @@ export function FilePage(): ReactNode {
                       </section>
                       <div className="buttons">
                         <AskWhy
+                          about={id}
                           danger
                           optional
                           text="Delete"

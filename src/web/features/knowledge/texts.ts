@@ -37,6 +37,9 @@ export const versionKeys = "Keys: [ and ] change the version, D shows what chang
 export const deletedIt = "deleted it";
 export const meanwhile = (version: number): string =>
   `Version ${version} was saved while you wrote. Below is what differs from your text; your text is still here.`;
+export const newerText = (version: number): string => `The text of version ${version}`;
+export const edit = (isEditing: boolean, hasDraft: boolean): string =>
+  isEditing ? "Stop editing" : hasDraft ? "Continue editing" : "Edit";
 export const pageWords = { "": "Text", history: "Versions", links: "Links", access: "Access" } as const;
 export const peopleRead = "People can read everything and are not listed.";
 

@@ -5,7 +5,7 @@ import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import { useRead } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
-import { useDraft } from "../../ui/draft.ts";
+import { useDraftFields } from "../../ui/draft.ts";
 import { useKeys } from "../../ui/keys.ts";
 import { Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -13,6 +13,13 @@ import { Line } from "../../ui/words.tsx";
 import { withoutIds } from "../../ui/without-ids.ts";
 import { isMine } from "./message.ts";
 import * as texts from "./texts.ts";
+
+interface Letter {
+  readonly text: string;
+  /** When it is delivered, as the field has it. Empty: now. */
+  readonly at: string;
+  readonly file: string;
+}
 
 /** Writes to an agent: now or later, with a file if it helps, and as the answer to a message. The draft survives a reload. */
 export function MailBox({
@@ -32,10 +39,8 @@ export function MailBox({
   const companyId = company.id;
   const roster = useRead(ops.listRoster, { companyId, limit: 1000 }).data?.agents ?? [];
   const files = useRead(ops.listFiles, { companyId, kind: "file", limit: 200 }).data?.files ?? [];
-  const [text, setText] = useDraft(`mail.${agent ?? ""}`);
-  const [at, setAt] = useState("");
-  const [file, setFile] = useState("");
-  const [hasMore, setMore] = useState(false);
+  const [{ text = "", at = "", file = "" }, change, drop] = useDraftFields<Letter>(`mail.${agent ?? ""}`);
+  const [hasMore, setMore] = useState(at !== "" || file !== "");
   const now = useDo(ops.sendMessage);
   const later = useDo(ops.sendDeferredMessage);
   const field = useRef<HTMLTextAreaElement>(null);
@@ -61,9 +66,7 @@ export function MailBox({
         : await later.run({ ...letter, deliverAt: new Date(at).toISOString() });
     if (sent === undefined) return;
     onNew();
-    setText("");
-    setFile("");
-    setAt("");
+    drop();
     toast(at === "" ? texts.sentTo(name) : texts.scheduledFor(name));
   };
   return (
@@ -97,12 +100,12 @@ export function MailBox({
               className="input"
               type="datetime-local"
               value={at}
-              onChange={({ target }) => setAt(target.value)}
+              onChange={({ target }) => change({ at: target.value })}
             />
           </label>
           <label className="field">
             <span>Attach a file</span>
-            <select className="input" value={file} onChange={({ target }) => setFile(target.value)}>
+            <select className="input" value={file} onChange={({ target }) => change({ file: target.value })}>
               <option value="">None</option>
               {files.map(({ id, description }) => (
                 <option key={id} value={id}>
@@ -137,13 +140,9 @@ export function MailBox({
           placeholder="Write a message. Ctrl ↵ sends it."
           maxLength={200_000}
           value={text}
-          onChange={({ target }) => setText(target.value)}
+          onChange={({ target }) => change({ text: target.value })}
           onKeyDown={(event) => {
             if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void submit();
-            if (event.key !== "Escape") return;
-            // Leaves the field. The next one leaves the conversation.
-            event.preventDefault();
-            event.currentTarget.blur();
           }}
         />
         <Button

@@ -102,6 +102,7 @@ export function MailPage(): ReactNode {
       </div>
       <AskDialog
         key={isDone}
+        about={isDone ?? ""}
         isOpen={isDone !== undefined}
         onClose={() => setDone(undefined)}
         text="Done"

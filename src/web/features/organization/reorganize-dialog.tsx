@@ -1,10 +1,12 @@
 import { type FormEvent, type ReactNode, useId, useState } from "react";
+import { useHere } from "../../data/company.ts";
 import { Button, Choice } from "../../ui/buttons.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { useDraftFields } from "../../ui/draft.ts";
 import { Tile, tileOf } from "../../ui/tile.tsx";
 import { Line } from "../../ui/words.tsx";
 import { type Position } from "./position.ts";
-import type { Change } from "./reorganizing.ts";
+import { type Change, changeDraft } from "./reorganizing.ts";
 import * as texts from "./texts.ts";
 
 const kinds = ["move_report", "insert_layer", "remove_layer", "split", "merge", "hand_over", "fire"] as const;
@@ -47,6 +49,16 @@ export function ReorganizeDialog({
   );
 }
 
+interface ChangeDraft {
+  readonly agent: string;
+  readonly kind: Kind;
+  readonly name: string;
+  readonly role: string;
+  readonly reason: string;
+  readonly brain: string;
+  readonly chosen: readonly string[];
+}
+
 function Form({
   agent,
   agents,
@@ -66,12 +78,13 @@ function Form({
     if (kind === "merge") return agent.boss !== null && peers.length > 0;
     return true;
   });
-  const [kind, setKind] = useState<Kind>(possible[0] ?? "hand_over");
-  const [name, setName] = useState("");
-  const [role, setRole] = useState("");
-  const [reason, setReason] = useState("");
-  const [brain, setBrain] = useState("human");
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const { company } = useHere();
+  const [kept, keep] = useDraftFields<ChangeDraft>(changeDraft(company.id));
+  const draft = kept.agent === agent.id ? kept : {};
+  const change = (part: Partial<ChangeDraft>): void => keep({ ...draft, ...part, agent: agent.id });
+  const { name = "", role = "", reason = "", brain = "human" } = draft;
+  const kind = possible.find((each) => each === draft.kind) ?? possible[0] ?? "hand_over";
+  const chosen = new Set(draft.chosen);
   const below = subtreeOf(agents, agent.id);
   const bosses = agents.filter(({ id }) => !below.has(id) && id !== agent.boss?.id);
   const because = reason.trim() === "" ? {} : { reason: reason.trim() };
@@ -97,10 +110,7 @@ function Form({
         label="Change"
         value={kind}
         options={possible.map((value) => ({ value, text: texts.kindWords[value] }))}
-        onChange={(value) => {
-          setKind(value);
-          setChosen(new Set());
-        }}
+        onChange={(value) => change({ kind: value, chosen: [] })}
       />
       <p className="lab">{texts.kindSays[kind]}</p>
       {kind === "move_report" && (
@@ -119,8 +129,13 @@ function Form({
       )}
       {isNew && (
         <div className="two">
-          <Field label="Name of the new agent" value={name} onChange={setName} isFirst />
-          <Field label="Its role" value={role} onChange={setRole} />
+          <Field
+            label="Name of the new agent"
+            value={name}
+            onChange={(value) => change({ name: value })}
+            isFirst
+          />
+          <Field label="Its role" value={role} onChange={(value) => change({ role: value })} />
         </div>
       )}
       {isNew && (
@@ -128,13 +143,13 @@ function Form({
           title={kind === "split" ? texts.takesReports : texts.alsoMoves}
           agents={kind === "split" ? reports : peers}
           chosen={chosen}
-          onChange={setChosen}
+          onChange={(ids) => change({ chosen: [...ids] })}
         />
       )}
       {kind === "hand_over" && (
         <label className="field">
           <span>Who works from this position</span>
-          <select className="input" value={brain} onChange={({ target }) => setBrain(target.value)}>
+          <select className="input" value={brain} onChange={({ target }) => change({ brain: target.value })}>
             {["human", ...brains.filter((each) => each !== "human")].map((each) => (
               <option key={each} value={each}>
                 {each === "human" ? "a person" : each}
@@ -144,7 +159,13 @@ function Form({
         </label>
       )}
       {(kind === "remove_layer" || kind === "fire") && (
-        <Field label="Reason, kept on record" value={reason} onChange={setReason} isOptional isFirst />
+        <Field
+          label="Reason, kept on record"
+          value={reason}
+          onChange={(value) => change({ reason: value })}
+          isOptional
+          isFirst
+        />
       )}
       {kind !== "move_report" && kind !== "merge" && (
         <div className="buttons">

@@ -4,6 +4,7 @@ import { call, type Refused } from "../../data/calling.ts";
 import { asRefused, useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
 import type { PageOperation } from "../../data/operations.ts";
+import { keepDraft } from "../../ui/draft.ts";
 import { type PlannedPlaces } from "./map-layout.ts";
 import type { Position } from "./position.ts";
 
@@ -12,6 +13,9 @@ type InputOf<Op> =
 export type Change = InputOf<typeof ops.planReorganization>["change"];
 export type Plan = Answer<typeof ops.planReorganization>;
 export type Applied = Answer<typeof ops.applyReorganization>;
+
+/** What is typed for a change is kept until the change is applied: a plan may be refused. */
+export const changeDraft = (companyId: string): string => `reorganize.${companyId}`;
 
 /**
  * A reorganization under way: nothing → planned → applied → nothing. A plan changes nothing; applying is bound to its hash, and
@@ -73,6 +77,7 @@ export function useReorganizing(companyId: string): Reorganizing {
       void applying.run({ companyId, change, hash: plan.hash }).then((done) => {
         if (done === undefined) return;
         undoing.forget();
+        keepDraft(changeDraft(companyId), "");
         setApplied(done);
         cancel();
       });

@@ -23,6 +23,7 @@ import "./session.css";
 function StopSession({ agent }: { agent: { readonly id: string; readonly name: string } }): ReactNode {
   return (
     <AskFor
+      about={agent.id}
       text="Stop"
       title={`Stop the session of ${agent.name}?`}
       says={`The session ends, and ${agent.name} is paused. No new session starts until you resume ${agent.name}.`}

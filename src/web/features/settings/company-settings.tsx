@@ -7,6 +7,8 @@ import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
 import { Button } from "../../ui/buttons.tsx";
+import { useEdited } from "../../ui/draft.ts";
+import { chooseFirst, Meanwhile } from "../../ui/meanwhile.tsx";
 import { Loaded, Refusal } from "../../ui/states.tsx";
 import { fullTime, When } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -182,13 +184,14 @@ function Field({
   change: (value: string) => Change;
 }): ReactNode {
   const { company, cantDecide } = useHere();
-  const [draft, setDraft] = useState<string>();
+  const edit = useEdited(`setting.${company.id}.${label}`, { value });
   const save = useDo(ops.updateCompany);
-  const isChanged = draft !== undefined && draft !== value;
+  const isChanged = edit.changed.length > 0;
+  const because = cantDecide ?? (edit.behind.length > 0 ? chooseFirst : undefined);
   const submit = async (): Promise<void> => {
-    if (!isChanged || cantDecide !== undefined) return;
-    if ((await save.run({ companyId: company.id, ...change(draft) })) === undefined) return;
-    setDraft(undefined);
+    if (!isChanged || because !== undefined) return;
+    if ((await save.run({ companyId: company.id, ...change(edit.values.value) })) === undefined) return;
+    edit.drop();
     toast(texts.saved(label));
   };
   return (
@@ -212,15 +215,16 @@ function Field({
           id={label}
           className={`input ${isNumber ? "" : "words"}`}
           inputMode={isNumber ? "decimal" : "text"}
-          value={draft ?? value}
-          onChange={({ target }) => setDraft(target.value)}
+          value={edit.values.value}
+          onChange={({ target }) => edit.set({ value: target.value })}
         />
         {isChanged && (
-          <Button look="solid" type="submit" disabled={save.isBusy} because={cantDecide}>
+          <Button look="solid" type="submit" disabled={save.isBusy} because={because}>
             Save
           </Button>
         )}
       </span>
+      <Meanwhile of={edit} says={texts.isNow(value)} />
       <Refusal of={save.refused} />
     </form>
   );

@@ -98,6 +98,7 @@ export function People(): ReactNode {
                       />
                     ) : null}
                     <AskFor
+                      about={id}
                       look="ghost"
                       text="Change role"
                       title={`Change the role of ${name}`}
