@@ -152,7 +152,7 @@ describe("drafts in the dashboard", () => {
       { path: `/knowledge/${file.id}`, open: open("Delete"), fields: [dialog.getByLabel("Why")] },
       { path: "/settings/company", fields: [page.getByLabel("Name")] },
       { path: "/settings/people", open: open("Invite"), fields: [dialog.getByLabel("Name")] },
-      { path: `/mail/${noor}`, fields: [page.getByLabel("Message")] },
+      { path: `/mail/${noor}`, fields: [page.getByRole("textbox", { name: "Message" })] },
       { path: `/approvals/${site.hireId}`, fields: [page.getByLabel("Comment")] },
       { path: "/hire", fields: [page.getByLabel("Name"), page.getByLabel("Prompt")] },
       { path: "/", fields: [page.getByLabel(/^A goal for/)] },
