@@ -5,7 +5,7 @@ import { timeScale } from "../src/web/features/activity/time-scale.ts";
 import { titleOfItem } from "../src/web/features/home/item-title.ts";
 import { historyWords } from "../src/web/features/outcomes/history-words.ts";
 import { besideTitle } from "../src/web/ui/beside-title.ts";
-import { edited } from "../src/web/ui/draft.ts";
+import { edited } from "../src/web/ui/edited.ts";
 import { fitting } from "../src/web/ui/camera.ts";
 import { hireIn } from "../src/web/ui/requested.ts";
 import { withoutIds } from "../src/web/ui/without-ids.ts";

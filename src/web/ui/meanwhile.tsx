@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { Button } from "./buttons.tsx";
-import type { Edited } from "./draft.ts";
+import type { Edited } from "./edited.ts";
 
 /** What is typed was changed elsewhere meanwhile: says so, and lets the person choose. Nothing is lost before. */
 export function Meanwhile<T extends object>({
