@@ -126,7 +126,7 @@ test("a draft remembers what each field was based on, and a change elsewhere is 
   over(third).keepMine();
   assert.deepEqual([over(third).values, over(third).behind], [{ name: "Ada B", role: "Editor" }, []]);
   assert.equal(over(third).base.name, "Eve");
-  // What is typed back to how it was is no change.
+  // What is typed back to how it was does not count as changed.
   over(third).set({ name: "Eve", role: "Writer" });
   assert.equal(kept, "");
 });

@@ -112,11 +112,11 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
           <BrainForm value={draft} onChange={change} />
         </div>
       </section>
-      <Meanwhile of={edit} says={texts.changedMeanwhile}>
+      <Meanwhile of={edit} says={texts.agentChanged}>
         <ul>
           {edit.behind.map((key) => (
             <li key={key}>
-              <Line text={texts.isNow(texts.setupWords[key], shownValue(before[key]))} />
+              <Line text={texts.fieldIsNow(texts.setupWords[key], shownValue(before[key]))} />
             </li>
           ))}
         </ul>

@@ -10,8 +10,7 @@ export const readOnly = "This page is now a record.";
 export const tookOver = (outcomes: number): string =>
   `has its reports, files and mail${outcomes === 0 ? "." : `, and took over ${counted(outcomes, "outcome")}:`}`;
 export const agentHasLeft = "This agent has left.";
-export const changedMeanwhile =
-  "This agent was changed elsewhere while you wrote. What you typed is still here.";
+export const agentChanged = "This agent was changed elsewhere while you wrote. What you typed is still here.";
 export const setupWords = {
   name: "Name",
   role: "Role",
@@ -23,5 +22,5 @@ export const setupWords = {
   model: "Model",
   effort: "Effort",
 } as const;
-export const isNow = (field: string, value: string): string =>
+export const fieldIsNow = (field: string, value: string): string =>
   value === "" ? `${field} is now empty.` : `${field} is now: ${value}`;

@@ -224,7 +224,7 @@ function Field({
           </Button>
         )}
       </span>
-      <Meanwhile of={edit} says={texts.isNow(value)} />
+      <Meanwhile of={edit} says={texts.settingIsNow(value)} />
       <Refusal of={save.refused} />
     </form>
   );

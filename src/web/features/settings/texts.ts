@@ -85,7 +85,7 @@ export const pushSays = "The commits reach the origin. A push never overwrites c
 export const pushOntoHint = "Such as main. Empty: the branch keeps its name, for a pull request.";
 export const diffIsCut = "The diff is longer than what is shown. Clone the repository to see all of it.";
 export const notText = "not a text";
-export const isNow = (value: string): string =>
+export const settingIsNow = (value: string): string =>
   value === ""
     ? "It was emptied elsewhere while you wrote. What you typed is still here."
     : `It was changed elsewhere while you wrote, to: ${value}. What you typed is still here.`;
