@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Agent } from "../contract/agents.ts";
+import { inMap } from "../contract/in-map.ts";
 import { notFound } from "../contract/refusal.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { reportsOf } from "../capabilities/members.ts";
@@ -7,8 +8,8 @@ import { holderOf } from "../capabilities/people.ts";
 import { noReviews, reviewsOf } from "../outcomes/review.ts";
 import { statusIsLive } from "../outcomes/outcome.ts";
 import { redactText } from "../redaction/redact.ts";
-import { type Db, insertion, query, saving, selection, updating } from "../store/query.ts";
-import type { Row } from "../store/schema.ts";
+import { type Db, insertion, type Query, query, selection, updating } from "../store/query.ts";
+import { type Row, tables } from "../store/schema.ts";
 import { nextAgentIn } from "./agent.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
@@ -18,9 +19,18 @@ type Shown = Pick<AgentRow, (typeof shownColumns)[number]> & {
   live_session: string | null;
 };
 
-/** Saves every column that can change. The id, company, mandate and creation time stay as they were inserted. */
-export async function saveAgent(tx: Tx, row: AgentRow): Promise<void> {
-  await tx.run(updateRow, row);
+/**
+ * Saves the columns that differ. The others are not named in the statement, so writes of the same batch that have read only them
+ * need not run again (store/known.ts).
+ */
+export async function saveAgent(tx: Tx, before: AgentRow, changes: Partial<AgentRow>): Promise<void> {
+  const columns = Object.keys(changes)
+    .filter(canChange)
+    .filter((column) => changes[column] !== before[column])
+    .toSorted();
+  if (columns.length === 0) return;
+  const update = inMap(updates, columns.join(), () => updating("agents", columns, ["id"]));
+  await tx.run(update, { ...before, ...changes });
 }
 
 export async function agentById(tx: ReadTx, id: string): Promise<AgentRow> {
@@ -264,11 +274,15 @@ const shownById = query((db, p: { id: string }) =>
 
 export const insertAgent = insertion("agents");
 
-const updateRow = saving("agents", [
+const fixed = [
+  "num",
+  "id",
   "company_id",
   "mandate_id",
   "generation",
   "state_file_id",
   "made_for_mandate",
   "created_at",
-]);
+];
+const canChange = (name: string): name is keyof AgentRow => name in tables.agents && !fixed.includes(name);
+const updates = new Map<string, Query<AgentRow, never>>();

@@ -94,10 +94,15 @@ export async function foreseenMoney(
   change: BudgetChange,
 ): Promise<MoneyChange[]> {
   const changes: PoolChange[] = [];
-  for (const measure of measures) {
+  const known = measures.map(async (measure) => {
+    const [former, above] = await Promise.all([
+      amountOf(tx, agent.id, measure),
+      drawnFrom(tx, agent.company_id, agent.boss_id, measure),
+    ]);
+    return { measure, former, above };
+  });
+  for (const { measure, former, above } of await Promise.all(known)) {
     const wanted = change[measure];
-    const above = await drawnFrom(tx, agent.company_id, agent.boss_id, measure);
-    const former = await amountOf(tx, agent.id, measure);
     const own = former === undefined ? undefined : await poolOf(tx, poolKey(agent, measure));
     if (wanted === undefined) {
       const shared = own ?? above;

@@ -46,7 +46,7 @@ export async function halt(writing: Writing, agentId: string, pool: Pool, need =
   const { words } = await poolOwnerOf(tx, pool);
   const isEmpty = isUsedUp(pool) || unspent(pool) < need;
   const reason = isUsedUp(pool) ? usedUp(words) : isEmpty ? coversNoCall(words) : heldByOthers(words);
-  await saveAgent(tx, { ...agent, epoch: agent.epoch + 1 });
+  await saveAgent(tx, agent, { epoch: agent.epoch + 1 });
   await tx.run(endSessions, { agent_id: agentId, ended_at: tx.now, end_reason: reason });
   if (isEmpty) await pauseFor(writing, agentId, pool, reason);
   return reason;
@@ -67,7 +67,7 @@ export async function distrust(writing: Writing, agentId: string): Promise<void>
   const { tx } = writing;
   const agent = await agentById(tx, agentId);
   const reason = impossibleUsage;
-  await saveAgent(tx, { ...agent, status: "paused", epoch: agent.epoch + 1 });
+  await saveAgent(tx, agent, { status: "paused", epoch: agent.epoch + 1 });
   await tx.run(endSessions, { agent_id: agentId, ended_at: tx.now, end_reason: reason });
   await writing.record(agentId, { reason }, "agent.pause");
   await notify(writing, agent.boss_id, pausedForUsage(agent.name));
@@ -82,7 +82,7 @@ export async function pauseFor(
 ): Promise<void> {
   const { tx } = writing;
   const { words } = await poolOwnerOf(tx, pool);
-  await saveAgent(tx, { ...(await agentById(tx, agentId)), status: "paused" });
+  await saveAgent(tx, await agentById(tx, agentId), { status: "paused" });
   await tx.run(notePause, { agent_id: agentId, company_id: writing.companyId, pool_id: pool.id });
   const reason = because ?? usedUp(words);
   await writing.record(agentId, { reason, pool: pool.id, measure: pool.measure }, "agent.pause");
@@ -172,7 +172,7 @@ export async function resumeHalted(writing: Writing): Promise<void> {
     if (lacking(place) !== undefined || (await shortAmong(tx, place, pool_id)) !== undefined) continue;
     await tx.run(forgetPause, { agent_id: id });
     if (agent.status !== "paused") continue;
-    await saveAgent(tx, { ...agent, status: "idle", idle_sessions: 0, not_before: 0 });
+    await saveAgent(tx, agent, { status: "idle", idle_sessions: 0, not_before: 0 });
     await writing.record(id, { reason: hasBudgetAgain }, "agent.resume");
   }
 }
@@ -270,7 +270,7 @@ async function raiseCompany(tx: Tx, companyId: string, measure: Measure, limit: 
 
 async function raiseAgent(tx: Tx, agent: AgentRow, measure: Measure, limit: number): Promise<void> {
   await carve(tx, agent, { [measure]: limit });
-  await saveAgent(tx, { ...agent, budget: withParts(agent.budget, { [measure]: limit }) });
+  await saveAgent(tx, agent, { budget: withParts(agent.budget, { [measure]: limit }) });
 }
 
 /** The budget as it is stored with the agent, after a change. */

@@ -32,7 +32,7 @@ export async function changeBudget(
 ): Promise<void> {
   const agent = await agentById(call.tx, agentId);
   await carve(call.tx, agent, change);
-  await saveAgent(call.tx, { ...agent, budget: withParts(agent.budget, change) });
+  await saveAgent(call.tx, agent, { budget: withParts(agent.budget, change) });
   await afterChange(call, agentId);
 }
 

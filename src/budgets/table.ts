@@ -34,12 +34,8 @@ export async function placeOf(
 ): Promise<Place> {
   const known = settings ?? (await settingsOf(tx, agent.company_id));
   const { companyId, chain, nearest } = await standingOf(tx, agent, known);
-  const pools = {
-    usd: await nearest("usd"),
-    tokens: await nearest("tokens"),
-    sessions: await nearest("sessions"),
-  };
-  return { companyId, chain, pools };
+  const [usd, tokens, sessions] = await Promise.all([nearest("usd"), nearest("tokens"), nearest("sessions")]);
+  return { companyId, chain, pools: { usd, tokens, sessions } };
 }
 
 /** The same for one measure only. */
@@ -69,9 +65,11 @@ export async function poolOf(
 ): Promise<Pool> {
   const limit =
     id === companyId ? companyLimit(settings ?? (await settingsOf(tx, companyId)), measure) : amount;
-  const spent = await tx.first(charged, { pool_id: id, measure, month: monthOf(tx.now) });
-  const reserved = await tx.all(reservedOf, { pool_id: id, measure });
-  const below = await tx.all(handedDown, { companyId, measure });
+  const [spent, reserved, below] = await Promise.all([
+    tx.first(charged, { pool_id: id, measure, month: monthOf(tx.now) }),
+    tx.all(reservedOf, { pool_id: id, measure }),
+    tx.all(handedDown, { companyId, measure }),
+  ]);
   return {
     companyId,
     id,
@@ -103,7 +101,8 @@ export async function drawnFrom(
   measure: Measure,
 ): Promise<Pool> {
   if (bossId === null) return poolOf(tx, { companyId, id: companyId, measure });
-  return (await placeOf(tx, { id: bossId, company_id: companyId })).pools[measure];
+  const boss = { id: bossId, company_id: companyId };
+  return (await standingOf(tx, boss, await settingsOf(tx, companyId))).nearest(measure);
 }
 
 export async function amountOf(tx: ReadTx, agentId: string, measure: Measure): Promise<number | undefined> {

@@ -153,7 +153,7 @@ function takenBack(row: OutcomeRow, bossId: string): OutcomeRow {
 /** From here on no credential, session or right of the agent works. */
 async function end(call: Writing, agent: AgentRow, reason: string): Promise<void> {
   const { tx } = call;
-  await saveAgent(tx, { ...agent, status: "terminated", epoch: agent.epoch + 1, ended_at: tx.now });
+  await saveAgent(tx, agent, { status: "terminated", epoch: agent.epoch + 1, ended_at: tx.now });
   await tx.run(endCredentials, { agent_id: agent.id, revoked_at: tx.now });
   // An approval about an agent that has left has nothing to approve, and requests by that agent end with it.
   const about = await tx.all(openApprovalOf, { agent_id: agent.id });

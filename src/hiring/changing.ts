@@ -195,8 +195,7 @@ async function apply(call: Writing, agent: AgentRow, changes: Settings, more: Pa
   const { mandate, budget } = changes;
   const { name: _n, mandate: _m, budget: _b, ...after } = withChanges(before, changes);
   const { adapterType: brain_type, adapterConfig, autoReply, person, ...row } = after;
-  await saveAgent(tx, {
-    ...agent,
+  await saveAgent(tx, agent, {
     ...row,
     ...(changes.name === undefined ? {} : await renamed(call, agent, changes.name)),
     brain_type,

@@ -55,7 +55,7 @@ const onCreate = guarded(createAgent, async (call) => {
   const { agent } = await takeOn(call, { input, boss, waits: false });
   if (person !== undefined) {
     const personId = await personAfter(call.tx, agent, person);
-    await saveAgent(call.tx, { ...agent, person_id: personId });
+    await saveAgent(call.tx, agent, { person_id: personId });
     await call.record(agent.id, { person: personId }, "agent.bind");
   }
   return presentAgent(call.tx, agent.id);
@@ -181,7 +181,7 @@ export const hiring: ApprovalKind = {
       throw managerGone(agent);
     const full = await overLimit(tx, approval);
     if (full !== undefined) throw full;
-    await saveAgent(tx, { ...agent, status: "idle" });
+    await saveAgent(tx, agent, { status: "idle" });
     await carve(tx, agent, configuration.budget ?? {});
     try {
       await giveGrants(call, agent, configuration, giverFor(approval, boss));
@@ -233,7 +233,7 @@ export const hiring: ApprovalKind = {
       slug: await freeSlug(tx, agent.company_id, configuration.name, agent.id),
       boss_id: boss.id,
     };
-    await saveAgent(tx, saved);
+    await saveAgent(tx, agent, saved);
     await renameHeld(tx, saved);
     await weighGrants(call, configuration, giverFor(approval, boss), saved);
     await weighBudget(tx, saved, configuration.budget ?? {});

@@ -177,7 +177,7 @@ async function handOver(call: CallContext, change: Of<"hand_over">): Promise<Pre
       const { tx } = call;
       const row = await agentById(tx, agent.id);
       const person_id = await personAfter(tx, { ...row, ...brain }, undefined);
-      await saveAgent(tx, { ...row, ...brain, person_id, epoch: row.epoch + 1 });
+      await saveAgent(tx, row, { ...brain, person_id, epoch: row.epoch + 1 });
       await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: reasons.handedOver });
       await call.record(agent.id, { from: row.brain_type, to: brain.brain_type }, "agent.hand_over");
     },

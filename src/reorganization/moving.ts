@@ -46,7 +46,7 @@ export async function moveReport(
   const before = await outcomeFields(tx, mandate);
   await rehang(tx, agent, from, to);
   await recordChange(call, mandate.id, before, { note: movedAway(agent.name, to.name) });
-  await saveAgent(tx, { ...agent, boss_id: to.id });
+  await saveAgent(tx, agent, { boss_id: to.id });
   await tx.run(rerouteOf, { agentId: id, from: from.id, to: to.id, now: tx.now });
   const rootId = await rootAgentOf(tx, agent.company_id);
   for (const grant of await givenTo(tx, id, from.id)) {

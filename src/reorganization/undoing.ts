@@ -197,7 +197,7 @@ async function tellOf(call: CallContext, { table, key, before, after }: Differen
   if (table !== "agents" || before === null || after === null) return;
   const agent = await agentById(tx, textIn(key["id"]));
   if ("brain_type" in before || "brain_config" in before) {
-    await saveAgent(tx, { ...agent, epoch: agent.epoch + 1 });
+    await saveAgent(tx, agent, { epoch: agent.epoch + 1 });
     await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: endings.handedBack });
     await call.record(agent.id, { to: agent.brain_type }, "agent.hand_over");
   }

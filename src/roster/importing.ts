@@ -223,7 +223,7 @@ async function settleAll(call: CallContext, { tree, idOf }: Draft): Promise<void
     const agent = await agentById(call.tx, idOf(definition));
     const paused = hasMarker(definition.adapterConfig);
     const status: AgentRow["status"] = paused ? "paused" : agent.status;
-    await saveAgent(call.tx, { ...agent, status, auto_reply: definition.autoReply === true ? 1 : 0 });
+    await saveAgent(call.tx, agent, { status, auto_reply: definition.autoReply === true ? 1 : 0 });
     if (paused)
       await call.record(agent.id, { reason: "a secret is missing in the configuration" }, "agent.pause");
   }

@@ -33,7 +33,7 @@ export async function appendToLog(
     content: Buffer.from(`# Log of ${agent.name}\n\n${added}`),
     author: system,
   });
-  await saveAgent(tx, { ...agent, log_file_id: id });
+  await saveAgent(tx, agent, { log_file_id: id });
   return id;
 }
 

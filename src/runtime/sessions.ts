@@ -55,7 +55,7 @@ export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch:
   const epoch = agent.epoch + 1;
   await tx.run(endLive, { agent_id: agent.id, ended_at: tx.now, end_reason: endReasons.replaced });
   const ready = await rested(tx, agent, session.firstOutcomeId ?? null);
-  await saveAgent(tx, { ...ready, epoch, last_session_at: tx.now });
+  await saveAgent(tx, agent, { ...ready, epoch, last_session_at: tx.now });
   await tx.run(insertRow, {
     id: session.id,
     company_id: agent.company_id,
@@ -196,7 +196,11 @@ export async function endSession(tx: Tx, id: string, ending: Ending, newId: () =
   const failure = cause === null || cause === "done" ? undefined : ending.reason;
   const after =
     isExcused && !progress ? now : await guardAgainstStalling(tx, now, session, progress, newId, failure);
-  await saveAgent(tx, { ...after, state_stale: activity.updatedState ? 0 : 1, last_session_at: tx.now });
+  await saveAgent(tx, now, {
+    ...after,
+    state_stale: activity.updatedState ? 0 : 1,
+    last_session_at: tx.now,
+  });
   const { reason, exitCode } = ending;
   const wasAsked = session.end_by !== null;
   const data = { session: id, reason, exitCode, progress, ...(wasAsked && { wasAsked }) };

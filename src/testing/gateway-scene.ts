@@ -143,8 +143,7 @@ export async function gatewayScene(
   /** From now on the agent thinks with this brain. */
   const thinkWith = (agentId: string, type: string, brain: object): Promise<void> =>
     opened.store.write(async (tx) =>
-      saveAgent(tx, {
-        ...(await agentById(tx, agentId)),
+      saveAgent(tx, await agentById(tx, agentId), {
         brain_type: type,
         brain_config: JSON.stringify(brain),
       }),
