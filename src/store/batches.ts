@@ -17,8 +17,9 @@ import { inMap } from "../contract/in-map.ts";
  * - A write that throws after it has changed something takes the batch with it: all run again. No write is answered before the commit.
  * - If a batch fails, each of its writes runs again, alone. But if the connection is lost, nothing is known about the commit.
  * - Companies whose writes come at the same time share a batch, because each commit costs the same, however much it holds. Only a
- *   company whose lock is free at that moment is in it. The others wait for their locks in batches of their own.
- * - Few such batches are under way at once, so the next one finds several companies. One that takes long is not waited for.
+ *   company whose lock is free at that moment is in it. The others wait for their locks in batches of their own, a few at a time.
+ * - A batch takes further companies until its last write has run. While it commits, the next one works. One that takes long is not
+ *   waited for, and takes no more companies.
  * - A company one of whose writes threw so late, or took long, is kept apart for a while: its batches are its own, and its writes have
  *   savepoints.
  * - A lane has one batch at a time, so a company whose lock is held elsewhere takes one connection.
@@ -51,9 +52,12 @@ export class Stale extends Error {}
 export class Undone extends Error {}
 
 const mostInBatch = 64;
-/** How many batches are waited for before the next begins, and for how long, in milliseconds. */
+/** How many shared batches are waited for before the next begins, and for how long, in milliseconds. */
 const mostAtOnce = 2;
 const longest = 50;
+/** How many companies wait for their locks at once, each on its own connection, and after which time the others are tried again. */
+const mostHeld = 4;
+const again = 20;
 /** How many writes of a company are kept apart, and after which time in its turn a write makes that happen, in milliseconds. */
 const writesApart = 100;
 const slow = 200;
@@ -72,8 +76,12 @@ interface Lane {
 export function createBatches(parts: {
   /** A link with a transaction. */
   open: () => Promise<Link>;
-  /** The locks that it has got. It waits for a single one. Of several, it takes those that are free. */
-  lock: (link: Link, keys: readonly string[]) => Promise<readonly string[]>;
+  /** The locks that it has got: those that are free, or all of them if it waits. `isFirst`: of its batch. */
+  lock: (
+    link: Link,
+    keys: readonly string[],
+    how: { readonly waits: boolean; readonly isFirst: boolean },
+  ) => Promise<readonly string[]>;
   /** Seals what the batch changed, just before the commit. */
   seal: (link: Link) => Promise<void>;
   committed: () => void;
@@ -83,7 +91,12 @@ export function createBatches(parts: {
   const ready = new Set<Lane>();
   /** The companies that are kept apart, and for how many writes. */
   const apart = new Map<string | null, number>();
+  /** The shared batch whose writes run. */
+  let working: { readonly over: () => void } | undefined;
+  /** Adds companies to it, once it has its first locks. */
+  let join: ((lanes: readonly Lane[]) => void) | undefined;
   let places = mostAtOnce;
+  let held = 0;
 
   const take = (some: readonly Lane[]): Lane[] =>
     some.map((lane) => {
@@ -103,23 +116,37 @@ export function createBatches(parts: {
     for (const lane of ready)
       if (lane.waiting[0]?.isAlone === true || lane.key === installation || apart.has(lane.key))
         void runBatch(take([lane]));
-    if (places === 0 || ready.size === 0) return;
+    if (ready.size === 0) return;
+    if (join !== undefined) return join(take([...ready].slice(0, mostInBatch)));
+    if (working !== undefined || places === 0) return;
     places -= 1;
     let hasPlace = true;
+    const over = (): void => {
+      if (working !== own) return;
+      working = join = undefined;
+      begin();
+    };
     const giveUp = (): void => {
-      if (!hasPlace) return;
+      if (hasPlace) places += 1;
       hasPlace = false;
       clearTimeout(timer);
-      places += 1;
+      over();
       begin();
     };
     const timer = setTimeout(giveUp, longest);
-    const some = (most: number): Lane[] => take([...ready].slice(0, most));
-    void runBatch(some(mostInBatch), some).finally(giveUp);
+    const own = (working = { over });
+    void runBatch(take([...ready].slice(0, mostInBatch)), own).finally(giveUp);
   }
 
-  /** `more`: those that have become ready while the connection was awaited. */
-  async function runBatch(own: Lane[], more: (most: number) => Lane[] = () => []): Promise<void> {
+  /** Its lock is held elsewhere. */
+  function wait(lane: Lane): void {
+    if (held === mostHeld) return void setTimeout(() => leave([lane]), again).unref();
+    held += 1;
+    void runBatch([lane]).finally(() => (held -= 1));
+  }
+
+  /** `shared`: it takes other companies as well. */
+  async function runBatch(own: Lane[], shared?: typeof working): Promise<void> {
     let link: Link;
     try {
       link = await parts.open();
@@ -127,7 +154,8 @@ export function createBatches(parts: {
       for (const { waiting } of own) for (const job of waiting.splice(0)) job.refuse(error);
       return leave(own);
     }
-    own.push(...more(mostInBatch - own.length));
+    // Those that have become ready while the connection was awaited.
+    if (shared !== undefined && shared === working) own.push(...take([...ready].slice(0, mostInBatch)));
     const queue: { readonly job: Job; readonly lane: Lane }[] = [];
     const batch: Job[] = [];
     let turn = 0;
@@ -145,19 +173,44 @@ export function createBatches(parts: {
       // One of each company in turn, or a company with many writes would take all places.
       for (let left = some; left.length > 0;) left = left.filter(admitNext);
     };
+    let isClosed = false;
     const close = (): void => {
+      isClosed = true;
       for (const lane of own) lane.admit = undefined;
+      shared?.over();
+    };
+    const companies = new Set<string>();
+    /** Those whose locks are held elsewhere leave the batch. */
+    const lockedOf = (some: readonly Lane[], got: ReadonlySet<string>): Lane[] => {
+      const missed = some.filter(({ key }) => key !== null && !got.has(key));
+      own = own.filter((lane) => !missed.includes(lane));
+      for (const lane of missed) wait(lane);
+      for (const key of got) companies.add(key);
+      return some.filter((lane) => !missed.includes(lane));
+    };
+    const joining = new Set<Promise<void>>();
+    const joinLater = (some: readonly Lane[]): void => {
+      own.push(...some);
+      const keys = some.flatMap(({ key }) => key ?? []);
+      const joined = parts.lock(link, keys, { waits: false, isFirst: false }).then((got) => {
+        if (!isClosed) open(lockedOf(some, new Set(got)));
+      });
+      joining.add(joined);
+      // If it fails, so does the transaction.
+      joined.catch(() => undefined).finally(() => joining.delete(joined));
     };
     const keys = own.flatMap(({ key }) => key ?? []);
+    const waits = own.length === 1;
     try {
-      const locked = keys.length === 0 ? keys : parts.lock(link, keys);
+      const locked = keys.length === 0 ? keys : parts.lock(link, keys, { waits, isFirst: true });
       // What they read travels together with the lock.
-      if (own.length === 1) open(own);
-      const got = new Set(await locked);
-      const missed = own.filter(({ key }) => key !== null && !got.has(key));
-      for (const lane of missed) void runBatch([lane]);
-      own = own.filter((lane) => !missed.includes(lane));
-      if (own.length !== 1 || missed.length > 0) open(own);
+      if (waits) open(own);
+      const first = lockedOf(own, new Set(await locked));
+      if (!waits) open(first);
+      if (shared !== undefined && shared === working) {
+        join = joinLater;
+        begin();
+      }
     } catch (error) {
       close();
       void link.close(error);
@@ -165,7 +218,6 @@ export function createBatches(parts: {
       for (const { waiting } of own) for (const job of waiting.splice(0)) job.refuse(error);
       return leave(own);
     }
-    const companies = new Set(own.flatMap(({ key }) => key ?? []));
     let failure: unknown;
     let hasChanges = false;
     /** The last savepoint. */
@@ -199,7 +251,14 @@ export function createBatches(parts: {
       return false;
     };
     try {
-      for (let next = queue[turn]; next !== undefined; next = queue[turn]) {
+      for (;;) {
+        const next = queue[turn];
+        if (next === undefined) {
+          const [joined] = joining;
+          if (joined === undefined) break;
+          await joined;
+          continue;
+        }
         const { job, lane } = next;
         turn += 1;
         link.known.turn(companies, turn);

@@ -55,6 +55,8 @@ export function linkOn(
 ): Link {
   let failure: unknown;
   let isOpen = false;
+  /** Its connection may have another transaction. */
+  let isClosed = false;
   let isSpoilt = false;
   /** Names are never used twice: a rollback to that of an earlier write would undo what is answered as done. */
   let savepoints = 0;
@@ -84,6 +86,7 @@ export function linkOn(
   };
   const ask = async (statement: Statement, isEarly = false): Promise<StatementAnswer> => {
     try {
+      if (isClosed) throw new Error("the transaction has ended");
       return await waves.ask(statement);
     } catch (error) {
       // Of a wave that fails, the statement that failed is told first.
@@ -94,6 +97,8 @@ export function linkOn(
   const send = (statement: Statement): void => void ask(statement).catch(() => undefined);
   const commit = async (): Promise<void> => {
     insertRest();
+    // A statement that could not be sent.
+    if (failure !== undefined) throw failure;
     const { command } = await ask({ text: "commit" });
     // PostgreSQL answers the commit of a transaction that has failed with a rollback, and without an error.
     if (failure !== undefined || command !== "COMMIT") throw failure ?? new Error("the commit was refused");
@@ -132,6 +137,7 @@ export function linkOn(
     },
     commit,
     close: async (cause) => {
+      isClosed = true;
       if (!isOpen || isLost(cause)) return release(cause);
       await waves.ask({ text: "rollback", isFirst: true }).then(
         () => release(undefined),

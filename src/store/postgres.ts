@@ -112,16 +112,15 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       if (!clock.isFresh()) readClock(link).catch(() => undefined);
       return link;
     },
-    lock: async (link, keys) => {
-      const [only = "", another] = keys;
-      const taken = link.ask(another === undefined ? lockOf(only) : freeLocksOf(keys));
-      const draw = needs.draw();
+    lock: async (link, keys, { waits, isFirst }) => {
+      const taken = waits ? keys.map((key) => link.ask(lockOf(key))) : [link.ask(freeLocksOf(keys))];
+      const draw = isFirst ? needs.draw() : undefined;
       const drawn =
         draw === undefined ? undefined : link.ask(draw).then((answer) => link.numbers.fill(answer));
-      if (another === undefined) readHeads(txOn(link, clock.now(), mac), keys);
-      const [{ rows }] = await Promise.all([taken, drawn]);
-      if (another === undefined) return keys;
-      const got = rows.map((row) => String(Object(row)["key"]));
+      if (waits) readHeads(txOn(link, clock.now(), mac), keys);
+      const [answers] = await Promise.all([Promise.all(taken), drawn]);
+      if (waits) return keys;
+      const got = answers.flatMap(({ rows }) => rows.map((row) => String(Object(row)["key"])));
       if (got.length > 0) readHeads(txOn(link, clock.now(), mac), got);
       return got;
     },
@@ -156,9 +155,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
         } catch (error) {
           const isOthers = [BatchFailed, Stale, Undone].some((kind) => error instanceof kind);
           if (tried >= attempts || !(isOthers || isRetryable(error))) throw asRefusal(error);
-          // Many others may throw, one after another. It does not wait for the last of them.
-          if (error instanceof BatchFailed || (error instanceof Undone && tried >= 3)) pace = "alone";
-          else if (error instanceof Stale && pace === "early") pace = "in turn";
+          // Many others may fail, one after another. It does not wait for the last of them.
+          if (error instanceof BatchFailed || tried >= 3) pace = "alone";
+          else if (error instanceof Stale) pace = "in turn";
         }
       }
     },

@@ -177,6 +177,75 @@ if (testStores.has("postgres"))
       assert.ok((await keysOf("held")).includes("2 3"));
     });
 
+    test("a batch takes the companies whose writes come while it works, unless it takes long", async () => {
+      const isTried = (text: string): boolean => text.includes("pg_try_advisory_xact_lock");
+      const isWaited = (text: string): boolean => text.includes("pg_advisory_xact_lock");
+      /** Whether the others came into the transaction of the first. On a busy machine they may come too late. */
+      const comeLater = async (round: number): Promise<boolean> => {
+        const isAtWork = Promise.withResolvers<void>();
+        const mayEnd = Promise.withResolvers<void>();
+        const write = (index: number, then: () => Promise<void> | void): Promise<void> =>
+          store.write(async (tx) => {
+            await tx.lock(`late ${index}`);
+            await tx.run(keep, row("late", `${round} ${index}`));
+            await then();
+          });
+        const watched = watchStatements();
+        try {
+          const writes = [write(0, () => (isAtWork.resolve(), mayEnd.promise))];
+          await isAtWork.promise;
+          writes.push(...[1, 2, 3].map((index) => write(index, () => undefined)));
+          while (!watched.texts.some((text) => text.startsWith("select key from"))) await sleep(1);
+          mayEnd.resolve();
+          await Promise.all(writes);
+          return watched.transactions.some((texts) => texts.some(isTried) && texts.some(isWaited));
+        } finally {
+          watched.stop();
+        }
+      };
+      let round = 0;
+      while (!(await comeLater(round))) assert.ok((round += 1) < 50, "they never share a transaction");
+      assert.equal((await keysOf("late")).length, (round + 1) * 4);
+      const mayEnd = Promise.withResolvers<void>();
+      const slow = store.write(async (tx) => {
+        await tx.lock("late 0");
+        await tx.run(keep, row("late", "slow"));
+        await mayEnd.promise;
+      });
+      await sleep(200);
+      await store.write(async (tx) => {
+        await tx.lock("late 1");
+        await tx.run(keep, row("late", "fast"));
+      });
+      assert.ok((await keysOf("late")).includes("fast"));
+      mayEnd.resolve();
+      await slow;
+      await assertIntact();
+    });
+
+    test("many companies whose locks are held elsewhere delay none of the others", async () => {
+      const many = 20;
+      const key = (index: number): string => `hashtextextended('held ${index}', 0)`;
+      for (let index = 0; index < many; index++)
+        await outside.query(`select pg_advisory_lock(${key(index)})`);
+      const write = (name: string): Promise<void> =>
+        store.write(async (tx) => {
+          await tx.lock(name);
+          await tx.run(keep, row("many", name));
+        });
+      const writes = Array.from({ length: many }, (_, index) => write(`held ${index}`));
+      for (let round = 0; round < 5; round++) await write(`free ${round}`);
+      assert.equal((await keysOf("many")).length, 5);
+      const waiting =
+        "select count(*)::int as count from pg_stat_activity where wait_event = 'advisory' and datname = current_database()";
+      const { count: held } = Object((await outside.query(waiting)).rows[0]);
+      assert.ok(held > 0 && held < 6, `${held} connections wait`);
+      for (let index = 0; index < many; index++)
+        await outside.query(`select pg_advisory_unlock(${key(index)})`);
+      await Promise.all(writes);
+      assert.equal((await keysOf("many")).length, many + 5);
+    });
+
     test("if the connection is lost at the commit, its writes are refused and not repeated, and the others are stored", async () => {
       const runs = Array.from({ length: count }, () => 0);
       const results = await Promise.allSettled(

@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
 import { isLost } from "./connections.ts";
+import { linkOn } from "./link.ts";
 import { openPostgres } from "./postgres.ts";
 import { insertion, selection } from "./query.ts";
 import { type Waves, wavesOn } from "./waves.ts";
@@ -81,6 +82,44 @@ if (testStores.has("postgres"))
       assert.deepEqual(found, { file_id: "t3", hash: "d", content: Buffer.from("x") });
       await Promise.all([other, change]);
       assert.deepEqual(sent, [4, 1, 1]);
+    });
+
+    test("the same read is one statement, with rows for each who asks", async () => {
+      const read = (value: number) =>
+        waves.ask({ text: "select $1::bigint as n", values: [value], isRead: true });
+      sent = [];
+      const [one, two, other] = await Promise.all([read(1), read(1), read(2)]);
+      assert.deepEqual([one.rows, two.rows, other.rows], [[{ n: 1 }], [{ n: 1 }], [{ n: 2 }]]);
+      assert.notEqual(one.rows[0], two.rows[0]);
+      assert.deepEqual(sent, [2]);
+      const text = "update wave set number = number + 1 where id = 'twice' returning number";
+      await ask("insert into wave values ('twice', 0, null)");
+      const changed = await Promise.all([waves.ask({ text }), waves.ask({ text })]);
+      assert.deepEqual(
+        changed.flatMap(({ rows }) => rows),
+        [{ number: 1 }, { number: 2 }],
+      );
+    });
+
+    test("a link sends nothing once it is closed", async () => {
+      const released: unknown[] = [];
+      const link = linkOn(waves, (failure) => released.push(failure), isLost);
+      link.begin("begin");
+      await link.ask({ text: "insert into wave values ('closed', 1, null)" });
+      await link.close(undefined);
+      assert.deepEqual(released, [undefined]);
+      await assert.rejects(link.ask({ text: "insert into wave values ('closed', 2, null)" }), /has ended/);
+      assert.deepEqual((await ask("select * from wave where id = 'closed'")).rows, []);
+    });
+
+    test("a transaction with a statement that could not be sent is not committed", async () => {
+      const link = linkOn(waves, () => undefined, isLost);
+      link.begin("begin");
+      link.send({ text: "insert into wave values ('unsent', 1, null)" });
+      link.send({ text: "insert into wave values ('unsent', $1, null)", values: [Object(undefined)] });
+      await assert.rejects(link.commit(), TypeError);
+      await link.close(undefined);
+      assert.deepEqual((await ask("select * from wave where id = 'unsent'")).rows, []);
     });
 
     test("values and rows keep their types", async () => {

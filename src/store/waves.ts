@@ -11,7 +11,7 @@ import { getTypeParser } from "./connections.ts";
  * - PostgreSQL runs the statements of a wave one after the other. After one that fails it skips the rest of the wave, and the
  *   error answers all of them.
  * - A text is prepared once for each connection, and its columns are described once.
- * - Reads that differ only in their values become one statement, if all between them are reads.
+ * - Reads that differ only in their values, or are the same, become one statement, if all between them are reads.
  */
 export interface Statement {
   readonly text: string;
@@ -51,9 +51,12 @@ export function wavesOn(
 ): Waves {
   const texts = new Map<string, Prepared>();
   const waiting: Asked[] = [];
+  /** The reads that wait, up to the last change: what others could be read together with. */
+  const reads = new Map<string, Asked>();
   let isUnderWay = false;
   const send = (): void => {
     if (isUnderWay || waiting.length === 0) return;
+    reads.clear();
     const next = waiting.findIndex(({ isFirst }, index) => isFirst && index > 0);
     const statements = waiting.splice(0, next === -1 ? waiting.length : next).map(forAll);
     isUnderWay = true;
@@ -75,8 +78,20 @@ export function wavesOn(
   /** The statement that reads for an asked one and its mates. */
   const forAll = (asked: Asked): Asked => {
     const { together, mates } = asked;
-    if (together === undefined || mates.length === 0) return asked;
+    if (mates.length === 0) return asked;
     const all = [asked, ...mates];
+    const reject = (error: unknown): void => {
+      for (const each of all) each.reject(error);
+    };
+    if (together === undefined)
+      return {
+        ...asked,
+        resolve: ({ rows, ...answer }) => {
+          for (const { resolve } of all)
+            resolve({ ...answer, rows: rows.map((row) => ({ ...Object(row) })) });
+        },
+        reject,
+      };
     return {
       ...asked,
       text: together,
@@ -89,16 +104,14 @@ export function wavesOn(
           resolve({ rows: own, command, count: own.length });
         }
       },
-      reject: (error) => {
-        for (const { reject } of all) reject(error);
-      },
+      reject,
     };
   };
   return {
-    ask: (statement) =>
-      new Promise((resolve, reject) => {
-        const { text, values = [], isArrays = false, isFirst = false, isRead = false } = statement;
-        const sent = values.map(asSent);
+    ask: (statement) => {
+      const { text, values = [], isArrays = false, isFirst = false, isRead = false } = statement;
+      const sent = values.map(asSent);
+      return new Promise((resolve, reject) => {
         const together = sent.every((value) => typeof value === "string") ? statement.together : undefined;
         const asked = {
           text,
@@ -112,16 +125,16 @@ export function wavesOn(
           resolve,
           reject,
         };
-        if (together !== undefined)
-          for (const mate of waiting.toReversed()) {
-            if (!mate.isRead) break;
-            if (mate.together !== together) continue;
-            mate.mates.push({ ...asked, prepared: mate.prepared });
-            return;
-          }
-        waiting.push({ ...asked, prepared: prepared(text) });
+        const readKey = isRead && !isArrays ? (together ?? `${text} ${JSON.stringify(sent)}`) : undefined;
+        const mate = readKey === undefined ? undefined : reads.get(readKey);
+        if (mate !== undefined) return void mate.mates.push({ ...asked, prepared: mate.prepared });
+        const own = { ...asked, prepared: prepared(text) };
+        if (!isRead) reads.clear();
+        else if (readKey !== undefined) reads.set(readKey, own);
+        waiting.push(own);
         if (waiting.length === 1 && !isUnderWay) soon(send);
-      }),
+      });
+    },
   };
 }
 
