@@ -42,6 +42,8 @@ export async function send(sent: {
       ...(body === undefined ? {} : { "content-type": "application/json", "content-length": length }),
     },
   });
+  // A server that closes the connection after its answer may reset it. The answer counts.
+  call.on("error", () => undefined);
   const answered = once(call, "response");
   if (sent.unfinished === true) call.write(body);
   else call.end(body);
