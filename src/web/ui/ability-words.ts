@@ -13,7 +13,7 @@ export const abilityWords: Readonly<Record<string, string>> = {
   "company.update": "Raise the limit",
   "goal.set_budget": "Raise the budget",
   "mail.acknowledge": "Mark as done",
-  "mail.send": "Write",
+  "mail.send": "Answer",
   "mcp_server.sign_in": "Sign in",
   "mcp_server.test": "Test again",
   "outcome.close": "Close",

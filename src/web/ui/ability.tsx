@@ -39,23 +39,36 @@ const askWords: Readonly<Record<string, string>> = {
   usd: "US dollars a month",
 };
 
-export function OfferedCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
-  if (of.name === ops.signInMcpServer.name)
-    return <SignInServer path={of.path} look={first ? "solid" : ""} />;
-  return <PlainCall of={of} first={first} />;
+interface Offer {
+  readonly of: Offered;
+  readonly first: boolean;
+  /** A call without questions that belongs to it: an answered message is done. */
+  readonly after?: Offered | undefined;
 }
 
-function PlainCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
+export function OfferedCall(offer: Offer): ReactNode {
+  const { of, first } = offer;
+  if (of.name === ops.signInMcpServer.name)
+    return <SignInServer path={of.path} look={first ? "solid" : ""} />;
+  return <PlainCall {...offer} />;
+}
+
+const operationOf = ({ name, method, path }: Offered): PageOperation<Record<string, unknown>, unknown> => ({
+  name,
+  method,
+  path,
+  ...(method !== "GET" && { body: true as const }),
+});
+
+function PlainCall({ of, first, after }: Offer): ReactNode {
   const { cantDecide } = useHere();
   const [isOpen, setOpen] = useState(false);
-  const [values, change, forget] = useDraftFields<Record<string, string>>(`call.${of.name}.${of.path}`);
-  const operation: PageOperation<Record<string, unknown>, unknown> = {
-    name: of.name,
-    method: of.method,
-    path: of.path,
-    ...(of.method !== "GET" && { body: true as const }),
-  };
-  const doing = useDo(operation);
+  // Answers to different messages have the same path.
+  const [values, change, forget] = useDraftFields<Record<string, string>>(
+    ["call", of.name, of.path, JSON.stringify(of.body?.["inReplyTo"] ?? "")].join("."),
+  );
+  const doing = useDo(operationOf(of));
+  const next = useDo(operationOf(after ?? of));
   const text = abilityWords[of.name] ?? of.name.split(".").at(-1)?.replaceAll("_", " ") ?? of.name;
   const run = async (): Promise<void> => {
     const given: Record<string, unknown> = Object.fromEntries(
@@ -65,6 +78,7 @@ function PlainCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
     if ((await doing.run({ ...of.body, ...given })) === undefined) return;
     setOpen(false);
     forget();
+    if (after !== undefined) await next.run({ ...after.body });
     toast(`Done: ${text.toLowerCase()}.`);
   };
   return (
@@ -119,7 +133,7 @@ function PlainCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
           </Button>
         </form>
       )}
-      <Refusal of={doing.refused} />
+      <Refusal of={doing.refused ?? next.refused} />
     </div>
   );
 }

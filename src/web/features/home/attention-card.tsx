@@ -20,6 +20,10 @@ export function AttentionCard({ item }: { item: Item }): ReactNode {
 
 function Offers({ item }: { item: Item }): ReactNode {
   const to = placeOf(item.subject);
+  // A question is there to be answered, and an answered one is done.
+  const isAnswer = ({ name }: { name: string }): boolean => name === ops.sendMessage.name;
+  const abilities = item.abilities.toSorted((a, b) => Number(isAnswer(b)) - Number(isAnswer(a)));
+  const done = abilities.find(({ name }) => name === ops.acknowledgeMessage.name);
   return (
     <>
       {item.reason.length > 80 && (
@@ -28,8 +32,13 @@ function Offers({ item }: { item: Item }): ReactNode {
         </div>
       )}
       <div className="acts">
-        {item.abilities.map((ability, at) => (
-          <OfferedCall key={`${ability.name}${at}`} of={ability} first={at === 0} />
+        {abilities.map((ability, at) => (
+          <OfferedCall
+            key={`${ability.name}${at}`}
+            of={ability}
+            first={at === 0}
+            after={isAnswer(ability) ? done : undefined}
+          />
         ))}
         {to !== undefined && (
           <Link className="b ghost" to={to}>
