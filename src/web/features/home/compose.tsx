@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useRef } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
@@ -34,6 +35,14 @@ export function Compose({ isFirst }: { isFirst: boolean }): ReactNode {
     <form className="compose" onSubmit={(event) => void submit(event)}>
       {isFirst && (
         <div className="first-goals">
+          {root?.adapterType === "rehearsal" && (
+            <p>
+              {texts.rehearses}{" "}
+              <Link className="linked" to={`/agents/${company.rootAgentId}/setup`}>
+                {texts.connectModel}
+              </Link>
+            </p>
+          )}
           <p>{texts.firstRun(name)}</p>
           {texts.firstGoals.map((goal) => (
             <button key={goal} type="button" className="chip" onClick={() => setText(goal)}>

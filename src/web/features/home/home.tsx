@@ -25,6 +25,7 @@ export function Home(): ReactNode {
   const { company, me } = useHere();
   const counts = useRead(ops.viewCounts, me?.role === "member" ? null : { companyId: company.id }).data;
   const attention = useRead(ops.viewAttention, homeReads.attention(company.id));
+  const isFirst = counts?.outcomes.all === 1;
   const beside = useBeside("agent", "outcome");
   return (
     <Page
@@ -47,7 +48,7 @@ export function Home(): ReactNode {
                     <header className="hero">
                       <h1>{texts.needYou(pressing)}</h1>
                       <p>
-                        {texts.holdUp(health, pressing)}
+                        {isFirst && pressing === 0 ? texts.noGoalYet : texts.holdUp(health, pressing)}
                         {pressing === 0 && next !== null && (
                           <>
                             {" "}
@@ -56,14 +57,14 @@ export function Home(): ReactNode {
                         )}
                       </p>
                     </header>
-                    <HealthBar {...health} />
+                    {!isFirst && <HealthBar {...health} />}
                     <Waiting items={items} total={pressing} />
                     <GoodToKnow notes={notes} />
                   </div>
                 )}
               </Loaded>
             </div>
-            <Compose isFirst={counts?.outcomes.all === 1} />
+            <Compose isFirst={isFirst} />
           </div>
           {beside.chosen === undefined ? (
             <Rail />

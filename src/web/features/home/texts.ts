@@ -41,5 +41,9 @@ export const firstGoals = [
   "The ten most common questions about our product are answered",
 ] as const;
 export const firstRun = (root: string): string => `Tell ${root} what you want. For example:`;
+export const noGoalYet = "No goal yet. Say below what you want done, and watch it here.";
+export const rehearses =
+  "No model is connected, so the agents rehearse: every step is real, the results are samples.";
+export const connectModel = "Connect a model";
 export const sayWhat = "Say what you want done…";
 export const goalGiven = (root: string): string => `${root} has your goal and starts on it.`;
