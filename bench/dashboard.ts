@@ -1,17 +1,31 @@
 import { once } from "node:events";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { createServer } from "node:http";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser, signedIn, type Visit } from "../e2e/support/browser.ts";
 import { heapOfHome } from "../e2e/support/live-heap.ts";
 import { createGoal } from "../src/contract/goals.ts";
-import { createAgent } from "../src/contract/hiring.ts";
+import { createAgent, hireAgent } from "../src/contract/hiring.ts";
+import { createFile } from "../src/contract/knowledge.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import { listSessions } from "../src/contract/sessions.ts";
 import type { Bench, Entry } from "./bench.ts";
-import type { Figure } from "./figures.ts";
+import { asTable, type Figure } from "./figures.ts";
 import { fillAgents, fillSubtrees } from "./fill.ts";
 import { type Daemon, prepareHome, startDaemon } from "./home.ts";
+import {
+  answersAfter,
+  hiddenRequests,
+  loadedBy,
+  longestInteraction,
+  panAndZoom,
+  routeChange,
+  scrollFrames,
+  shownAfter,
+  watchInteractions,
+} from "./page-figures.ts";
 
 type Measured = Omit<Figure, "store">;
 
@@ -22,7 +36,7 @@ type Measured = Omit<Figure, "store">;
 export const dashboard: Entry = {
   name: "dashboard",
   onlyIfNamed: true,
-  about: "the pages of the dashboard in a browser: first list, maps, a long transcript, memory",
+  about: "the pages of the dashboard in a browser: first list, routes, maps, a long transcript, memory",
   run: async (bench) => {
     const browser = await launchBrowser();
     const bare = await startBare();
@@ -30,7 +44,12 @@ export const dashboard: Entry = {
       const figures: Measured[] = [];
       for (const part of [pages, transcript, memory]) {
         const measured = await part(bench, browser, bare.url);
-        for (const { name, value, unit } of measured) bench.say(`${name} ${value.toFixed(1)} ${unit}`);
+        bench.say(
+          `\n${asTable(
+            measured.map((figure) => ({ ...figure, store: bench.store })),
+            !bench.quick,
+          )}`,
+        );
         figures.push(...measured);
       }
       return figures;
@@ -43,7 +62,7 @@ export const dashboard: Entry = {
 
 /** A page with what the measured pages are waited for by, and nothing else. */
 const barePage = `<!doctype html><title>Bare</title><style>.map-canvas, .map { position: fixed; inset: 0 }</style>
-  <main><h1>Bare</h1><div class="map-canvas"><canvas></canvas></div><div class="map"></div>
+  <main><h1>Bare</h1><p data-item>A row</p><div class="map-canvas"><canvas></canvas></div><div class="map"></div>
   <div class="transcript"><button class="entry">A line</button></div></main>`;
 
 async function startBare(): Promise<{ url: string; stop: () => void }> {
@@ -61,7 +80,7 @@ async function startBare(): Promise<{ url: string; stop: () => void }> {
   return { url: `http://127.0.0.1:${address.port}/`, stop };
 }
 
-/** Home and the maps of a large company. */
+/** Home, the way between pages, and the maps of a large company. */
 async function pages(bench: Bench, browser: Browser, bare: string): Promise<Measured[]> {
   const [agents, outcomes] = bench.quick ? [100, 500] : [1000, 5000];
   const home = await prepareHome(bench, async ({ store, companyId, rootAgentId }) => {
@@ -70,15 +89,34 @@ async function pages(bench: Bench, browser: Browser, bare: string): Promise<Meas
   });
   const daemon = await startDaemon(bench, home);
   try {
-    for (let letter = 0; letter < 6; letter++)
-      await daemon.client.call(createGoal, { companyId: home.companyId, title: `Goal ${letter}` });
+    const { companyId } = home;
+    for (let letter = 0; letter < 6; letter++) {
+      await daemon.client.call(createGoal, { companyId, title: `Goal ${letter}` });
+      await daemon.client.call(createFile, { companyId, description: `File ${letter}`, content: "Text." });
+      await daemon.client.call(hireAgent, { companyId, name: `Asked ${letter}`, role: "writer" });
+    }
     const visit = await visited(browser, daemon);
     const { page } = visit;
     const rows = `${agents} agents, ${outcomes} outcomes`;
-    const first = await opened(bench, page, `${daemon.url}/`, bare, "main h1");
+    const first = await opened(bench, page, `${daemon.url}/`, bare, attentionRow);
+    const loaded = await loadedBy(page);
     const figures: Measured[] = [
-      { name: "dashboard: Home's list", unit: "ms", rows, ...first, aim: { atMost: 500 } },
+      { name: "dashboard: Home's list, first row", unit: "ms", rows, ...first, aim: { atMost: 500 } },
+      {
+        name: "dashboard: Home answers a key",
+        unit: "ms",
+        rows,
+        value: await medianOf(bench, () => answersAfter(page, `${daemon.url}/`, attentionRow)),
+        aim: { atMost: 1000 },
+      },
+      { name: "dashboard: requests of Home", unit: "calls", value: loaded.requests, aim: { atMost: 3 } },
+      { name: "dashboard: first load", unit: "kB", value: loaded.kilobytes, aim: { atMost: 180 } },
+      { name: "dashboard: largest later part", unit: "kB", value: largestPart(bench), aim: { atMost: 60 } },
     ];
+    figures.push(
+      ...(await routes(bench, page, daemon.url, rows)),
+      await interactions(page, daemon.url, rows),
+    );
     for (const [name, path, ready] of [
       ["outcome map", "/outcomes?view=map", ".map-canvas canvas"],
       ["organization map", "/org?view=map", ".map"],
@@ -89,21 +127,114 @@ async function pages(bench: Bench, browser: Browser, bare: string): Promise<Meas
       await page.goto(daemon.url + path);
       await page.locator(ready).first().waitFor();
       await sleep(1500);
-      const { longest } = await panAndZoom(page, map);
       figures.push({
         name: `dashboard: ${name}, longest frame`,
         unit: "ms",
         rows,
-        value: longest,
-        baseline: { what: "an empty page", value: empty.longest },
+        value: await panAndZoom(page, map),
+        baseline: { what: "an empty page", value: empty },
         aim: { atMost: 50 },
       });
     }
+    await page.goto(`${daemon.url}/`);
+    await page.locator(attentionRow).first().waitFor();
+    const hidden = await hiddenRequests(page, () =>
+      daemon.client.call(createGoal, { companyId, title: "Unseen" }),
+    );
+    figures.push({
+      name: "dashboard: calls of a hidden tab",
+      unit: "calls",
+      value: hidden,
+      aim: { atMost: 0 },
+    });
     await visit.context.close();
     return figures;
   } finally {
     await daemon.stop();
   }
+}
+
+const attentionRow = "main [data-item]";
+
+/** Pages of the sidebar, and what each shows first. */
+const places = [
+  ["Home", "/", attentionRow],
+  ["Approvals", "/approvals", "main [data-request]"],
+  ["Organization", "/org", "main .orow[data-agent]"],
+  ["Outcomes", "/outcomes", "main [id^='o-']"],
+  ["Knowledge", "/knowledge", "main a.file-row"],
+  ["Costs", "/costs", "main .cost-table"],
+  ["Activity", "/activity", "main .event"],
+  ["Mail", "/mail", "main .mail-list"],
+] as const;
+
+/** From page to page, after each was read once. */
+async function routes(bench: Bench, page: Page, url: string, rows: string): Promise<Measured[]> {
+  await page.goto(`${url}/`);
+  const times = new Map<string, number[]>();
+  for (let round = 0; round < (bench.quick ? 2 : 6); round++)
+    for (const [name, path, ready] of [...places.slice(1), places[0]]) {
+      const time = await routeChange(page, `nav.nav a[href="${path}"], nav.nav a[href^="${path}?"]`, ready);
+      if (round > 0) times.set(name, [...(times.get(name) ?? []), time]);
+      await sleep(300);
+    }
+  return [...times].map(([name, all]) => ({
+    name: `dashboard: cached change to ${name}`,
+    unit: "ms",
+    rows,
+    value: median(all),
+    aim: { atMost: 100 },
+  }));
+}
+
+/** What a person does with keys and mouse on the largest pages. */
+async function interactions(page: Page, url: string, rows: string): Promise<Measured> {
+  let longest = 0;
+  const doing = async (path: string, ready: string, steps: () => Promise<void>): Promise<void> => {
+    await page.goto(url + path);
+    await page.locator(ready).first().waitFor();
+    await sleep(1000);
+    await watchInteractions(page);
+    await steps();
+    longest = Math.max(longest, await longestInteraction(page));
+  };
+  const press = async (...keys: readonly string[]): Promise<void> => {
+    for (const key of keys) {
+      await page.keyboard.press(key);
+      await sleep(120);
+    }
+  };
+  await doing("/", attentionRow, async () => {
+    await press("j", "j", "k", "ArrowRight", "a", "Escape", "ArrowLeft", "Control+k");
+    await page.keyboard.type("agent 7", { delay: 60 });
+    await press("ArrowDown", "Escape");
+  });
+  await doing("/org?view=outline", ".orow[data-agent]", async () => {
+    await page.locator(".orow[data-agent]").nth(2).click();
+    await press("ArrowDown", "ArrowDown", "ArrowLeft", "ArrowRight", "End", "Home", "/");
+    await page.keyboard.type("agent 12", { delay: 60 });
+  });
+  await doing("/outcomes", "[id^='o-']", async () => {
+    await press("j", "j", "ArrowRight", "ArrowLeft", "/");
+    await page.keyboard.type("outcome 4", { delay: 60 });
+  });
+  return {
+    name: "dashboard: longest interaction (INP)",
+    unit: "ms",
+    rows,
+    value: longest,
+    aim: { atMost: 100 },
+  };
+}
+
+/** The largest file that a page loads later, as the daemon sends it. */
+function largestPart({ cli }: Bench): number {
+  const folder = join(dirname(cli), "../web/assets");
+  const names = readdirSync(folder).filter((name) => !/^index-|\.gz$/.test(name));
+  const sent = names.map((name) =>
+    join(folder, existsSync(join(folder, `${name}.gz`)) ? `${name}.gz` : name),
+  );
+  return Math.max(...sent.map((path) => statSync(path).size)) / 1024;
 }
 
 /** A session that printed many lines, opened cold. */
@@ -136,7 +267,15 @@ async function transcript(bench: Bench, browser: Browser, bare: string): Promise
     }
     const visit = await visited(browser, daemon);
     const url = `${daemon.url}/sessions/${session.id}`;
-    const shown = await opened(bench, visit.page, url, bare, ".transcript .entry");
+    const { page } = visit;
+    const shown = await opened(bench, page, url, bare, ".transcript .entry");
+    await sleep(500);
+    const counted = await page.evaluate<number>(
+      `Math.round(document.querySelector(".transcript .lines").clientHeight / 24)`,
+    );
+    const frames = await scrollFrames(page, ".transcript");
+    await page.goto(bare);
+    const empty = await scrollFrames(page, ".transcript");
     await visit.context.close();
     return [
       {
@@ -145,6 +284,14 @@ async function transcript(bench: Bench, browser: Browser, bare: string): Promise
         rows: `${lines} lines`,
         ...shown,
         aim: { atMost: 300 },
+      },
+      {
+        name: "dashboard: scrolling, p95 of frames",
+        unit: "ms",
+        rows: `${counted} rows`,
+        value: frames,
+        baseline: { what: "an empty page", value: empty },
+        aim: { atMost: 17 },
       },
     ];
   } finally {
@@ -190,47 +337,11 @@ async function opened(bench: Bench, page: Page, url: string, bare: string, selec
   return { value: median(ours), baseline: { what: "an empty page", value: median(empty) } };
 }
 
-/** Milliseconds from the start of the navigation until the element is there, by the clock of the page. */
-async function shownAfter(page: Page, url: string, selector: string): Promise<number> {
-  // Another page first: the same address would only be a change within the page.
-  await page.goto("about:blank");
-  await page.goto(url, { waitUntil: "commit" });
-  return page.evaluate<number>(`new Promise((resolve) => {
-    const look = () =>
-      document.querySelector(${JSON.stringify(selector)}) === null
-        ? requestAnimationFrame(look)
-        : resolve(performance.now());
-    look();
-  })`);
-}
-
-/** Moves and zooms for two hundred frames, and returns the longest. The first ones, before the map has drawn, don't count. */
-async function panAndZoom(page: Page, selector: string): Promise<{ longest: number }> {
-  return page.evaluate<{ longest: number }>(`new Promise((resolve) => {
-    const map = document.querySelector(${JSON.stringify(selector)});
-    const { left, top, width, height } = map.getBoundingClientRect();
-    let frame = 0;
-    let longest = 0;
-    let last;
-    const step = (now) => {
-      if (last !== undefined && frame > 3) longest = Math.max(longest, now - last);
-      last = now;
-      if (++frame > 200) return resolve({ longest });
-      const isZoom = frame % 60 < 30;
-      map.dispatchEvent(new WheelEvent("wheel", {
-        bubbles: true,
-        cancelable: true,
-        ctrlKey: isZoom,
-        clientX: left + width / 2,
-        clientY: top + height / 2,
-        deltaX: isZoom ? 0 : 40 * Math.sin(frame / 10),
-        deltaY: isZoom ? (frame % 120 < 60 ? 8 : -8) : 40,
-      }));
-      requestAnimationFrame(step);
-    };
-    requestAnimationFrame(step);
-  })`);
-}
+const medianOf = async (bench: Bench, measure: () => Promise<number>): Promise<number> => {
+  const all: number[] = [];
+  for (let round = 0; round < (bench.quick ? 2 : 7); round++) all.push(await measure());
+  return median(all);
+};
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

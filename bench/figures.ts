@@ -2,7 +2,7 @@
 export interface Figure {
   readonly name: string;
   readonly store: "sqlite" | "postgres";
-  readonly unit: "/s" | "ms" | "MB" | "%" | "tokens" | "statements" | "sessions";
+  readonly unit: "/s" | "ms" | "MB" | "%" | "tokens" | "statements" | "sessions" | "calls" | "kB";
   /** With the larger number of rows. */
   readonly value: number;
   readonly rows?: string;
