@@ -55,6 +55,8 @@ export function Outline({
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: () => rowHeight,
+    // The head and the board are above the rows: a row that the keys go to is not hidden behind the edge by their height.
+    scrollPaddingEnd: 2 * rowHeight + 14,
     getItemKey: (index) => rows[index]?.agent.id ?? index,
     overscan: 12,
     rangeExtractor: (range) => [...new Set([...defaultRangeExtractor(range), at])].toSorted((a, b) => a - b),
