@@ -48,25 +48,12 @@ export const keyHelp: readonly (readonly [title: string, keys: readonly (readonl
     "Anywhere",
     [
       ["Ctrl K or ⌘K", "Find or do anything"],
-      ["?", "This list"],
-    ],
-  ],
-  [
-    "Do",
-    [
-      ["A", "Approve, then ↵"],
-      ["R", "Request a revision, then ↵"],
-      ["X", "Reject, then ↵"],
-      ["C", "Comment"],
+      ["/", "Find here"],
       ["M", "Message"],
       ["H", "Hire"],
-      ["P", "Pause or resume"],
-      ["W", "Why"],
       ["E", "Explain access"],
-      ["Shift M or .", "Move or reorganize"],
-      ["D", "Done, or what changed"],
-      ["N", "Next error"],
-      ["[ ]", "Previous, next"],
+      ["Esc", "Back"],
+      ["?", "This list"],
     ],
   ],
   [
@@ -75,9 +62,33 @@ export const keyHelp: readonly (readonly [title: string, keys: readonly (readonl
       ["J K ↑ ↓", "Move"],
       ["→ ←", "Open or close a row"],
       ["↵", "Open its page"],
-      ["Space", "Select"],
-      ["/", "Find here"],
-      ["Esc", "Back"],
+      ["Space", "Select a request"],
+    ],
+  ],
+  [
+    "A request",
+    [
+      ["A", "Approve, then ↵"],
+      ["R", "Request a revision, then ↵"],
+      ["X", "Reject, then ↵"],
+      ["C", "Comment, on its page"],
+      ["[ ]", "Previous, next"],
+    ],
+  ],
+  [
+    "An agent, an outcome",
+    [
+      ["W", "Why it does or does not move"],
+      ["P", "Pause or resume an agent"],
+      ["Shift M or .", "Move or reorganize, in the organization"],
+    ],
+  ],
+  [
+    "A message, a file, a session",
+    [
+      ["D", "A message is done; what changed in a file"],
+      ["[ ]", "Earlier, later version of a file"],
+      ["N", "Next error of a session"],
     ],
   ],
 ];

@@ -9,6 +9,7 @@ import { Dialog } from "./dialog.tsx";
 import { useDraft } from "./draft.ts";
 import { Icon } from "./icons.tsx";
 import { useKeys } from "./keys.ts";
+import { focusedAgent, isEmployed, usePausing } from "./pausing.tsx";
 import { PlanWords } from "./plan-words.tsx";
 import { Refusal } from "./states.tsx";
 import { toast } from "./toast.tsx";
@@ -27,56 +28,45 @@ export function AgentActions({
   };
 }): ReactNode {
   const { cantDecide, company } = useHere();
-  const pause = useDo(ops.pauseAgent);
-  const resume = useDo(ops.resumeAgent);
+  const pausing = usePausing();
   const end = useDo(ops.applyReorganization);
   const navigate = useNavigate();
-  const [asks, setAsks] = useState<"pause" | "end" | null>(null);
-  const [reason, setReason] = useDraft(`${asks ?? "no"}.${agent.id}`);
+  const [asksEnd, setAsksEnd] = useState(false);
+  const [reason, setReason] = useDraft(`end.${agent.id}`);
   const fire = { companyId: company.id, change: { kind: "fire" as const, agent: agent.id } };
   // What would happen, before it is asked for.
-  const plan = useRead(ops.planReorganization, asks === "end" ? fire : null);
+  const plan = useRead(ops.planReorganization, asksEnd ? fire : null);
   const isPaused = agent.status === "paused";
-  const isEmployed = agent.status === "idle" || agent.status === "running" || isPaused;
-  const toggle = async (): Promise<void> => {
-    if (!isPaused) return setAsks("pause");
-    if ((await resume.run({ id: agent.id })) !== undefined) toast(`${agent.name} is resumed.`);
-  };
+  const isHere = isEmployed(agent);
   const confirm = async (): Promise<void> => {
     const why = reason.trim() === "" ? {} : { reason: reason.trim() };
-    const done =
-      asks === "pause"
-        ? await pause.run({ id: agent.id, ...why })
-        : await end.run({ ...fire, change: { ...fire.change, ...why } });
-    if (done === undefined) return;
-    toast(
-      asks === "pause"
-        ? `${agent.name} is paused.`
-        : `${agent.name} has left. Its manager has its reports, work and files.`,
-    );
+    if ((await end.run({ ...fire, change: { ...fire.change, ...why } })) === undefined) return;
+    toast(`${agent.name} has left. Its manager has its reports, work and files.`);
     setReason("");
-    setAsks(null);
+    setAsksEnd(false);
   };
   const write = (): void => void navigate({ to: `/mail/${agent.id}` });
+  // Keys are for the row that has the focus. Beside it, another agent may be open.
+  const isAtHand = (): boolean => isHere && (focusedAgent() ?? agent.id) === agent.id;
   useKeys({
-    m: () => (isEmployed ? write() : false),
-    p: () => (isEmployed && cantDecide === undefined ? void toggle() : false),
+    m: () => (isAtHand() ? write() : false),
+    p: () => (isAtHand() && cantDecide === undefined ? pausing.toggle(agent) : false),
   });
   useVerbs(
-    isEmployed
+    isHere
       ? [
           { text: `Message ${agent.name}`, hotkey: "M", run: write },
           {
             text: `${isPaused ? "Resume" : "Pause"} ${agent.name}`,
             hotkey: "P",
             because: cantDecide,
-            run: () => void toggle(),
+            run: () => pausing.toggle(agent),
           },
-          { text: `Fire ${agent.name}`, because: cantDecide, run: () => setAsks("end") },
+          { text: `Fire ${agent.name}`, because: cantDecide, run: () => setAsksEnd(true) },
         ]
       : [],
   );
-  if (!isEmployed) return null;
+  if (!isHere) return null;
   return (
     <div className="acts2">
       <Link className="b" to={`/mail/${agent.id}`}>
@@ -87,47 +77,36 @@ export function AgentActions({
         icon={isPaused ? "play" : "pause"}
         hotkey="P"
         because={cantDecide}
-        disabled={resume.isBusy}
-        onClick={() => void toggle()}
+        disabled={pausing.isBusy}
+        onClick={() => pausing.toggle(agent)}
       >
         {isPaused ? "Resume" : "Pause"}
       </Button>
-      <Button look="ghost danger" because={cantDecide} onClick={() => setAsks("end")}>
+      <Button look="ghost danger" because={cantDecide} onClick={() => setAsksEnd(true)}>
         Fire…
       </Button>
-      <Refusal of={resume.refused} />
+      <Refusal of={pausing.refused} />
+      {pausing.dialog}
       <Dialog
-        title={asks === "pause" ? `Pause ${agent.name}?` : `Fire ${agent.name}?`}
-        isOpen={asks !== null}
-        onClose={() => setAsks(null)}
+        title={`Fire ${agent.name}?`}
+        isOpen={asksEnd}
+        onClose={() => setAsksEnd(false)}
         foot={
-          <Button
-            look={asks === "pause" ? "solid" : "danger"}
-            disabled={pause.isBusy || end.isBusy}
-            onClick={() => void confirm()}
-          >
-            {asks === "pause" ? "Pause" : "Fire"}
+          <Button look="danger" disabled={end.isBusy} onClick={() => void confirm()}>
+            Fire
           </Button>
         }
       >
         <p>
-          {asks === "pause" ? (
-            <>
-              A running session of <Line text={agent.name} /> ends, and no new one starts until it is resumed.
-            </>
-          ) : (
-            <>
-              Reports and open work of <Line text={agent.name} /> go to its manager. Its keys and rights end.
-              Its documents stay. You can undo it under Reorganizations.
-            </>
-          )}
+          Reports and open work of <Line text={agent.name} /> go to its manager. Its keys and rights end. Its
+          documents stay. You can undo it under Reorganizations.
         </p>
-        {asks === "end" && plan.data !== undefined && (
+        {asksEnd && plan.data !== undefined && (
           <div className="plan-words">
             <PlanWords plan={plan.data} most={4} />
           </div>
         )}
-        {asks === "end" && <Refusal of={plan.refused} />}
+        {asksEnd && <Refusal of={plan.refused} />}
         <label className="field">
           <span>Reason, kept on record</span>
           <input
@@ -141,7 +120,7 @@ export function AgentActions({
             }}
           />
         </label>
-        <Refusal of={pause.refused ?? end.refused} />
+        <Refusal of={end.refused} />
       </Dialog>
     </div>
   );

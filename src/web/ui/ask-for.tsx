@@ -30,7 +30,7 @@ interface Asking<I, O> {
   /** The id of what it is about, if the title does not name it: what is typed is kept for it until it is sent or cancelled. */
   about?: string;
   /** What happens then. */
-  says?: string;
+  says?: ReactNode;
   fields: readonly AskedField[];
   danger?: boolean;
   operation: PageOperation<I, O>;

@@ -37,9 +37,10 @@ export function AgentRights({ id }: { id: string }): ReactNode {
           type="checkbox"
           role="switch"
           checked={can}
-          disabled={cantDecide !== undefined || allow.isBusy}
+          disabled={cantDecide !== undefined}
           title={cantDecide}
-          onChange={({ target }) => void allow.run({ id, canCreateAgents: target.checked })}
+          // A switch that is disabled meanwhile would lose the focus.
+          onChange={({ target }) => !allow.isBusy && void allow.run({ id, canCreateAgents: target.checked })}
         />
       </label>
       <Refusal of={allow.refused ?? revoke.refused ?? grant.refused} />

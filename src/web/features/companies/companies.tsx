@@ -7,6 +7,7 @@ import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { Meter } from "../../ui/figures.tsx";
+import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Line } from "../../ui/words.tsx";
@@ -20,6 +21,7 @@ type Listed = Answer<typeof ops.listCompanies>["companies"][number];
 export function CompaniesPage(): ReactNode {
   const navigate = useNavigate();
   const { me } = useHere();
+  const rows = useRowKeys(".company-cards button");
   const list = useRead(ops.listCompanies, { archived: true, health: true, limit: 200 });
   return (
     <Page
@@ -41,7 +43,7 @@ export function CompaniesPage(): ReactNode {
       }
     >
       <div className="work">
-        <div className="work-inner wide">
+        <div className="work-inner wide" ref={rows}>
           <Loaded of={list}>
             {({ companies }) => (
               <ul className="company-cards">

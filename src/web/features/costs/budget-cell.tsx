@@ -73,7 +73,7 @@ export function BudgetCell({
         aria-label={texts.budgetField(name)}
         placeholder={texts.shared}
         title={texts.budgetHint}
-        disabled={save.isBusy}
+        readOnly={save.isBusy}
         value={edit.values.usd}
         onChange={({ target }) => edit.set({ usd: target.value })}
         onKeyDown={(event) => {

@@ -8,7 +8,8 @@ import { Button, Choice } from "../../ui/buttons.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Page } from "../../ui/page.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
+import { focusedAgent, isEmployed, usePausing } from "../../ui/pausing.tsx";
+import { Empty, Loaded, Refusal } from "../../ui/states.tsx";
 import { useVerbs } from "../../ui/verbs.ts";
 import { OrgMap } from "./map.tsx";
 import { Outline } from "./outline.tsx";
@@ -46,6 +47,7 @@ export function Organization(): ReactNode {
   const brains =
     useRead(ops.listBrains, asked === null ? null : { companyId: company.id }).data?.brains ?? [];
   const reorganizing = useReorganizing(company.id);
+  const pausing = usePausing();
   const show = (part: Partial<Shown>): void =>
     void navigate({ to: "/org", search: { ...search, ...part }, replace: true });
   const beside = useBeside("agent");
@@ -57,7 +59,7 @@ export function Organization(): ReactNode {
   const view = search.view === "map" || search.view === "outline" ? search.view : first;
   const canMove = cantDecide === undefined;
   const ask = (): false | void => {
-    const focused = document.activeElement?.closest<HTMLElement>("[data-agent]")?.dataset["agent"];
+    const focused = focusedAgent();
     const id = agents.find((agent) => agent.id === focused)?.id ?? shown;
     if (id === undefined || !canMove) return false;
     setAsked(id);
@@ -65,6 +67,11 @@ export function Organization(): ReactNode {
   useKeys({
     "Shift+M": ask,
     ".": ask,
+    p: () => {
+      const focused = focusedAgent();
+      const agent = agents.find(({ id }) => id === focused);
+      return agent === undefined || !isEmployed(agent) || !canMove ? false : pausing.toggle(agent);
+    },
   });
   const chosen = agents.find(({ id }) => id === shown);
   useVerbs(
@@ -185,6 +192,7 @@ export function Organization(): ReactNode {
                   }}
                 />
               </div>
+              <Refusal of={pausing.refused} />
               {stopped !== null && <p className="lost">{stopped}</p>}
               {search.at !== undefined && <p className="lost">{texts.readOnlyPast}</p>}
               <AppliedBar of={reorganizing} />
@@ -229,6 +237,7 @@ export function Organization(): ReactNode {
           </WithPanel>
         )}
       </Loaded>
+      {pausing.dialog}
       <ReorganizeDialog
         key={asked}
         agent={agents.find(({ id }) => id === asked) ?? null}

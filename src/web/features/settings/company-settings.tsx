@@ -125,8 +125,10 @@ export function Limits(): ReactNode {
             type="checkbox"
             role="switch"
             checked={isOn}
-            disabled={save.isBusy || cantDecide !== undefined}
+            disabled={cantDecide !== undefined}
+            // A switch that is disabled meanwhile would lose the focus.
             onChange={({ target }) =>
+              !save.isBusy &&
               void save
                 .run({ companyId: company.id, requireBoardApprovalForNewAgents: target.checked })
                 .then((done) => done && toast(texts.saved(texts.requireApproval)))
