@@ -124,6 +124,29 @@ describe("the dashboard: signing in, the connection, hostile text", () => {
     other.close();
   });
 
+  test("under agency.localhost, a browser keeps its cookie from other programs on 127.0.0.1", async () => {
+    const { link } = await site.daemon.board.call(linkPerson, { id: "me" });
+    const { port } = new URL(site.daemon.url);
+    const named = `http://agency.localhost:${port}`;
+    const { page, context, complaints } = await newVisit(site.browser);
+    await page.goto(`${named}/sign-in${new URL(link).hash}`);
+    await page.getByRole("heading", { name: /need/ }).waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    const sent: unknown[] = [];
+    const other = createServer(({ headers }, response) => {
+      sent.push(headers.cookie);
+      response.end("<h1>other</h1>");
+    }).listen(0, "127.0.0.1");
+    await once(other, "listening");
+    await page.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
+    assert.ok(sent.length > 0);
+    assert.deepEqual(new Set(sent), new Set([undefined]));
+    assert.deepEqual((await context.cookies(named)).length, 1);
+    assert.deepEqual(complaints, []);
+    await context.close();
+    other.close();
+  });
+
   test("a lost daemon: the page says since when, takes no decision, and catches up without a loss", async () => {
     const { page } = site.visit;
     await site.hire("Unreached Una");

@@ -36,7 +36,11 @@ describe("people at the command line", async () => {
     const ann = account("ann");
     assert.match(await ann.agency("me"), /^3 No daemon answers[^]*agency sign-in "<link>"/);
     assert.match(await ann.agency("sign-out"), /^1 This command line is not signed in\./);
-    assert.match(await ann.agency("sign-in", link), /^0 You are signed in at http:\S+ as Ann \(member\)\./);
+    // Browsers know the daemon by a name that not every machine resolves. It leads to the same address.
+    const named = link.replace("127.0.0.1", "agency.localhost");
+    assert.ok(
+      (await ann.agency("sign-in", named)).startsWith(`0 You are signed in at ${url} as Ann (member).`),
+    );
     const file = join(ann.home, "sign-in.json");
     assert.equal(statSync(file).mode & 0o777, 0o600);
     assert.equal(statSync(ann.home).mode & 0o777, 0o700);

@@ -24,7 +24,7 @@ export function addSignIn(program: Command, context: Context): void {
         return print(context, flags, made, howToUse(made));
       }
       const [address = "", code] = link.split("#");
-      const url = code === undefined ? urlOf(env) : new URL(address).origin;
+      const url = code === undefined ? urlOf(env) : originFor(address);
       const client = createClient({ url, token: undefined });
       const { person, role, token = "" } = await client.call(signIn, { code: code ?? link, kind: "program" });
       keepSignIn(homeOf(env), { url, token });
@@ -50,6 +50,13 @@ export function addSignIn(program: Command, context: Context): void {
       if (refused !== undefined && refused.code !== "unauthenticated") throw refused;
       print(context, flags, { signedOut: true }, "You are signed out.");
     });
+}
+
+/** Names under localhost are for browsers. Not every machine resolves them, and commands know the daemon by its plain address. */
+function originFor(link: string): string {
+  const url = new URL(link);
+  if (url.hostname.endsWith(".localhost")) url.hostname = "127.0.0.1";
+  return url.origin;
 }
 
 /** Shown after `agency people add` and `agency people link`. */

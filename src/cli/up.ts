@@ -1,4 +1,5 @@
 import { spawn, type StdioOptions } from "node:child_process";
+import { lookup } from "node:dns/promises";
 import { closeSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
@@ -126,6 +127,7 @@ export function addUp(program: Command, context: Context): void {
           port: flags.port ?? portOf(env),
           address: flags.address ?? (env["AGENCY_ADDRESS"] || undefined),
           origins: flags.origin ?? wordsIn(env["AGENCY_ORIGIN"]),
+          resolve: async (name) => (await lookup(name, { all: true })).map((found) => found.address),
           ...isolationOf(context, flags),
           schedule: flags.agents && env["AGENCY_AGENTS"] !== "off",
           maxSessions: nodeSessionsIn(flags.nodeSessions ?? env["AGENCY_NODE_SESSIONS"]),

@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
+import { createServer } from "node:net";
+import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { json } from "node:stream/consumers";
 import { createClient } from "../client/client.ts";
-import { createPerson } from "../contract/people.ts";
+import { createPerson, linkPerson } from "../contract/people.ts";
 import { refusal } from "../testing/organization.ts";
 import { addressesOf } from "./addresses.ts";
 import { startDaemon } from "./daemon.ts";
+import { takeLocalName } from "./local-name.ts";
 
 test("an address other than loopback needs an origin, and an origin needs TLS", async () => {
   const refused = (given: Parameters<typeof addressesOf>[0], code: RegExp) =>
@@ -119,4 +122,55 @@ test("through a proxy, links have its address, cookies are secure, and other nam
   assert.equal(await status({ host: "evil.example", "x-forwarded-host": "agency.example" }), 403);
   // The cookie of one name is not that of another.
   assert.equal(await status({ host: `localhost:${port}` }), 401);
+});
+
+test("links have a name of this machine where it leads here, and [::1] is then the daemon's as well", async (t) => {
+  const home = mkdtempSync(join(tmpdir(), "agency-address-"));
+  const log = (): void => undefined;
+  const asked: string[] = [];
+  const daemon = await startDaemon({
+    home,
+    port: 0,
+    schedule: false,
+    log,
+    resolve: async (name) => {
+      asked.push(name);
+      return ["127.0.0.1", "::1"];
+    },
+  });
+  t.after(async () => {
+    await daemon.stop();
+    rmSync(home, { recursive: true });
+  });
+  const { port, hostname } = new URL(daemon.url);
+  assert.deepEqual([hostname, asked], ["127.0.0.1", ["agency.localhost"]]);
+  assert.equal(daemon.origin, `http://agency.localhost:${port}`);
+  const { link } = await createClient(daemon).call(linkPerson, { id: "me" });
+  assert.ok(link.startsWith(`http://agency.localhost:${port}/sign-in#agl_`), link);
+  for (const host of ["127.0.0.1", "[::1]"])
+    assert.equal((await fetch(`http://${host}:${port}/api/me`)).status, 401, host);
+});
+
+test("a name that leads elsewhere or nowhere, or whose other address is taken, is not used", async (t) => {
+  const doors: { close(): unknown }[] = [];
+  t.after(() => doors.forEach((door) => door.close()));
+  const other = createServer().listen(0, "::1");
+  doors.push(other);
+  await once(other, "listening");
+  const taken = { address: "127.0.0.1", port: Number(Object(other.address()).port) };
+  const here = { address: "127.0.0.1", port: 0 };
+  const both = async () => ["127.0.0.1", "::1"];
+  const origin = async (...[at, resolve]: [typeof here, (() => Promise<string[]>)?]) => {
+    const name = await takeLocalName(at, resolve, (door) => doors.push(door));
+    name.stop();
+    return name.origin;
+  };
+  assert.equal(await origin(here, both), "http://agency.localhost:0");
+  assert.equal(await origin(taken, both), undefined);
+  assert.equal(await origin(here), undefined);
+  assert.equal(await origin({ ...here, address: "::1" }, both), undefined);
+  for (const found of [[], ["127.0.0.1", "192.0.2.7"]])
+    assert.equal(await origin(here, async () => found), undefined, found.join());
+  const nowhere = () => Promise.reject(new Error("ENOTFOUND"));
+  assert.equal(await origin(here, nowhere), undefined);
 });

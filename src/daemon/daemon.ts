@@ -57,6 +57,7 @@ import {
 import { newId, newSecret } from "./ids.ts";
 import { keepReports, type ReportsTo } from "./reports.ts";
 import { keepMetrics } from "./metrics.ts";
+import { type LocalName, type Resolve, takeLocalName } from "./local-name.ts";
 import { askInTime, keepOutages } from "./outages.ts";
 import { keepRosterFiles } from "./roster-file.ts";
 import { type BrainSources, keepStartingBrain } from "./starting-brain.ts";
@@ -81,6 +82,8 @@ export interface DaemonOptions extends DatabaseSources {
   readonly address?: string | undefined;
   /** Further origins under which it is reached, such as `https://agency.example`. Links have the first. */
   readonly origins?: readonly string[] | undefined;
+  /** Asks this machine where a name leads. Links have a name of their own only where it leads here. Default: they have none. */
+  readonly resolve?: Resolve | undefined;
   /** Start sessions of agents. Default true. */
   readonly schedule?: boolean;
   /** The most sessions that run here at the same time. Default: no limit. */
@@ -206,7 +209,10 @@ async function startLocked(opened: {
   const probing = new AbortController();
   const brains = keepBrainHealth({ secrets, logins, nodeId: node, closing: probing.signal });
   let url = "";
-  const origin = (): string => addresses.origins[0] ?? url;
+  let localName: LocalName | undefined;
+  /** Where services send people back to. They know the plain address of this machine, but not its names. */
+  const returnOrigin = (): string => addresses.origins[0] ?? url;
+  const origin = (): string => addresses.origins[0] ?? localName?.origin ?? url;
   const path = process.env["PATH"] ?? "/usr/bin:/bin";
   const onDoor = (door: Server): void =>
     void door.on("connection", (socket) => server.emit("connection", socket));
@@ -217,7 +223,7 @@ async function startLocked(opened: {
     folder: home.servers,
     running,
     secrets,
-    origin,
+    origin: returnOrigin,
     failed: (sessionId, text) => notes.get(sessionId)?.({ kind: "error", text }),
     reportBug,
   });
@@ -379,6 +385,7 @@ async function startLocked(opened: {
   sweep.unref();
   const { address, port } = listeningOn(server.address());
   origins = originsFor(address, port, addresses.origins);
+  localName = await takeLocalName({ address, port }, options.resolve, onDoor);
   const rosterFiles = keepRosterFiles({
     store,
     folder: home.agents,
@@ -435,6 +442,7 @@ async function startLocked(opened: {
     closing.abort();
     relay.stop();
     clearInterval(sweep);
+    localName.stop();
     await closeDoor(server);
     await Promise.all(asking);
     lostCalls.stop();
