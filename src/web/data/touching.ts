@@ -79,6 +79,7 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   "mcp_server.list": ["mcp_server", "secret", "permission"],
   "secret.list": ["secret", "mcp_server", "agent"],
   "org.view": [...everyday, "company", "reorganization", "person"],
+  "org.roster": ["agent", "approval", "reorganization"],
   "cost.list": ["session", "budget", "agent"],
   "budget.list": ["session", "budget", "agent", "company"],
   "outcome.graph": ["outcome", "goal"],

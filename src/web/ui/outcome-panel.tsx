@@ -5,7 +5,8 @@ import { SidePanel } from "./side-panel.tsx";
 import { standingOf, unowned } from "./standing.ts";
 import { Loaded } from "./states.tsx";
 import { StatusMark } from "./status.tsx";
-import { Line, Name, Said } from "./words.tsx";
+import { AgentName } from "./agent-name.tsx";
+import { Line, Said } from "./words.tsx";
 import { OutcomeActions } from "./outcome-actions.tsx";
 import { WhyBox } from "./why-box.tsx";
 import "./work.css";
@@ -42,10 +43,7 @@ export function OutcomePanel({
                 {data.responsible === null ? (
                   <span>{unowned}</span>
                 ) : (
-                  <Name
-                    of={{ kind: "agent", id: data.responsible.id, title: data.responsible.name }}
-                    tile="agent"
-                  />
+                  <AgentName of={data.responsible} />
                 )}
               </p>
               <OutcomeActions outcome={data} />

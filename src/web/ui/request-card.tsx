@@ -12,6 +12,7 @@ import * as texts from "./request-texts.ts";
 import { StatusMark } from "./status.tsx";
 import { When } from "./time.tsx";
 import { WhatChanges } from "./what-changes.tsx";
+import { AgentName } from "./agent-name.tsx";
 import { Name } from "./words.tsx";
 import "./request-card.css";
 
@@ -43,7 +44,7 @@ export function RequestStanding({ of: { request, requester, isOpen } }: { of: Se
         {texts.statusWords[status]}
       </span>
       <span>
-        <Name of={{ kind: "agent", id: requestedBy?.id ?? null, title: requester }} /> asked{" "}
+        <AgentName of={{ id: requestedBy?.id ?? null, name: requester }} tile={null} /> asked{" "}
         <When at={createdAt} said />
         {revision > 1 && (
           <>

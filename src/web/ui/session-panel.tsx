@@ -8,6 +8,7 @@ import { SidePanel } from "./side-panel.tsx";
 import { Loaded } from "./states.tsx";
 import { StatusMark } from "./status.tsx";
 import { Elapsed, When } from "./time.tsx";
+import { AgentName } from "./agent-name.tsx";
 import { Line, Name } from "./words.tsx";
 
 /** One session beside the others: what it was for, how it ended, what it cost, and its last lines. */
@@ -34,7 +35,7 @@ export function SessionPanel({
               <p className="sub">
                 <StatusMark mark={mark} />
                 {word}
-                <Name of={{ kind: "agent", id: agent.id, title: agent.name }} tile="agent" />
+                <AgentName of={agent} />
               </p>
               <p className="sub num">
                 <span>

@@ -56,10 +56,14 @@ export function Name({
   const text = (
     <>
       {face}
-      <Line text={title} />
-      {role != null && role !== "" && (
-        <span className="role">
-          , <Line text={role} />
+      {role == null || role === "" ? (
+        <Line text={title} />
+      ) : (
+        <span className="cut">
+          <Line text={title} />
+          <span className="role">
+            , <Line text={role} />
+          </span>
         </span>
       )}
     </>

@@ -6,6 +6,7 @@ import { shown } from "../../../contract/visible-text.ts";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
+import { useEveryAgent } from "../../data/roster.ts";
 import { figure } from "../../ui/figures.tsx";
 import { FilterFields } from "../../ui/filter-fields.tsx";
 import { Icon } from "../../ui/icons.tsx";
@@ -111,9 +112,7 @@ function inField(time: number): string {
 }
 
 function FilterBar({ filters, change }: { filters: Filters; change: (part: Filters) => void }): ReactNode {
-  const { company } = useHere();
-  const roster =
-    useRead(ops.listRoster, { companyId: company.id, departed: true, limit: 1000 }).data?.agents ?? [];
+  const roster = useEveryAgent() ?? [];
   const people = useRead(ops.listPeople, {}).data?.people ?? [];
   return (
     <div className="toolbar" role="search">

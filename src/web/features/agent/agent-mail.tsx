@@ -6,6 +6,7 @@ import { receiptOf } from "../../ui/receipt.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { When } from "../../ui/time.tsx";
+import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import { withoutIds } from "../../ui/without-ids.ts";
 
@@ -32,7 +33,7 @@ export function AgentMail({ id }: { id: string }): ReactNode {
                   <StatusMark mark={mark} label={label} />
                   <span className="wide">
                     {one.from.kind === "agent" ? (
-                      <Name of={{ kind: "agent", id: one.from.id, title: one.from.name }} />
+                      <AgentName of={one.from} tile={null} />
                     ) : (
                       <b>{one.from.kind === "system" ? "Agency" : one.from.name || "The board"}</b>
                     )}{" "}

@@ -16,7 +16,8 @@ import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
 import { hireIn } from "../../ui/requested.ts";
-import { Line, Name } from "../../ui/words.tsx";
+import { AgentName } from "../../ui/agent-name.tsx";
+import { Line } from "../../ui/words.tsx";
 import { requestMarks } from "../../ui/request-marks.ts";
 import { statusWords } from "../../ui/request-texts.ts";
 import * as texts from "./texts.ts";
@@ -151,10 +152,7 @@ function RequestRow({
             <Line text={title} />
           </div>
           <div className="meta">
-            <Name
-              of={{ kind: "", id: requestedBy?.id ?? null, title: requestedBy?.name ?? "The board" }}
-              tile={requestedBy === null ? undefined : "agent"}
-            />
+            {requestedBy === null ? "The board" : <AgentName of={requestedBy} isLink={false} />}
             {revision > 1 && (
               <>
                 <span className="sep">·</span>

@@ -11,6 +11,7 @@ import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { useNow } from "../../ui/time.tsx";
+import { AgentName } from "../../ui/agent-name.tsx";
 import { Name } from "../../ui/words.tsx";
 import { BudgetCell } from "./budget-cell.tsx";
 import { DayChart } from "./day-chart.tsx";
@@ -197,10 +198,11 @@ function CostTable({
             return (
               <tr key={id}>
                 <th scope="row">
-                  <Name
-                    of={{ kind: isAgents ? "agent" : "outcome", id, title: name }}
-                    tile={isAgents ? "agent" : undefined}
-                  />
+                  {isAgents ? (
+                    <AgentName of={{ id, name }} />
+                  ) : (
+                    <Name of={{ kind: "outcome", id, title: name }} />
+                  )}
                 </th>
                 <td className="less">{money(own.costUsd)}</td>
                 <td>

@@ -3,6 +3,7 @@ import { Expiry, Holding } from "../../ui/holding.tsx";
 import { Icon, type IconName } from "../../ui/icons.tsx";
 import { Age } from "../../ui/time.tsx";
 import { besideTitle } from "../../ui/beside-title.ts";
+import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import type { Item } from "./item.ts";
 import { isHire, titleOfItem } from "./item-title.ts";
@@ -57,7 +58,7 @@ export function ItemLine({ item, pick }: { item: Item; pick?: Pick | undefined }
         <div className="meta">
           {by !== null && (
             <>
-              <Name of={by} tile={by.kind === "agent" ? "agent" : undefined} />
+              {by.kind === "agent" ? <AgentName of={{ id: by.id, name: by.title }} /> : <Name of={by} />}
               <span className="sep">·</span>
             </>
           )}

@@ -7,6 +7,7 @@ import { money, roundMoney } from "../../ui/figures.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { Elapsed, shortTime, useNow, When } from "../../ui/time.tsx";
+import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { homeReads, lastVisit } from "./reads.ts";
 
@@ -40,7 +41,7 @@ function AtWork({ companyId, places }: { companyId: string; places: number }): R
             <Tile id={agent.id} name={agent.name} />
             <div className="who">
               <b className="cut">
-                <Name of={{ kind: "agent", id: agent.id, title: agent.name }} />
+                <AgentName of={agent} tile={null} />
               </b>
               <StatusMark mark="work" label="working" />
               <Link className="t" to={`/sessions/${id}`}>

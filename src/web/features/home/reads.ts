@@ -1,5 +1,6 @@
 import { ops } from "virtual:operations";
 import type { PageOperation } from "../../data/operations.ts";
+import { everyAgent } from "../../data/roster.ts";
 
 /** What Home reads of a company, and with which input. The same reads are asked for ahead, while the page's code still loads. */
 export const homeReads = {
@@ -24,6 +25,7 @@ export function readHomeAhead(
   readAhead(ops.listSessions, homeReads.sessions(companyId));
   readAhead(ops.listEvents, homeReads.ended(companyId, lastVisit(companyId)));
   readAhead(ops.listCosts, homeReads.costs(companyId));
+  readAhead(ops.listRoster, everyAgent(companyId));
 }
 
 /** When this browser last looked at Home, before the present visit. A visit ends after an hour. */

@@ -4,12 +4,14 @@ import { ops } from "virtual:operations";
 import type { Refused } from "../../data/calling.ts";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
+import { useEveryAgent } from "../../data/roster.ts";
 import { figure } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useMoreRows } from "../../ui/more-rows.tsx";
 import { runsOf } from "../../ui/runs.ts";
 import { Loaded, Refusal } from "../../ui/states.tsx";
 import { When } from "../../ui/time.tsx";
+import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 
@@ -158,7 +160,7 @@ export function AccessPart({ id }: { id: string }): ReactNode {
                 <ul className="lines">
                   {all.map(({ agent, held, because }) => (
                     <li key={agent.id}>
-                      <Name of={{ kind: "agent", id: agent.id, title: agent.name }} tile="agent" />
+                      <AgentName of={agent} />
                       <span className="tag">{held}</span>
                       <span className="quiet">
                         <Said text={because} />
@@ -221,15 +223,14 @@ interface Actor {
 
 /** Names for the ids in records. */
 function useAuthor(): (actor: Actor) => ReactNode {
-  const { company } = useHere();
-  const roster = useRead(ops.listRoster, { companyId: company.id, departed: true, limit: 1000 }).data;
+  const agents = useEveryAgent();
   const people = useRead(ops.listPeople, {}).data;
   return ({ kind, agentId, personId }) => {
     const person = people?.people.find(({ id }) => id === personId);
     if (person !== undefined)
       return <Name of={{ kind: "person", id: person.id, title: person.name }} tile="person" />;
     if (agentId === null) return <span>{kind === "board" ? "The board" : "The system"}</span>;
-    const agent = roster?.agents.find(({ id }) => id === agentId);
-    return <Name of={{ kind: "agent", id: agentId, title: agent?.name ?? "An agent" }} tile="agent" />;
+    const agent = agents?.find(({ id }) => id === agentId);
+    return <AgentName of={{ id: agentId, name: agent?.name ?? "An agent" }} />;
   };
 }

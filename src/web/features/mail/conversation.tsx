@@ -15,6 +15,8 @@ import { When } from "../../ui/time.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import { withoutIds } from "../../ui/without-ids.ts";
 import { isMine, nameOf, type ShownMessage, tileOfParty, waits } from "./message.ts";
+import { AgentName } from "../../ui/agent-name.tsx";
+import { PartyName } from "./party-name.tsx";
 import { receiptOf } from "../../ui/receipt.ts";
 import * as texts from "./texts.ts";
 
@@ -65,7 +67,7 @@ export function Conversation({
         <header className="mail-with">
           <Tile id={agent} name={name} {...tileOf(about.data.status, about.data.person !== null)} />
           <div className="min-w-0">
-            <Name of={{ kind: "agent", id: agent, title: name }} role={about.data.role} />
+            <AgentName of={{ id: agent, name }} tile={null} />
             <p className="cut second">
               <Line text={about.data.says} />
             </p>
@@ -167,7 +169,7 @@ function Message({
       <article>
         <header>
           <b>
-            <Line text={nameOf(of.from)} />
+            <PartyName of={of.from} />
           </b>
           <When at={of.sentAt} />
         </header>

@@ -19,6 +19,7 @@ import { withoutIds } from "../../ui/without-ids.ts";
 import { Conversation, OneMessage } from "./conversation.tsx";
 import { MailBox } from "./mail-box.tsx";
 import { isMine, nameOf, type Party, type ShownMessage, tileOfParty, waits } from "./message.ts";
+import { PartyName } from "./party-name.tsx";
 import { receiptOf } from "../../ui/receipt.ts";
 import * as texts from "./texts.ts";
 import "../../ui/work.css";
@@ -206,7 +207,7 @@ function MessageList({
                           <div className="top">
                             <b className="cut">
                               {isMine(one, me) && <span className="quiet">to </span>}
-                              <Line text={nameOf(other)} />
+                              <PartyName of={other} />
                             </b>
                             <When at={one.sentAt} />
                           </div>

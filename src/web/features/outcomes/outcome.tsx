@@ -18,6 +18,7 @@ import { StatusMark } from "../../ui/status.tsx";
 import { fullTime, When } from "../../ui/time.tsx";
 import { WhyBox } from "../../ui/why-box.tsx";
 import { WhyLine } from "../../ui/why.tsx";
+import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import { historyWords } from "./history-words.ts";
 import * as texts from "./texts.ts";
@@ -55,10 +56,7 @@ function Whole({ outcome }: { outcome: OneOutcome }): ReactNode {
             {outcome.responsible === null ? (
               <span>{unowned}</span>
             ) : (
-              <Name
-                of={{ kind: "agent", id: outcome.responsible.id, title: outcome.responsible.name }}
-                tile="agent"
-              />
+              <AgentName of={outcome.responsible} />
             )}
             {outcome.delegatedBy && (
               <span>

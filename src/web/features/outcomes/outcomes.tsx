@@ -17,7 +17,8 @@ import { outcomeStatusWords, standingOf, unowned } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
 import { WhyLine } from "../../ui/why.tsx";
-import { Line, Name } from "../../ui/words.tsx";
+import { AgentName } from "../../ui/agent-name.tsx";
+import { Line } from "../../ui/words.tsx";
 import { NoMatch, WithOutcome } from "./frame.tsx";
 import { OutcomeMap } from "./map.tsx";
 import * as texts from "./texts.ts";
@@ -254,7 +255,7 @@ function TableRows({
           {one.responsible === null ? (
             unowned
           ) : (
-            <Name of={{ kind: "", id: one.responsible.id, title: one.responsible.name }} tile="agent" />
+            <AgentName of={one.responsible} isLink={false} />
           )}
         </span>
         <span className="second r age">

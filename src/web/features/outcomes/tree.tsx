@@ -10,6 +10,7 @@ import { standingOf, unowned } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
 import { WhyLine } from "../../ui/why.tsx";
+import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { type Graph, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
 import { NoMatch, WithOutcome } from "./frame.tsx";
@@ -160,10 +161,7 @@ export function OutcomeTree({
                   {node.responsible === null ? (
                     <span className="quiet">{unowned}</span>
                   ) : (
-                    <Name
-                      of={{ kind: "", id: node.responsible.id, title: node.responsible.name }}
-                      tile="agent"
-                    />
+                    <AgentName of={node.responsible} isLink={false} />
                   )}
                 </div>
                 <div role="gridcell" className="second r age">

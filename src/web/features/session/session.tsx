@@ -12,6 +12,7 @@ import { Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { Elapsed, When } from "../../ui/time.tsx";
+import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { readsInbox, sessionEnds } from "../../ui/session-ends.ts";
 import { SessionDeeds } from "./session-deeds.tsx";
@@ -98,7 +99,7 @@ function OneSession({ id }: { id: string }): ReactNode {
                         <StatusMark mark={mark} />
                         {word}
                       </span>
-                      <Name of={{ kind: "agent", id: data.agent.id, title: data.agent.name }} />
+                      <AgentName of={data.agent} tile={null} />
                       <span>
                         <Elapsed since={data.startedAt} until={data.endedAt} />, started{" "}
                         <When at={data.startedAt} said />

@@ -12,7 +12,8 @@ import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Elapsed, When } from "../../ui/time.tsx";
-import { Line, Name } from "../../ui/words.tsx";
+import { AgentName } from "../../ui/agent-name.tsx";
+import { Line } from "../../ui/words.tsx";
 import { readsInbox, sessionEnds } from "../../ui/session-ends.ts";
 import * as texts from "./texts.ts";
 
@@ -82,7 +83,7 @@ export function SessionsPage(): ReactNode {
                                     <Line text={outcome?.title ?? readsInbox} />
                                   </div>
                                   <div className="meta">
-                                    <Name of={{ kind: "", id: agent.id, title: agent.name }} tile="agent" />
+                                    <AgentName of={agent} isLink={false} />
                                     {endReason !== null && how !== "done" && (
                                       <>
                                         <span className="sep">·</span>

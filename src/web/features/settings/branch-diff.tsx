@@ -10,6 +10,7 @@ import { useKeys } from "../../ui/keys.ts";
 import { Quote } from "../../ui/quote.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { When } from "../../ui/time.tsx";
+import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 import { filesOfDiff } from "./unified-diff.ts";
@@ -36,7 +37,7 @@ export function BranchDiff({ repo, branch }: { repo: string; branch: string }): 
                 <Line text={data.branch} />
               </h2>
               <div className="sub">
-                <Name of={{ kind: "agent", id: data.by.id, title: data.by.name }} tile="agent" />
+                <AgentName of={data.by} />
                 <span>
                   published <When at={data.publishedAt} />
                 </span>

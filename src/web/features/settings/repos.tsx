@@ -11,6 +11,7 @@ import { counted } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Empty, Loaded, Refusal } from "../../ui/states.tsx";
 import { When } from "../../ui/time.tsx";
+import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import { BranchDiff } from "./branch-diff.tsx";
 import * as texts from "./texts.ts";
@@ -156,7 +157,7 @@ function Branches({ of }: { of: Repo }): ReactNode {
             >
               <Line text={branch} />
             </Link>
-            <Name of={{ kind: "agent", id: by.id, title: by.name }} tile="agent" />
+            <AgentName of={by} />
             <span className="end">
               {counted(commits, "commit")}
               {pushedTo !== null && (
@@ -173,7 +174,7 @@ function Branches({ of }: { of: Repo }): ReactNode {
             <span className="mono cut">
               <Line text={branch} />
             </span>
-            <Name of={{ kind: "agent", id: by.id, title: by.name }} tile="agent" />
+            <AgentName of={by} />
             <span className="tag hold">not published</span>
             <span className="end">
               {counted(commits, "commit")}
