@@ -1,5 +1,4 @@
 import { spawn, type StdioOptions } from "node:child_process";
-import { lookup } from "node:dns/promises";
 import { closeSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
@@ -106,7 +105,7 @@ export function addUp(program: Command, context: Context): void {
         // Loading the program creates so many objects that V8 would grow the space for new ones to 16 MB and keep it. Holding
         // it small until the daemon is ready saves 13 MB at rest. Under load it may still grow.
         setFlagsFromString("--semi-space-growth-factor=1");
-        const { logLine, startDaemon, telemetryIn } = await import("../daemon/daemon.ts");
+        const { logLine, resolveHost, startDaemon, telemetryIn } = await import("../daemon/daemon.ts");
         const home = flags.home ?? homeOf(env);
         const options = daemonOptions(context, logLine, flags.brain);
         const drainSeconds = drainSecondsIn(env);
@@ -127,7 +126,7 @@ export function addUp(program: Command, context: Context): void {
           port: flags.port ?? portOf(env),
           address: flags.address ?? (env["AGENCY_ADDRESS"] || undefined),
           origins: flags.origin ?? wordsIn(env["AGENCY_ORIGIN"]),
-          resolve: async (name) => (await lookup(name, { all: true })).map((found) => found.address),
+          resolve: resolveHost,
           ...isolationOf(context, flags),
           schedule: flags.agents && env["AGENCY_AGENTS"] !== "off",
           maxSessions: nodeSessionsIn(flags.nodeSessions ?? env["AGENCY_NODE_SESSIONS"]),

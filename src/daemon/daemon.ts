@@ -9,6 +9,7 @@ import { patient } from "../doors/waiting.ts";
 import { batchDoor } from "../doors/batch.ts";
 import { Callers } from "../doors/callers.ts";
 import { createHttpDoor } from "../doors/http.ts";
+import type { Resolve } from "../capabilities/hosts.ts";
 import { ownUrl, originsFor } from "../doors/host.ts";
 import { signInDoor } from "../doors/sign-in-page.ts";
 import { eventStream } from "../doors/stream.ts";
@@ -57,7 +58,7 @@ import {
 import { newId, newSecret } from "./ids.ts";
 import { keepReports, type ReportsTo } from "./reports.ts";
 import { keepMetrics } from "./metrics.ts";
-import { type LocalName, type Resolve, takeLocalName } from "./local-name.ts";
+import { type LocalName, takeLocalName } from "./local-name.ts";
 import { askInTime, keepOutages } from "./outages.ts";
 import { keepRosterFiles } from "./roster-file.ts";
 import { type BrainSources, keepStartingBrain } from "./starting-brain.ts";
@@ -73,6 +74,7 @@ import { closeDoor, lazily, listeningOn, somethingChanged } from "./serving.ts";
 
 export { telemetryIn } from "./telemetry-settings.ts";
 export { logLine } from "./log-lines.ts";
+export { resolveHost } from "../capabilities/hosts.ts";
 
 /** Starts, drains and stops a daemon. All state is in the object: one process can run several daemons on several homes. */
 export interface DaemonOptions extends DatabaseSources {

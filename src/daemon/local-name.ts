@@ -1,12 +1,10 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
+import type { Resolve } from "../capabilities/hosts.ts";
 import { isLoopback } from "../doors/host.ts";
 
 /** A name that leads to this machine only. Browsers keep its cookies apart from those of other programs on 127.0.0.1. */
 const localName = "agency.localhost";
-
-/** The addresses that a name leads to. */
-export type Resolve = (name: string) => Promise<readonly string[]>;
 
 export interface LocalName {
   /** What links to this daemon begin with. Undefined: they have the plain address. */
