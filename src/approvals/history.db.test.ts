@@ -313,6 +313,34 @@ for (const kind of storeKinds)
       assert.deepEqual(await ids({ agent: lead.id, limit: 1 }), [id]);
     });
 
+    test("the list is searched by the names and roles of those who ask and of those who are asked for", async () => {
+      const names = ["Zelda Moss", "Zeno Moss", "Zack Fern"];
+      const asked = new Map<string, string>();
+      for (const name of names) asked.set(name, (await hire({ name, role: "Gardener" }, lead.call)).id);
+      const find = (filter: Record<string, unknown>) =>
+        org.board(contract.listApprovals, { companyId: org.companyId, ...filter });
+      const found = async (text: string) => {
+        const { approvals, count } = await find({ text });
+        assert.equal(count, approvals.length);
+        return names.filter((name) => approvals.some(({ id }) => id === asked.get(name)));
+      };
+      assert.deepEqual(await found("moss"), ["Zelda Moss", "Zeno Moss"]);
+      assert.deepEqual(await found("ZEL garden"), ["Zelda Moss"]);
+      assert.deepEqual(await found("zel fern"), []);
+      assert.deepEqual(await found("lead zack"), ["Zack Fern"]);
+      assert.deepEqual(await found("-"), []);
+      const first = await find({ text: "moss", limit: 1 });
+      assert.deepEqual([first.approvals.length, first.count], [1, 2]);
+      const second = await find({ text: "moss", limit: 1, cursor: first.nextCursor ?? "" });
+      assert.deepEqual(
+        [...first.approvals, ...second.approvals].map(({ id }) => id),
+        [asked.get("Zeno Moss"), asked.get("Zelda Moss")],
+      );
+      assert.equal(second.nextCursor, null);
+      const fern = asked.get("Zack Fern");
+      await refusal(find({ text: "moss", limit: 1, cursor: fern }), "invalid");
+    });
+
     test("the requester, its manager and the new manager are told of the decision, each once", async () => {
       const sub = await org.agent("Sub", lead.id);
       const { id } = await hire({ reportsTo: sub.id }, lead.call);

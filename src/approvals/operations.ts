@@ -12,6 +12,7 @@ import { notify } from "../mail/notices.ts";
 import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { brainMarks } from "../brains/registry.ts";
 import { redact, redactText } from "../redaction/redact.ts";
+import { hasWords, wordsOf } from "../store/search-words.ts";
 import type { ReadTx } from "../store/store.ts";
 import { abilitiesOf } from "./abilities.ts";
 import {
@@ -30,6 +31,7 @@ import { diffOf, fieldsOf } from "./fields.ts";
 import {
   approvalById,
   approvalsPage,
+  approvalsThat,
   openApproval,
   revise,
   revisionAt,
@@ -52,6 +54,7 @@ import {
 import {
   changedSinceSeen,
   expiredUndecided,
+  namesIn,
   newComment,
   notPossibleFrom,
   onlyRequester,
@@ -146,7 +149,16 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     const seesAll = actor.agentId === null || actor.agentId === (await rootAgentOf(tx, companyId));
     const requested_by = seesAll ? undefined : actor.agentId;
     const where = { company_id: companyId, requested_by, status: input.status, type: input.type };
-    const { page, count, nextCursor } = await approvalsPage(tx, where, input);
+    const words = input.text === undefined ? undefined : wordsOf(input.text);
+    const hasThem = async (row: ApprovalRow): Promise<boolean> => {
+      const requester = await memberById(tx, row.requested_by);
+      const text = `${redactText(namesIn(row))} ${requester?.name ?? ""} ${requester?.role ?? ""}`;
+      return words !== undefined && words.length > 0 && hasWords(text, words);
+    };
+    const { page, count, nextCursor } =
+      words === undefined
+        ? await approvalsPage(tx, where, input)
+        : await approvalsThat(hasThem, tx, where, input);
     const approvals = [];
     for (const row of page) {
       const [title = ""] = await kinds[row.type].summary(tx, row);

@@ -4,7 +4,7 @@ import { notFound } from "../contract/refusal.ts";
 import { canonicalJson } from "../contract/canonical.ts";
 import { inUse } from "../dispatch/company-settings.ts";
 import type { Writing } from "../dispatch/context.ts";
-import { countOf, pageByNumber, type PageInput } from "../dispatch/page.ts";
+import { countOf, cursorRow, pageAfter, pageByNumber, type PageInput } from "../dispatch/page.ts";
 import { insertion, laterRow, query, selection, updating } from "../store/query.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import { tooManyRequests } from "./texts.ts";
@@ -98,6 +98,22 @@ export async function approvalsPage(
     ...(await pageByNumber(tx, "approvals", where, "newest first", page, isOfAgent)),
     count: await countOf(tx, "approvals", where, isOfAgent),
   };
+}
+
+/** A page of those that `matches` lets through. Their words are in the content of requests, where no query looks. */
+export async function approvalsThat(
+  matches: (row: ApprovalRow) => Promise<boolean>,
+  ...[tx, where, { agent, limit, cursor }]: Parameters<typeof approvalsPage>
+): ReturnType<typeof approvalsPage> {
+  const found: ApprovalRow[] = [];
+  for (let after: string | null | undefined; after !== null;) {
+    const { page, nextCursor } = await approvalsPage(tx, where, { agent, limit: 500, cursor: after });
+    for (const row of page) if (await matches(row)) found.push(row);
+    after = nextCursor;
+  }
+  const last = await cursorRow(cursor, async (id) => found.find((row) => row.id === id));
+  const rest = last === undefined ? found : found.slice(found.indexOf(last) + 1);
+  return { ...pageAfter(rest, limit, ({ id }) => id), count: found.length };
 }
 
 /** The thread, oldest first; with `said`, only its comments and notes. */

@@ -118,12 +118,19 @@ export function titleOf(row: Pick<ApprovalRow, "type" | "payload">): string {
   }[row.type];
 }
 
+/** What a list of requests is searched by: the agent that the request is about. */
+export function namesIn(row: Pick<ApprovalRow, "type" | "payload">): string {
+  const { role, requestedConfigurationSnapshot: hire } = Named.parse(payloadOf(row));
+  return `${titleOf(row)} ${hire?.role ?? role ?? ""}`;
+}
+
 const Named = z.object({
   name: z.string().optional(),
   /** The name of the agent that a change is about. */
   agent: z.string().optional(),
   budget: z.string().optional(),
-  requestedConfigurationSnapshot: z.object({ name: z.string() }).optional(),
+  role: z.string().nullish(),
+  requestedConfigurationSnapshot: z.object({ name: z.string(), role: z.string().nullish() }).optional(),
 });
 
 /** `requester` is left out where the reader made the request. */

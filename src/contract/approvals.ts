@@ -212,6 +212,9 @@ export const listApprovals = operation("approval.list", "GET /api/companies/:com
     agent: idOf("agent")
       .optional()
       .describe("Only requests that this agent made or that are about it (UUID). Default: all."),
+    text: text(500)
+      .optional()
+      .describe("Only requests whose names and roles have all these words, or words that begin with them."),
     ...Page,
   }),
   output: z.object({

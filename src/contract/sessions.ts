@@ -92,6 +92,11 @@ export const listSessions = operation("session.list", "GET /api/companies/:compa
   input: z.strictObject({
     companyId: CompanyId,
     live: Flag.optional().describe("true lists only running sessions. Default false: all sessions."),
+    text: text(500)
+      .optional()
+      .describe(
+        "Only sessions whose agent and outcome have all these words, or words that begin with them. From a position: the words of the agent only.",
+      ),
     ...filter,
     ...Page,
   }),

@@ -340,6 +340,12 @@ for (const kind of storeKinds)
         assert.deepEqual(await listed({ end: "failed", outcome: job.id }), [early]);
         assert.deepEqual(await listed({ end: "stopped" }), []);
         assert.deepEqual(await listed({ outcome: ann.id }), []);
+        assert.deepEqual(await listed({ text: "ann jo", end: "failed" }), [early]);
+        assert.deepEqual(await listed({ text: "JOB" }), [late, early]);
+        for (const text of ["job ben", "ob", "-"]) assert.deepEqual(await listed({ text }), []);
+        // The titles of some outcomes are hidden from an agent, so it does not find sessions by any.
+        const own = async (text: string) => (await ann.call(listSessions, { text })).count;
+        assert.deepEqual([await own("ann"), await own("job")], [2, 0]);
         assert.equal((await org.board(viewSession, { id: second.id })).summary, summary);
         // Only a session has something to sum up.
         await refusal(ann.call(submitSummary, { summary: "by key" }), "refused");

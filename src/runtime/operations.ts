@@ -24,6 +24,7 @@ import {
   sessionById,
   type SessionFilter,
   type SessionRow,
+  sessionsAbout,
   sessionsPage,
   type ShownSession,
 } from "./sessions.ts";
@@ -50,12 +51,16 @@ export function sessionHandlers({ read }: Transcripts): Guarded[] {
     if (actor.agentId !== null) await call.record(session.agent_id, { session: input.id });
     return { ...part, id: input.id, transcript: asText(part.entries), entries: [...part.entries] };
   });
-  const onList = guarded(contract.listSessions, (call) => {
-    const { actor, companyId, input } = call;
+  const onList = guarded(contract.listSessions, async (call) => {
+    const { tx, actor, companyId, input } = call;
     const { outcome } = input;
     const overseer = actor.agentId ?? undefined;
     const end = input.live === true ? "running" : input.end;
-    return page(call, transcripts, { companyId, overseer, outcome, end });
+    // An agent sees the titles of some outcomes only, so it must not find sessions by those of others.
+    const { text } = input;
+    const about =
+      text === undefined ? undefined : await sessionsAbout(tx, companyId, text, overseer === undefined);
+    return page(call, transcripts, { companyId, overseer, outcome, end, about });
   });
 
   const onListOfAgent = guarded(contract.listAgentSessions, async (call) => {

@@ -9,6 +9,8 @@ import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
 import { departedBelow, reportsBelow } from "../capabilities/structure.ts";
 import { giveBack } from "../budgets/reservations.ts";
 import { append, system } from "../events/ledger.ts";
+import { hasWords, wordsOf } from "../store/search-words.ts";
+import { describedBy } from "../knowledge/lists.ts";
 import { query, counting, dynamic, insertion, selection, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -280,6 +282,8 @@ export interface SessionFilter {
   readonly overseer?: string | undefined;
   readonly outcome?: string | undefined;
   readonly end?: EndKind | undefined;
+  /** A further condition on the row `s`. */
+  readonly about?: RawBuilder<boolean> | undefined;
 }
 
 /** How a session ended, for the row `s`. A session that submitted its summary is stopped if it does not exit by itself. */
@@ -298,7 +302,7 @@ export function endOf(row: Pick<SessionRow, "ended_at" | "cause" | "summarized">
 
 export type ShownSession = SessionRow & { agent_name: string; outcome_title: string | null };
 
-const meets = ({ companyId, agentId, overseer, outcome, end }: SessionFilter) => {
+const meets = ({ companyId, agentId, overseer, outcome, end, about }: SessionFilter) => {
   const conditions = [
     ...(companyId === undefined ? [] : [sql`s.company_id = ${companyId}`]),
     ...(agentId === undefined ? [] : [sql`s.agent_id = ${agentId}`]),
@@ -312,9 +316,34 @@ const meets = ({ companyId, agentId, overseer, outcome, end }: SessionFilter) =>
       ? []
       : [sql`(s.first_outcome_id = ${outcome} or s.work_outcome_id = ${outcome})`]),
     ...(end === undefined ? [] : [isEnd[end]]),
+    ...(about === undefined ? [] : [about]),
   ];
   return sql<boolean>`${sql.join(conditions, sql` and `)}`;
 };
+
+/** Each word begins a word of the agent's name and role, or of the title of the outcome. */
+export async function sessionsAbout(
+  tx: ReadTx,
+  companyId: string,
+  text: string,
+  withTitles: boolean,
+): Promise<RawBuilder<boolean>> {
+  const words = wordsOf(text);
+  if (words.length === 0) return sql`1 = 0`;
+  const agents = await tx.all(namedAgents, { companyId });
+  const each = words.map((word) => {
+    const ids = agents.filter(({ name, role }) => hasWords(`${name} ${role}`, [word])).map(({ id }) => id);
+    const isAgent = ids.length === 0 ? sql`1 = 0` : sql`s.agent_id in (${sql.join(ids)})`;
+    return withTitles
+      ? sql`(${isAgent} or s.work_outcome_id in (select f.id from files f where ${describedBy(tx.dialect, [word])}))`
+      : isAgent;
+  });
+  return sql<boolean>`(${sql.join(each, sql` and `)})`;
+}
+
+const namedAgents = query((db, p: { companyId: string }) =>
+  db.selectFrom("agents").select(["id", "name", "role"]).where("company_id", "=", p.companyId),
+);
 
 /** A page of the sessions, newest first. */
 export function sessionsPage(
