@@ -169,8 +169,16 @@ describe("details of the dashboard", () => {
     const { page } = site.visit;
     await site.daemon.board.call(createCompany, { name: "Second Press" });
     await page.goto(site.at("/outcomes?view=table"));
-    await page.waitForURL(new RegExp(`view=table&company=${site.press.companyId}$`));
+    await page.waitForURL(/view=table&company=lumen-press$/);
     await pressKeys(page, ["g", "c"], page.getByRole("button", { name: "By agent" }));
+    await page.waitForURL(/\/costs\?company=lumen-press$/);
+    // The id is as good. It is replaced by the name, unless two companies have the same.
+    await page.goto(site.at(`/outcomes?company=${site.press.companyId}&view=table`));
+    await page.waitForURL(/\/outcomes\?company=lumen-press&view=table$/);
+    const { id } = await site.daemon.board.call(createCompany, { name: "Lumen press" });
+    await page.goto(site.at("/costs"));
     await page.waitForURL(new RegExp(`/costs\\?company=${site.press.companyId}$`));
+    await page.goto(site.at(`/?company=${id}`));
+    await page.getByRole("button", { name: "Company: Lumen press", exact: true }).waitFor();
   });
 });

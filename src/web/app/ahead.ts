@@ -1,5 +1,5 @@
 import { ops } from "virtual:operations";
-import { lastCompany, lastRole, lastRoot } from "../data/company.ts";
+import { lastCompany, lastName, lastRole, lastRoot } from "../data/company.ts";
 import { followCompany } from "../data/live.ts";
 import { pageKey } from "../data/page-key.ts";
 import { readAhead, readCompany } from "../data/reading.ts";
@@ -12,8 +12,9 @@ import { readHomeAhead } from "../features/home/reads.ts";
 export function askAhead(): void {
   if (pageKey() === null || location.pathname === "/sign-in") return;
   const named = new URLSearchParams(location.search).get("company") ?? lastCompany();
-  // A member's answers depend on the position, which is not known yet. A slug is not known either.
-  const companyId = named !== null && isId.test(named) && lastRole() !== "member" ? named : null;
+  const id = named === lastName() ? lastCompany() : named;
+  // A member's answers depend on the position, which is not known yet. The slug of another company is not known either.
+  const companyId = id !== null && isId.test(id) && lastRole() !== "member" ? id : null;
   if (companyId !== null) {
     readCompany(companyId);
     followCompany(companyId);

@@ -2,7 +2,7 @@ import { Outlet, useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { ops } from "virtual:operations";
 import { actAs } from "../data/calling.ts";
-import { type Here, HereContext, lastCompany, rememberHere } from "../data/company.ts";
+import { type Here, HereContext, inAddress, lastCompany, rememberHere } from "../data/company.ts";
 import { followCompany } from "../data/live.ts";
 import { readCompany, useLive, useRead } from "../data/reading.ts";
 import { keepVerifying, useVerification, verifyAll } from "../data/verification.ts";
@@ -53,12 +53,11 @@ export function Shell(): ReactNode {
   }, [here]);
   const navigate = useNavigate();
   // Among several companies, a link that is copied must lead to this one.
-  const unnamed =
-    company !== undefined && wanted === undefined && companies.length > 1 ? company.id : undefined;
+  const isToName = companies.length > 1 && (wanted === undefined || wanted === company?.id);
+  const name = company !== undefined && isToName ? inAddress(company, companies) : wanted;
   useEffect(() => {
-    if (unnamed !== undefined)
-      void navigate({ to: ".", search: { ...search, company: unnamed }, replace: true });
-  }, [unnamed]);
+    if (name !== wanted) void navigate({ to: ".", search: { ...search, company: name }, replace: true });
+  }, [name, wanted]);
   const [menu, setMenu] = useState(false);
   const [finds, setFinds] = useState(false);
   const [helps, setHelps] = useState(false);

@@ -1,7 +1,7 @@
 import { Link, useLocation, useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
-import { useHere } from "../data/company.ts";
+import { inAddress, useHere } from "../data/company.ts";
 import type { Answer } from "../data/operations.ts";
 import { useLive, useRead } from "../data/reading.ts";
 import { useVerification } from "../data/verification.ts";
@@ -44,10 +44,10 @@ export function Sidebar({
           </>
         }
         items={[
-          ...companies.map(({ id, name }) => ({
-            text: name,
-            isChosen: id === company.id,
-            onClick: () => void navigate({ to: "/", search: { company: id } }),
+          ...companies.map((each) => ({
+            text: each.name,
+            isChosen: each.id === company.id,
+            onClick: () => void navigate({ to: "/", search: { company: inAddress(each, companies) } }),
           })),
           { text: "All companies", onClick: () => void navigate({ to: "/companies" }) },
         ]}

@@ -22,12 +22,26 @@ export function useHere(): Here {
   return here;
 }
 
-const places = { company: "agency.company", role: "agency.role", root: "agency.root" } as const;
+/** How an address names a company: by its slug, and by its id if another company has the same slug. */
+export const inAddress = (
+  { id, slug }: Pick<ShownCompany, "id" | "slug">,
+  companies: readonly Pick<ShownCompany, "id" | "slug">[],
+): string => (companies.some((other) => other.slug === slug && other.id !== id) ? id : slug);
+
+const places = {
+  company: "agency.company",
+  role: "agency.role",
+  name: "agency.name",
+  root: "agency.root",
+} as const;
 export const lastCompany = (): string | null => localStorage.getItem(places.company);
 /** The root agent of that company. */
 export const lastRoot = (): string | null => localStorage.getItem(places.root);
+/** The name that the address had for it. */
+export const lastName = (): string | null => localStorage.getItem(places.name);
 export const lastRole = (): string | null => localStorage.getItem(places.role);
-export function rememberHere({ company, me }: Here): void {
+export function rememberHere({ company, companies, me }: Here): void {
+  localStorage.setItem(places.name, inAddress(company, companies));
   localStorage.setItem(places.company, company.id);
   localStorage.setItem(places.root, company.rootAgentId);
   if (me !== undefined) localStorage.setItem(places.role, me.role);
