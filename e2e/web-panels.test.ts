@@ -92,6 +92,7 @@ describe("panels beside lists", () => {
     await page.keyboard.press("x");
     await page.keyboard.type("Not now.");
     await page.keyboard.press("Enter");
+    await panel.locator(".tag", { hasText: "Rejected" }).waitFor();
     await panel.getByText("Not now.").waitFor();
     assert.equal((await site.daemon.board.call(viewApproval, { id })).status, "rejected");
   });

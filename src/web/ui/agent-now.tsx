@@ -20,22 +20,10 @@ import { Line, Name, Said } from "./words.tsx";
 import "./agent-panel.css";
 
 /** An agent beside a list: who it is, what it does now and why, its outcomes, budget and rights in short. */
-export function AgentNow({
-  id,
-  back,
-  onClose,
-  more,
-}: {
-  id: string;
-  /** What gets the focus when the panel closes. */
-  back: string;
-  onClose: () => void;
-  /** Further verbs of the page that shows it. */
-  more?: ReactNode;
-}): ReactNode {
+export function AgentNow({ id }: { id: string }): ReactNode {
   const agent = useRead(ops.viewAgent, { id }, { keep: true });
   return (
-    <SidePanel label="Agent" to={`/agents/${id}`} back={back} onClose={onClose} more={more}>
+    <SidePanel label="Agent" to={`/agents/${id}`}>
       <Loaded of={agent}>
         {(data) => (
           <div className="agent">

@@ -3,6 +3,7 @@ import { lazy, type MouseEvent, type ReactNode, Suspense } from "react";
 import type { BesideThing } from "./beside-context.ts";
 import { useKeys } from "./keys.ts";
 import { placeOf } from "./places.ts";
+import { PanelFrameContext } from "./side-panel.tsx";
 import "./beside.css";
 
 export interface Choosing<K extends string = string> {
@@ -43,24 +44,6 @@ export function useBeside<K extends string>(...kinds: readonly K[]): Choosing<K>
   return { chosen, choose, click };
 }
 
-/** A list, and beside it the chosen thing. */
-export function WithPanel<K extends string>({
-  of: chosen,
-  panel,
-  children,
-}: {
-  of: BesideThing<K> | undefined;
-  panel: (chosen: BesideThing<K>) => ReactNode;
-  children: ReactNode;
-}): ReactNode {
-  return (
-    <div className={`with-panel ${chosen === undefined ? "closed" : ""}`}>
-      {children}
-      {chosen !== undefined && panel(chosen)}
-    </div>
-  );
-}
-
 const panels = {
   agent: lazy(async () => ({ default: (await import("./agent-now.tsx")).AgentNow })),
   outcome: lazy(async () => ({ default: (await import("./outcome-panel.tsx")).OutcomePanel })),
@@ -68,28 +51,44 @@ const panels = {
   session: lazy(async () => ({ default: (await import("./session-panel.tsx")).SessionPanel })),
 };
 
-/** The panel of one thing. Its code is loaded when one of its kind is first opened. */
-export function PanelOf({
-  of: { kind, id },
-  onClose,
-  more,
-}: {
-  of: BesideThing<keyof typeof panels>;
-  onClose: () => void;
+interface Beside {
+  readonly of: {
+    readonly chosen: BesideThing<keyof typeof panels> | undefined;
+    readonly choose: (none: undefined) => void;
+  };
+  /** What gets the focus when the panel closes. Default: the row or name of the thing. */
+  readonly back?: string | undefined;
   /** Further verbs of the page that shows it. */
-  more?: ReactNode;
-}): ReactNode {
+  readonly more?: ReactNode;
+}
+
+/** The panel of the chosen thing, if there is one. Its code is loaded when one of its kind is first opened. */
+export function BesidePanel({ of: { chosen, choose }, back, more }: Beside): ReactNode {
+  if (chosen === undefined) return null;
+  const { kind, id } = chosen;
   const Panel = panels[kind];
   const thing = `"${kind} ${CSS.escape(id)}"`;
   return (
-    <Suspense>
-      <Panel
-        key={id}
-        id={id}
-        back={`[data-beside=${thing}], [data-card=${thing}]`}
-        onClose={onClose}
-        more={more}
-      />
-    </Suspense>
+    <PanelFrameContext
+      value={{
+        back: back ?? `[data-beside=${thing}], [data-card=${thing}]`,
+        onClose: () => choose(undefined),
+        more,
+      }}
+    >
+      <Suspense>
+        <Panel key={id} id={id} />
+      </Suspense>
+    </PanelFrameContext>
+  );
+}
+
+/** A list, and beside it the chosen thing. */
+export function WithPanel({ children, ...beside }: Beside & { readonly children: ReactNode }): ReactNode {
+  return (
+    <div className={`with-panel ${beside.of.chosen === undefined ? "closed" : ""}`}>
+      {children}
+      <BesidePanel {...beside} />
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from "react";
+import { type ComponentProps, type ReactNode, useState } from "react";
 import { Button } from "./buttons.tsx";
 import { useIsNarrow } from "./narrow.ts";
 
@@ -27,5 +27,81 @@ export function FilterFields({
       {first}
       {(isOpen || !isNarrow) && children}
     </>
+  );
+}
+
+/** The field of a list to which `/` leads. */
+export function FindField({
+  label,
+  onChange,
+  ...input
+}: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+} & Pick<ComponentProps<"input">, "title" | "onKeyDown" | "className">): ReactNode {
+  return (
+    <input
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      onChange={({ target }) => onChange(target.value)}
+      {...input}
+      className={`input ${input.className ?? ""}`}
+    />
+  );
+}
+
+/** One of several values. The first lets everything through, and is not in the address. */
+export function FilterSelect({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: string | undefined;
+  /** Value and text. */
+  options: readonly (readonly [value: string, text: string])[];
+  onChange: (value: string) => void;
+}): ReactNode {
+  const [[first] = [""]] = options;
+  return (
+    <select
+      className="input"
+      aria-label={label}
+      value={options.some(([each]) => each === value) ? value : first}
+      onChange={({ target }) => onChange(target.value === first ? "" : target.value)}
+    >
+      {options.map(([each, text]) => (
+        <option key={each} value={each}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** One end of a range of time. */
+export function FilterTime({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string | undefined;
+  onChange: (value: string) => void;
+}): ReactNode {
+  return (
+    <label className="check">
+      {label}
+      <input
+        className="input"
+        type="datetime-local"
+        step="1"
+        value={value ?? ""}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    </label>
   );
 }

@@ -12,23 +12,12 @@ import { WhyBox } from "./why-box.tsx";
 import "./work.css";
 
 /** One outcome beside the others: how it stands, why, and what can be done. */
-export function OutcomePanel({
-  id,
-  back,
-  onClose,
-  more,
-}: {
-  id: string;
-  /** What gets the focus when the panel closes. */
-  back: string;
-  onClose: () => void;
-  more?: ReactNode;
-}): ReactNode {
+export function OutcomePanel({ id }: { id: string }): ReactNode {
   const outcome = useRead(ops.viewOutcome, { id });
   const isLive = outcome.data?.status === "open" || outcome.data?.status === "submitted";
   const why = useRead(ops.why, isLive ? { id } : null).data;
   return (
-    <SidePanel label="The chosen outcome" to={`/outcomes/${id}`} back={back} onClose={onClose} more={more}>
+    <SidePanel label="The chosen outcome" to={`/outcomes/${id}`}>
       <Loaded of={outcome}>
         {(data) => {
           const { mark, label } = standingOf(data.status, why?.state, data.blocked !== null);
@@ -40,11 +29,7 @@ export function OutcomePanel({
               <p className="sub">
                 <StatusMark mark={mark} />
                 {label}
-                {data.responsible === null ? (
-                  <span>{unowned}</span>
-                ) : (
-                  <AgentName of={data.responsible} />
-                )}
+                {data.responsible === null ? <span>{unowned}</span> : <AgentName of={data.responsible} />}
               </p>
               <OutcomeActions outcome={data} />
               {why !== undefined && <WhyBox why={why} />}

@@ -8,21 +8,10 @@ import { Loaded } from "./states.tsx";
 import { Line } from "./words.tsx";
 
 /** One request beside a list: what a yes changes, and the decision. */
-export function RequestPanel({
-  id,
-  back,
-  onClose,
-  more,
-}: {
-  id: string;
-  /** What gets the focus when the panel closes. */
-  back: string;
-  onClose: () => void;
-  more?: ReactNode;
-}): ReactNode {
+export function RequestPanel({ id }: { id: string }): ReactNode {
   const request = useRead(ops.viewApproval, { id });
   return (
-    <SidePanel label="The chosen request" to={`/approvals/${id}`} back={back} onClose={onClose} more={more}>
+    <SidePanel label="The chosen request" to={`/approvals/${id}`}>
       <Loaded of={request}>
         {(data) => (
           <>

@@ -12,20 +12,9 @@ import { AgentName } from "./agent-name.tsx";
 import { Line, Name } from "./words.tsx";
 
 /** One session beside the others: what it was for, how it ended, what it cost, and its last lines. */
-export function SessionPanel({
-  id,
-  back,
-  onClose,
-  more,
-}: {
-  id: string;
-  /** What gets the focus when the panel closes. */
-  back: string;
-  onClose: () => void;
-  more?: ReactNode;
-}): ReactNode {
+export function SessionPanel({ id }: { id: string }): ReactNode {
   return (
-    <SidePanel label="The chosen session" to={`/sessions/${id}`} back={back} onClose={onClose} more={more}>
+    <SidePanel label="The chosen session" to={`/sessions/${id}`}>
       <Loaded of={useRead(ops.viewSession, { id })}>
         {({ agent, outcome, end, startedAt, endedAt, usage, toolCalls, endReason, summary, tail }) => {
           const [mark, word] = sessionEnds[end] ?? (["idle", end] as const);

@@ -1,29 +1,34 @@
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { createContext, type ReactNode, use } from "react";
 import { Button } from "./buttons.tsx";
 import { usePanelFocus } from "./modal.ts";
 import "./beside.css";
+
+/** What the page around a panel knows (beside.tsx). The panel itself only knows which thing it shows. */
+export interface PanelFrame {
+  /** What gets the focus when the panel closes. */
+  readonly back: string;
+  readonly onClose: () => void;
+  /** Further verbs of the page that shows it. */
+  readonly more?: ReactNode;
+}
+
+export const PanelFrameContext = createContext<PanelFrame | null>(null);
 
 /** What opens beside a list or map: one thing in short, with the way to its page. */
 export function SidePanel({
   label,
   to,
-  back,
-  onClose,
-  more,
   children,
 }: {
   label: string;
   /** Its page. */
   to: string;
-  /** What gets the focus when the panel closes. */
-  back: string;
-  onClose: () => void;
-  /** Further verbs of the page that shows it. */
-  more?: ReactNode;
   children: ReactNode;
 }): ReactNode {
-  const panel = usePanelFocus(back);
+  const frame = use(PanelFrameContext);
+  if (frame === null) throw new Error("a panel was rendered without a list beside it");
+  const panel = usePanelFocus(frame.back);
   return (
     <aside className="side-panel" aria-label={label} ref={panel}>
       <div className="top">
@@ -31,8 +36,8 @@ export function SidePanel({
           Open the page
         </Link>
         <span className="verbs">
-          {more}
-          <Button look="ghost" icon="cross" aria-label="Close" onClick={onClose} />
+          {frame.more}
+          <Button look="ghost" icon="cross" aria-label="Close" onClick={frame.onClose} />
         </span>
       </div>
       {children}

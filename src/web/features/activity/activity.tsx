@@ -8,7 +8,7 @@ import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { useEveryAgent } from "../../data/roster.ts";
 import { figure } from "../../ui/figures.tsx";
-import { FilterFields } from "../../ui/filter-fields.tsx";
+import { FilterFields, FilterSelect, FilterTime } from "../../ui/filter-fields.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useMoreRows } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
@@ -118,72 +118,39 @@ function FilterBar({ filters, change }: { filters: Filters; change: (part: Filte
     <div className="toolbar" role="search">
       <FilterFields
         first={
-          <select
-            className="input"
-            aria-label="Who"
-            value={filters.actor ?? ""}
-            onChange={({ target }) => change({ actor: target.value })}
-          >
-            <option value="">Everyone</option>
-            <option value="board">The board</option>
-            {people.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-            <option value="system">The system</option>
-            {roster.map(({ id, name, role }) => (
-              <option key={id} value={id}>
-                {name}, {role}
-              </option>
-            ))}
-          </select>
+          <FilterSelect
+            label="Who"
+            value={filters.actor}
+            options={[
+              ["", "Everyone"],
+              ["board", "The board"],
+              ...people.map(({ id, name }) => [id, name] as const),
+              ["system", "The system"],
+              ...roster.map(({ id, name, role }) => [id, `${name}, ${role}`] as const),
+            ]}
+            onChange={(actor) => change({ actor })}
+          />
         }
         values={[filters.operation, filters.refused, filters.from, filters.to]}
       >
-        <select
-          className="input"
-          aria-label="What"
-          value={filters.operation ?? ""}
-          onChange={({ target }) => change({ operation: target.value })}
-        >
-          <option value="">Everything</option>
-          {Object.entries(texts.nounWords).map(([noun, word]) => (
-            <option key={noun} value={noun}>
-              {word}
-            </option>
-          ))}
-        </select>
-        <select
-          className="input"
-          aria-label="Refusals"
-          value={filters.refused ?? ""}
-          onChange={({ target }) => change({ refused: target.value })}
-        >
-          <option value="">Without refusals</option>
-          <option value="all">With refusals</option>
-          <option value="only">Only refusals</option>
-        </select>
-        <label className="check">
-          From
-          <input
-            className="input"
-            type="datetime-local"
-            step="1"
-            value={filters.from ?? ""}
-            onChange={({ target }) => change({ from: target.value })}
-          />
-        </label>
-        <label className="check">
-          To
-          <input
-            className="input"
-            type="datetime-local"
-            step="1"
-            value={filters.to ?? ""}
-            onChange={({ target }) => change({ to: target.value })}
-          />
-        </label>
+        <FilterSelect
+          label="What"
+          value={filters.operation}
+          options={[["", "Everything"], ...Object.entries(texts.nounWords)]}
+          onChange={(operation) => change({ operation })}
+        />
+        <FilterSelect
+          label="Refusals"
+          value={filters.refused}
+          options={[
+            ["", "Without refusals"],
+            ["all", "With refusals"],
+            ["only", "Only refusals"],
+          ]}
+          onChange={(refused) => change({ refused })}
+        />
+        <FilterTime label="From" value={filters.from} onChange={(from) => change({ from })} />
+        <FilterTime label="To" value={filters.to} onChange={(to) => change({ to })} />
       </FilterFields>
       {filters.subject !== undefined && filters.subject !== "" && (
         <button type="button" className="more" onClick={() => change({ subject: "" })}>

@@ -5,9 +5,10 @@ import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { BatchBar, usePicked } from "../../ui/batch-bar.tsx";
-import { PanelOf, useBeside, WithPanel } from "../../ui/beside.tsx";
+import { useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted } from "../../ui/figures.tsx";
+import { FindField } from "../../ui/filter-fields.tsx";
 import { Expiry, Holding, type HoldsUp } from "../../ui/holding.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { isInField, useRowKeys } from "../../ui/move-focus.ts";
@@ -31,13 +32,16 @@ type Listed = Answer<typeof ops.listApprovals>["approvals"][number];
 export function Approvals(): ReactNode {
   const { company, me } = useHere();
   const navigate = useNavigate();
-  const search: { status?: string } = useSearch({ strict: false });
+  const search: { status?: string; q?: string } = useSearch({ strict: false });
+  const q = search.q?.trim() ?? "";
   const status = filters.find((each) => each === search.status) ?? "pending";
   const list = useRead(
     ops.listApprovals,
-    { companyId: company.id, ...(status !== "all" && { status }), limit: 200 },
+    { companyId: company.id, ...(status !== "all" && { status }), ...(q !== "" && { text: q }), limit: 200 },
     { keep: true },
   );
+  const change = (part: typeof search, replace = false): void =>
+    void navigate({ to: "/approvals", search: { ...search, ...part }, replace });
   const rows = useRowKeys("a.row");
   const beside = useBeside("approval");
   const canChoose = me?.role === "board";
@@ -63,23 +67,27 @@ export function Approvals(): ReactNode {
   });
   return (
     <Page title="Approvals" heading>
-      <WithPanel
-        of={beside.chosen}
-        panel={(chosen) => <PanelOf of={chosen} onClose={() => beside.choose(undefined)} />}
-      >
+      <WithPanel of={beside}>
         <div className="scroll">
           <div className="inner" ref={rows}>
-            <Choice
-              label="Status"
-              value={status}
-              options={filters.map((value) => ({ value, text: statusWords[value] }))}
-              onChange={(value) => void navigate({ to: "/approvals", search: { ...search, status: value } })}
-            />
+            <div className="list-filters" role="search">
+              <Choice
+                label="Status"
+                value={status}
+                options={filters.map((value) => ({ value, text: statusWords[value] }))}
+                onChange={(value) => change({ status: value })}
+              />
+              <FindField
+                label="Find by name or role"
+                value={search.q ?? ""}
+                onChange={(sought) => change({ q: sought }, true)}
+              />
+            </div>
             <Loaded of={list}>
               {({ approvals, count }) =>
                 approvals.length === 0 ? (
-                  <Empty title={texts.noneOf(status)}>
-                    <p>{texts.noneHint}</p>
+                  <Empty title={q === "" ? texts.noneOf(status) : texts.noRequestFound}>
+                    <p>{q === "" ? texts.noneHint : texts.noRequestFoundHint}</p>
                   </Empty>
                 ) : (
                   <>

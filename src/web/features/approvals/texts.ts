@@ -7,6 +7,9 @@ export const noneOf = (status: string): string =>
     rejected: "No request was rejected.",
   })[status] ?? "There are no requests yet.";
 export const noneHint = "Agents ask before they hire, change an agent, or raise a budget.";
+export const noRequestFound = "No request matches.";
+export const noRequestFoundHint =
+  "The words are looked for in the names and roles of those who ask and of those who are asked for.";
 
 export const commentPlaceholder = "Write a comment…";
 export const compareTitle = "Compare with";

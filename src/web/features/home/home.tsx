@@ -5,7 +5,7 @@ import { isPressing } from "../../../contract/pressing.ts";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { BesideContext } from "../../ui/beside-context.ts";
-import { PanelOf, useBeside } from "../../ui/beside.tsx";
+import { BesidePanel, useBeside } from "../../ui/beside.tsx";
 import { Meter } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -70,7 +70,7 @@ export function Home(): ReactNode {
             <Rail />
           ) : (
             <BesideContext value={undefined}>
-              <PanelOf of={beside.chosen} onClose={() => beside.choose(undefined)} />
+              <BesidePanel of={beside} />
             </BesideContext>
           )}
         </div>

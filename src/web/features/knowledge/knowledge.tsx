@@ -6,6 +6,7 @@ import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
 import { Choice } from "../../ui/buttons.tsx";
+import { FindField } from "../../ui/filter-fields.tsx";
 import { counted } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useMoreRows } from "../../ui/more-rows.tsx";
@@ -65,14 +66,7 @@ export function KnowledgePage(): ReactNode {
       }
     >
       <div className="toolbar" role="search">
-        <input
-          className="input"
-          type="search"
-          aria-label="Search in files"
-          placeholder="Search in files"
-          value={search.q ?? ""}
-          onChange={({ target }) => change({ q: target.value })}
-        />
+        <FindField label="Search in files" value={search.q ?? ""} onChange={(q) => change({ q })} />
         <div className="scroll-x">
           <Choice
             label="Kind"

@@ -3,8 +3,9 @@ import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
-import { PanelOf, useBeside, WithPanel } from "../../ui/beside.tsx";
+import { useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Button, Choice } from "../../ui/buttons.tsx";
+import { FindField } from "../../ui/filter-fields.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Page } from "../../ui/page.tsx";
@@ -140,24 +141,18 @@ export function Organization(): ReactNode {
       <Loaded of={org} rows={16} height={33}>
         {({ stopped }) => (
           <WithPanel
-            of={beside.chosen}
-            panel={(agent) => (
-              <PanelOf
-                of={agent}
-                onClose={() => beside.choose(undefined)}
-                more={
-                  canMove && (
-                    <Button
-                      look="ghost"
-                      icon="more"
-                      aria-label="Reorganize"
-                      title={texts.menuHint}
-                      onClick={() => setAsked(agent.id)}
-                    />
-                  )
-                }
-              />
-            )}
+            of={beside}
+            more={
+              canMove && (
+                <Button
+                  look="ghost"
+                  icon="more"
+                  aria-label="Reorganize"
+                  title={texts.menuHint}
+                  onClick={() => setAsked(beside.chosen?.id ?? null)}
+                />
+              )
+            }
           >
             <div className="mapwrap">
               <div className="tools">
@@ -175,14 +170,12 @@ export function Organization(): ReactNode {
                   chosen={search.state}
                   onChoose={(state) => show({ state: search.state === state ? undefined : state })}
                 />
-                <input
-                  className="input find-agent"
-                  type="search"
-                  aria-label={texts.findAgent}
+                <FindField
+                  className="find-agent"
+                  label={texts.findAgent}
                   title={texts.findHint}
-                  placeholder={texts.findAgent}
                   value={search.q ?? ""}
-                  onChange={({ target }) => show({ q: target.value === "" ? undefined : target.value })}
+                  onChange={(q) => show({ q: q === "" ? undefined : q })}
                   onKeyDown={(event) => {
                     if (event.key === "Enter") findNext();
                     if (event.key !== "Escape") return;

@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { shown } from "../../../contract/visible-text.ts";
-import { useBeside } from "../../ui/beside.tsx";
+import { useBeside, WithPanel } from "../../ui/beside.tsx";
 import { farBelow } from "../../ui/camera.ts";
 import { counted } from "../../ui/figures.tsx";
 import { type Drawing, fitText, MapCanvas } from "../../ui/map-canvas.tsx";
@@ -9,7 +9,7 @@ import { type StateMark, stateMarks } from "../../ui/marks.ts";
 import { useReasons } from "../../ui/reasons.ts";
 import { standingOf, unowned } from "../../ui/standing.ts";
 import type { Graph, GraphNode } from "./forest.ts";
-import { NoMatch, WithOutcome } from "./frame.tsx";
+import { NoMatch } from "./no-match.tsx";
 import { layOutcomes, type Placed, type Wire } from "./map-layout.ts";
 import * as texts from "./texts.ts";
 
@@ -38,7 +38,7 @@ export function OutcomeMap({
   };
   if (map.items.length === 0) return <NoMatch view="map" />;
   return (
-    <WithOutcome of={choosing} back=".map-canvas">
+    <WithPanel of={choosing} back=".map-canvas">
       <div className="map-frame">
         <MapCanvas
           label={texts.mapLabel(counted(map.items.length, "outcome"))}
@@ -56,7 +56,7 @@ export function OutcomeMap({
           {texts.mapLegend} {graph.truncated && texts.mapIsCut}
         </p>
       </div>
-    </WithOutcome>
+    </WithPanel>
   );
 }
 

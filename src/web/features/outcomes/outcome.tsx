@@ -53,11 +53,7 @@ function Whole({ outcome }: { outcome: OneOutcome }): ReactNode {
             <StatusMark mark={mark} />
             <span>{label}</span>
             <span>{texts.outcomeKindWords[outcome.kind]}</span>
-            {outcome.responsible === null ? (
-              <span>{unowned}</span>
-            ) : (
-              <AgentName of={outcome.responsible} />
-            )}
+            {outcome.responsible === null ? <span>{unowned}</span> : <AgentName of={outcome.responsible} />}
             {outcome.delegatedBy && (
               <span>
                 delegated by{" "}

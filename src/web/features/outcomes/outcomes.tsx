@@ -4,10 +4,10 @@ import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
-import { type Choosing, useBeside } from "../../ui/beside.tsx";
+import { type Choosing, useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted } from "../../ui/figures.tsx";
-import { FilterFields } from "../../ui/filter-fields.tsx";
+import { FilterFields, FilterSelect, FindField } from "../../ui/filter-fields.tsx";
 import { useMoreRows } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
@@ -19,7 +19,7 @@ import { Age } from "../../ui/time.tsx";
 import { WhyLine } from "../../ui/why.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
 import { Line } from "../../ui/words.tsx";
-import { NoMatch, WithOutcome } from "./frame.tsx";
+import { NoMatch } from "./no-match.tsx";
 import { OutcomeMap } from "./map.tsx";
 import * as texts from "./texts.ts";
 import { OutcomeTree } from "./tree.tsx";
@@ -68,56 +68,36 @@ function FilterBar({ filters, change }: { filters: Filters; change: (part: Filte
         onChange={(view) => change({ view: view === "tree" ? "" : view })}
       />
       <FilterFields
-        first={
-          <input
-            className="input"
-            type="search"
-            aria-label="Find an outcome by its title"
-            placeholder="Find by title"
-            value={filters.q ?? ""}
-            onChange={({ target }) => change({ q: target.value })}
-          />
-        }
+        first={<FindField label="Find by title" value={filters.q ?? ""} onChange={(q) => change({ q })} />}
         values={[filters.status, filters.kind, filters.owner]}
       >
-        <select
-          className="input"
-          aria-label="Status"
-          value={statuses.find((each) => each === filters.status) ?? "live"}
-          onChange={({ target }) => change({ status: target.value === "live" ? "" : target.value })}
-        >
-          {statuses.map((status) => (
-            <option key={status} value={status}>
-              {status === "live" ? "Not ended" : status === "all" ? "All" : outcomeStatusWords[status]}
-            </option>
-          ))}
-        </select>
-        <select
-          className="input"
-          aria-label="Kind"
-          value={filters.kind ?? ""}
-          onChange={({ target }) => change({ kind: target.value })}
-        >
-          <option value="">Every kind</option>
-          {kinds.map((kind) => (
-            <option key={kind} value={kind}>
-              {texts.outcomeKindWords[kind]}
-            </option>
-          ))}
-        </select>
-        <select
-          className="input"
-          aria-label="Owner"
-          value={filters.owner ?? ""}
-          onChange={({ target }) => change({ owner: target.value })}
-        >
-          <option value="">Every owner</option>
-          {roster.map(({ id, name, role }) => (
-            <option key={id} value={id}>
-              {name}, {role}
-            </option>
-          ))}
-        </select>
+        <FilterSelect
+          label="Status"
+          value={filters.status}
+          options={statuses.map((each) => [
+            each,
+            each === "live" ? "Not ended" : each === "all" ? "All" : outcomeStatusWords[each],
+          ])}
+          onChange={(status) => change({ status })}
+        />
+        <FilterSelect
+          label="Kind"
+          value={filters.kind}
+          options={[
+            ["", "Every kind"],
+            ...kinds.map((each) => [each, texts.outcomeKindWords[each]] as const),
+          ]}
+          onChange={(kind) => change({ kind })}
+        />
+        <FilterSelect
+          label="Owner"
+          value={filters.owner}
+          options={[
+            ["", "Every owner"],
+            ...roster.map(({ id, name, role }) => [id, `${name}, ${role}`] as const),
+          ]}
+          onChange={(owner) => change({ owner })}
+        />
       </FilterFields>
     </div>
   );
@@ -187,7 +167,7 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
   const ref = useRowKeys("a.row-link");
   const choosing = useBeside("outcome");
   return (
-    <WithOutcome of={choosing} back={`a.row-link[href*="${choosing.chosen?.id ?? ""}"]`}>
+    <WithPanel of={choosing} back={`a.row-link[href*="${choosing.chosen?.id ?? ""}"]`}>
       <div className="work" ref={ref}>
         <Loaded of={list} height={34} rows={14}>
           {({ outcomes, totals, nextCursor }) =>
@@ -218,7 +198,7 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
           }
         </Loaded>
       </div>
-    </WithOutcome>
+    </WithPanel>
   );
 }
 
@@ -252,11 +232,7 @@ function TableRows({
           </Link>
         </span>
         <span className="second cut">
-          {one.responsible === null ? (
-            unowned
-          ) : (
-            <AgentName of={one.responsible} isLink={false} />
-          )}
+          {one.responsible === null ? unowned : <AgentName of={one.responsible} isLink={false} />}
         </span>
         <span className="second r age">
           <Age since={one.createdAt} />

@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { useBeside } from "../../ui/beside.tsx";
+import { useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useIsNarrow } from "../../ui/narrow.ts";
 import { useKeys } from "../../ui/keys.ts";
@@ -13,7 +13,7 @@ import { WhyLine } from "../../ui/why.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { type Graph, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
-import { NoMatch, WithOutcome } from "./frame.tsx";
+import { NoMatch } from "./no-match.tsx";
 
 const rowHeight = 34;
 /** Two lines: the second says whose it is, since when, and why it does not move. */
@@ -105,7 +105,7 @@ export function OutcomeTree({
   const open = (id: string): void => void navigate({ to: `/outcomes/${id}` });
   if (rows.length === 0) return <NoMatch />;
   return (
-    <WithOutcome of={choosing} back={`#o-${beside ?? ""}`}>
+    <WithPanel of={choosing} back={`#o-${beside ?? ""}`}>
       <div className="work" ref={scroll}>
         <div
           role="treegrid"
@@ -177,6 +177,6 @@ export function OutcomeTree({
           })}
         </div>
       </div>
-    </WithOutcome>
+    </WithPanel>
   );
 }

@@ -3,9 +3,10 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
-import { PanelOf, useBeside, WithPanel } from "../../ui/beside.tsx";
+import { useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted, money } from "../../ui/figures.tsx";
+import { FindField } from "../../ui/filter-fields.tsx";
 import { useMoreRows } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
@@ -23,43 +24,48 @@ const ends = ["all", "running", "done", "failed", "stopped"] as const;
 export function SessionsPage(): ReactNode {
   const { company } = useHere();
   const navigate = useNavigate();
-  const search: { end?: string } = useSearch({ strict: false });
+  const search: { end?: string; q?: string } = useSearch({ strict: false });
+  const q = search.q?.trim() ?? "";
   const end = ends.find((each) => each === search.end) ?? "all";
   const { rows, more } = useMoreRows();
   const list = useRead(
     ops.listSessions,
-    { companyId: company.id, limit: rows, ...(end !== "all" && { end }) },
+    { companyId: company.id, limit: rows, ...(end !== "all" && { end }), ...(q !== "" && { text: q }) },
     { keep: true },
   );
+  const change = (part: typeof search): void =>
+    void navigate({ to: "/sessions", search: { ...search, ...part }, replace: true });
   const ref = useRowKeys("a.row");
   const beside = useBeside("session");
   return (
     <Page title="Sessions" heading crumbs={[{ text: "Organization", to: "/org" }]}>
-      <WithPanel
-        of={beside.chosen}
-        panel={(chosen) => <PanelOf of={chosen} onClose={() => beside.choose(undefined)} />}
-      >
+      <WithPanel of={beside}>
         <div className="scroll">
           <div className="inner" ref={ref}>
-            <Choice
-              label="End"
-              value={end}
-              options={ends.map((value) => ({
-                value,
-                text: value === "all" ? "All" : (sessionEnds[value]?.[1] ?? value),
-              }))}
-              onChange={(value) =>
-                void navigate({
-                  to: "/sessions",
-                  search: { ...search, end: value === "all" ? "" : value },
-                  replace: true,
-                })
-              }
-            />
+            <div className="list-filters" role="search">
+              <Choice
+                label="End"
+                value={end}
+                options={ends.map((value) => ({
+                  value,
+                  text: value === "all" ? "All" : (sessionEnds[value]?.[1] ?? value),
+                }))}
+                onChange={(value) => change({ end: value === "all" ? "" : value })}
+              />
+              <FindField
+                label="Find by agent or outcome"
+                value={search.q ?? ""}
+                onChange={(sought) => change({ q: sought })}
+              />
+            </div>
             <Loaded of={list}>
               {({ sessions, count, nextCursor }) =>
                 sessions.length === 0 ? (
-                  <Empty title={end === "all" ? texts.noSessions : texts.noneEndedSo}>
+                  <Empty
+                    title={
+                      q !== "" ? texts.noSessionFound : end === "all" ? texts.noSessions : texts.noneEndedSo
+                    }
+                  >
                     <p>{texts.noSessionsHint}</p>
                   </Empty>
                 ) : (

@@ -1,0 +1,168 @@
+// The dashboard in a real browser: what all pages share. Names with roles, the field to find in a list, forced colours, widths.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Page } from "playwright-core";
+import { sendMessage } from "../src/contract/mail.ts";
+import { listSessions } from "../src/contract/sessions.ts";
+import { listGoals } from "../src/contract/goals.ts";
+import { dashboard } from "./support/dashboard.ts";
+
+describe("what the pages of the dashboard share", () => {
+  const site = dashboard("web-frame");
+
+  /** The newest session, as soon as there is one. */
+  const oneSession = async () => {
+    for (;;) {
+      const { companyId } = site.press;
+      const { sessions } = await site.daemon.board.call(listSessions, { companyId, limit: 1 });
+      if (sessions[0] !== undefined) return sessions[0];
+      await sleep(100);
+    }
+  };
+
+  test("every list and header has the role beside the name of an agent", async () => {
+    const { page } = site.visit;
+    const { companyId, rootId } = site.press;
+    const marlow = await site.press.as("Marlow");
+    await marlow.call(sendMessage, { companyId, to: "board", body: "The first chapter is there." });
+    const { agent, id: sessionId } = await oneSession();
+    const { outcomes } = await site.daemon.board.call(listGoals, { companyId });
+    const bruno = "Bruno, Growth lead";
+    for (const [path, place, said] of [
+      ["/", "[data-item]", bruno],
+      ["/approvals", ".requests .meta", bruno],
+      [`/approvals/${site.hireId}`, ".sub", bruno],
+      ["/mail?box=all", ".mail-row", "Marlow, Chief of staff"],
+      [`/mail/${rootId}?box=all`, ".messages article header", "Marlow, Chief of staff"],
+      [`/outcomes/${outcomes[0]?.id}`, ".sentence .sub", "Marlow, Chief of staff"],
+      ["/outcomes", "[role=gridcell]", "Marlow, Chief of staff"],
+      ["/outcomes?view=table", ".grid-row .second", "Marlow, Chief of staff"],
+      ["/sessions", ".row .meta", `${agent.name}, `],
+      [`/sessions/${sessionId}`, ".ask .sub", `${agent.name}, `],
+      ["/costs", "tbody th", "Marlow, Chief of staff"],
+    ] as const) {
+      await page.goto(site.at(path));
+      await page.locator(place, { hasText: said }).first().waitFor();
+    }
+  });
+
+  test("the key / leads to a field that finds requests and sessions on the server", async () => {
+    const { page } = site.visit;
+    await site.hire("Zora Quill");
+    await page.goto(site.at("/approvals"));
+    await page.locator(".requests li", { hasText: "Zora Quill" }).waitFor();
+    const others = page.locator(".requests li").filter({ hasNotText: "Zora Quill" });
+    assert.ok((await others.count()) > 0);
+    await page.keyboard.press("/");
+    await page.keyboard.type("quil rese");
+    await others.first().waitFor({ state: "detached" });
+    await page.locator(".requests li", { hasText: "Zora Quill" }).waitFor();
+    await page.waitForURL(/q=quil/);
+    await page.keyboard.type("x");
+    await page.getByText("No request matches.").waitFor();
+
+    const { agent } = await oneSession();
+    await page.goto(site.at("/sessions"));
+    await page.locator(".row .meta", { hasText: agent.name }).first().waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("nothing of this kind");
+    await page.getByText("No session matches.").waitFor();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type(agent.name);
+    await page.locator(".row .meta", { hasText: agent.name }).first().waitFor();
+    assert.equal(
+      await page.locator(".row .meta").count(),
+      await page.locator(".row .meta", { hasText: agent.name }).count(),
+    );
+  });
+
+  test("what is drawn by a background alone is still there with forced colours", async () => {
+    const { page } = site.visit;
+    const theo = site.press.agents.get("Theo") ?? "";
+    await oneSession();
+    for (const path of [
+      "/",
+      `/approvals/${site.hireId}`,
+      "/org?view=outline",
+      "/org?view=map",
+      `/agents/${theo}/now`,
+      `/agents/${site.press.rootId}/sessions`,
+      "/costs",
+      "/activity",
+      "/companies",
+      "/outcomes",
+      "/settings/advanced",
+    ]) {
+      await page.emulateMedia({ forcedColors: "none" });
+      await page.goto(site.at(path));
+      await page.locator("main h1, main .crumbs b").first().waitFor();
+      await page.locator("main [aria-busy=true]").first().waitFor({ state: "detached" });
+      const drawn = await page.evaluate<number>(collectDrawn);
+      await page.emulateMedia({ forcedColors: "active" });
+      assert.deepEqual(await page.evaluate(lost), [], `${path}: of ${drawn}`);
+    }
+    assert.ok((await meters(page)) > 0);
+  });
+
+  test("at 1920 px and more, the rails of Home, a request and a session are 400 px wide", async () => {
+    const { page } = site.visit;
+    const { id } = await oneSession();
+    for (const [path, rail] of [
+      ["/", ".rail"],
+      [`/approvals/${site.hireId}`, ".decide"],
+      [`/sessions/${id}`, ".session .beside"],
+    ] as const)
+      for (const [width, wanted] of [
+        [1440, 340],
+        [1920, 400],
+      ] as const) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.goto(site.at(path));
+        const box = await page.locator(rail).boundingBox();
+        assert.equal(box?.width, wanted, `${path} at ${width} px`);
+      }
+  });
+});
+
+const meters = async (page: Page): Promise<number> => {
+  await page.goto(page.url().replace(/\/settings.*/, "/org?view=outline"));
+  await page.locator(".meter").first().waitFor();
+  return page.locator(".meter").count();
+};
+
+/** Elements without text whose background differs from what is behind them. */
+const collectDrawn = `(() => {
+  const isClear = (colour) => colour === "transparent" || /[,/] ?0\\)$/.test(colour);
+  const behind = (element) => {
+    for (let at = element.parentElement; at !== null; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      if (!isClear(colour)) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  window.drawn = [...document.querySelectorAll("body *")].filter((element) => {
+    const { backgroundColor, visibility } = getComputedStyle(element);
+    const { width, height } = element.getBoundingClientRect();
+    return element.textContent.trim() === "" && element.querySelector("svg, canvas, input, img") === null &&
+      !(element instanceof SVGElement) && !/^(INPUT|TEXTAREA|SELECT|CANVAS)$/.test(element.tagName) &&
+      width > 0 && height > 0 && visibility === "visible" && !isClear(backgroundColor) && backgroundColor !== behind(element);
+  });
+  return window.drawn.length;
+})()`;
+
+/** Those of them that show nothing any more. */
+const lost = `(() => {
+  const box = document.body.appendChild(document.createElement("div"));
+  box.style.backgroundColor = "Canvas";
+  const canvas = getComputedStyle(box).backgroundColor;
+  box.remove();
+  const isMarked = (element) => {
+    const style = getComputedStyle(element);
+    const hasBackground = style.backgroundColor !== canvas && style.backgroundColor !== "rgba(0, 0, 0, 0)";
+    return hasBackground || (style.borderTopStyle !== "none" && parseFloat(style.borderTopWidth) > 0);
+  };
+  return [...new Set(window.drawn.filter((element) => element.isConnected && !isMarked(element))
+    .map((element) => element.closest("[class]:not(.none)")?.parentElement?.className + " > " + element.tagName + "." + element.className))]
+    .filter((name) => !/ none$|\\.none$/.test(name));
+})()`;
