@@ -13,7 +13,6 @@ import { StatusMark } from "./status.tsx";
 import { When } from "./time.tsx";
 import { WhatChanges } from "./what-changes.tsx";
 import { AgentName } from "./agent-name.tsx";
-import { Name } from "./words.tsx";
 import "./request-card.css";
 
 /** One request in short: how it stands, the decision, and what a yes changes. */

@@ -11,7 +11,7 @@ import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
 import { WhyLine } from "../../ui/why.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
-import { Line, Name } from "../../ui/words.tsx";
+import { Line } from "../../ui/words.tsx";
 import { type Graph, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
 import { NoMatch } from "./no-match.tsx";
 

@@ -12,7 +12,7 @@ import { Icon } from "../../ui/icons.tsx";
 import { Empty, Loaded, Refusal } from "../../ui/states.tsx";
 import { When } from "../../ui/time.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
-import { Line, Name, Said } from "../../ui/words.tsx";
+import { Line, Said } from "../../ui/words.tsx";
 import { BranchDiff } from "./branch-diff.tsx";
 import * as texts from "./texts.ts";
 
