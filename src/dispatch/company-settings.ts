@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { inMap } from "../contract/in-map.ts";
 import { selection } from "../store/query.ts";
 import { type Row, tables } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -65,15 +66,23 @@ const companyById = selection("companies", ["id"]);
 
 /** Only settings that were changed are stored. The others have the default of the running version. */
 export function parseSettings(stored: string): Settings {
-  const said = storedSettings(stored);
-  return Settings.parse({
-    ...defaultSettings,
-    ...said,
-    // A budget that sets only some of its limits keeps the defaults for the others, never "no limit".
-    monthlyBudget: { ...defaultSettings.monthlyBudget, ...said.monthlyBudget },
-    sessionBudget: { ...defaultSettings.sessionBudget, ...said.sessionBudget },
+  // Every call reads them, and they seldom change.
+  if (parsed.size === mostParsed) parsed.clear();
+  return inMap(parsed, stored, () => {
+    const said = storedSettings(stored);
+    const settings = Settings.parse({
+      ...defaultSettings,
+      ...said,
+      // A budget that sets only some of its limits keeps the defaults for the others, never "no limit".
+      monthlyBudget: { ...defaultSettings.monthlyBudget, ...said.monthlyBudget },
+      sessionBudget: { ...defaultSettings.sessionBudget, ...said.sessionBudget },
+    });
+    for (const part of Object.values(settings)) Object.freeze(part);
+    return Object.freeze(settings);
   });
 }
+const parsed = new Map<string, Settings>();
+const mostParsed = 1000;
 
 export function storedSettings(stored: string): { [name in keyof Settings]?: Settings[name] | undefined } {
   return tables.companies.settings.parse(stored);

@@ -308,3 +308,18 @@ test("an ordinary setting stays readable, whatever could be a secret does not", 
   ] as const)
     assert.equal(isSetting(name, value), false, `${name}=${value}`);
 });
+
+test("texts that look ordinary at first sight have nothing that the rules would hide", () => {
+  const words =
+    "the login vault mysql bearer pin key password echo Notes été x a1 AC 42 1234 123456 1234567".split(" ");
+  const ids = [40, 64].map((length) => filled(`{${length}h}`));
+  const tokens = ["AKIA{16u}", "oy2{43l}", "SK{32h}"].map(filled);
+  const first = [...words, ...ids, ...tokens];
+  const texts = [" ", ", ", "\n", " (", ""].flatMap((between) =>
+    first.flatMap((one) => words.flatMap((two) => [one, two].join(between))),
+  );
+  for (const text of [...first, ...texts]) {
+    const all = rules.flatMap((rule) => [...rule(text)]);
+    assert.equal(spansIn(text).length, all.length, text);
+  }
+});

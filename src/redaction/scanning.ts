@@ -11,12 +11,13 @@ type Shape = readonly [expression: RegExp, test?: Test, hint?: RegExp];
 type Rule = (text: string) => Iterable<Span>;
 
 export function spansIn(text: string, wanted = rules): Span[] {
-  // A shortcut: most texts are an id or a few ordinary words.
+  // A shortcut: most texts are an id, a hash, or a few ordinary words and numbers.
   const isOrdinary = text.length < 1000 && ordinary.test(text) && !/\p{L}{16}/u.test(text);
   return isOrdinary && !announces.test(text) ? [] : wanted.flatMap((rule) => [...rule(text)]);
 }
 
-const ordinary = /^(?:[\p{L}\p{M}\s.,;!?'()&]*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/u;
+const ordinary =
+  /^(?:(?:[\p{L}\p{M}\s.,;!?'()&]|(?<![\p{L}\p{M}\d])\d{1,6}(?![\p{L}\p{M}\d]))*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{40}|[0-9a-f]{64})$/u;
 
 /** A text without the hint is skipped. */
 const rulesOf = (hint: RegExp, shapes: readonly Shape[]): Rule[] =>
