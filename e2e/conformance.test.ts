@@ -13,6 +13,7 @@ import { z } from "zod";
 import { mcpServers } from "../src/contract/operation.ts";
 import { viewCompany } from "../src/contract/companies.ts";
 import { createKey } from "../src/contract/agents.ts";
+import { sampleOf } from "../src/testing/seeds.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 import { startProxy } from "./support/proxy.ts";
 
@@ -165,9 +166,11 @@ test("the document shows the same table", () => {
 });
 
 for (const door of ["/mcp", ...mcpServers.map((server) => `/mcp/${server}`)]) {
-  test(`${door} passes what applies, in every revision the suite knows`, async (t) => {
+  // One handler serves all doors. All revisions are played at the first; at the others, one that the base seed draws.
+  const played = door === "/mcp" ? runs : sampleOf(runs, 1);
+  test(`${door} passes what applies, in ${played.map(({ name }) => name).join(", ")}`, async (t) => {
     const succeeded = new Set<string>();
-    for (const run of runs) {
+    for (const run of played) {
       const results = await runSuite(door, run);
       assert.ok(results.size > 0, `nothing ran in ${run.name}`);
       let passed = 0;
@@ -195,11 +198,12 @@ for (const door of ["/mcp", ...mcpServers.map((server) => `/mcp/${server}`)]) {
       }
       t.diagnostic(`${run.name}: ${passed} of ${results.size} scenarios apply and pass`);
     }
-    assert.deepEqual(
-      [...succeeded].toSorted(),
-      applies.toSorted(),
-      "each one checked something in some revision",
-    );
+    if (played.length === runs.length)
+      assert.deepEqual(
+        [...succeeded].toSorted(),
+        applies.toSorted(),
+        "each one checked something in some revision",
+      );
   });
 }
 

@@ -92,11 +92,11 @@ export function pgBouncer(): string | undefined {
 
 /** Some files test the tests and the benchmark, not the product. Shorter runs leave them out. */
 function belongsTo(length: Length, file: string): boolean {
-  if (file.includes("planted-bugs") || file.includes("kill-checker")) return length === "long";
+  if (/planted-bugs|kill-checker|\/compare\.test/.test(file)) return length === "long";
   if (file.includes("-hour.")) return length === "long";
   // They need programs that only `npm run test:brains` installs.
   if (file.startsWith("e2e/brains/")) return false;
-  if (/(?:bench|compare|measuring|\/runner)\.test/.test(file)) return length !== "quick";
+  if (/(?:bench|measuring|\/runner)\.test/.test(file)) return length !== "quick";
   return true;
 }
 
