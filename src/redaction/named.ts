@@ -37,6 +37,9 @@ const pairAfter = /["']?[\s,;{]{1,40}["']?(?:value|val|default|content)["']?[ \t
 const elementAfter = /(?:\s[^<>]{0,200})?>(?=[^<]+<\/)/y;
 /** A name behind a single dash, such as `-password` or `-storePass`, but not the short flags of `-pPw`. */
 const longName = /^(?:[a-z][a-z-]+|[a-z]{2,}(?:[A-Z][a-z]+)+|(?:[A-Z][a-z]{2,})+)$/;
+/** The end of a flag's line, if its value is alone on the next: an argument on each line, a list of YAML, a line continued with `\`. */
+const beforeNextLine =
+  /["'`]?,?[ \t]*(?:\\[ \t]*)?\r?\n[ \t]*(?:-[ \t]+)?(?!-)(?=(?:(["'`])[^"'`\r\n]+\1,?|(?![A-Z][a-z]+[.:]?[ \t]*(?:\r?\n|$))[^\s"'`]*[^\s"'`:])[ \t]*\\?[ \t]*(?:\r?\n|$))/y;
 /** Commands and Dockerfile lines that set a name to the next word: `aws configure set aws_secret_access_key x`. */
 const setter =
   /(?:^|[\n\0;|&] ?)(?:ENV|ARG|setx?|setenv|aws|npm|yarn|pnpm|git|gcloud|config|heroku|fly|vault|requirepass)[ \t\0][^\n]*$/;
@@ -53,13 +56,15 @@ function valueOf(text: string, name: string, lead: string, after: number): Itera
   }
   const pair = pairBefore.test(lead) ? execAt(pairAfter, text, after) : null;
   if (pair !== null) return valueAt(text, after + pair[0].length, test("tight"), plain);
+  const [, dashes = ""] = /(?:^|[\s\0"'`=([{,])(--?)$/.exec(lead) ?? [];
+  const isFlag = dashes === "--" || (dashes === "-" && longName.test(name));
+  const lineEnd = isFlag ? execAt(beforeNextLine, text, after) : null;
+  if (lineEnd !== null) return flagValue(text, after + lineEnd[0].length, test("tight"), name);
   const match = execAt(separator, text, after);
   if (match === null) return [];
   const [whole, close = "", sign = "", call, spoken] = match;
   const from = after + whole.length;
   const before = lead.at(-1) ?? "";
-  const [, dashes = ""] = /(?:^|[\s\0"'`=([{,])(--?)$/.exec(lead) ?? [];
-  const isFlag = dashes === "--" || (dashes === "-" && longName.test(name));
   if (dashes !== "" && (sign === "" || call === ","))
     return isFlag ? flagValue(text, from, test("tight"), name) : [];
   // A link in Markdown, an AWS resource name (`…:secret:name`), the user of a URL, and `x ? "token" : "key"` assign nothing.

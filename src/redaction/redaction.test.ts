@@ -249,7 +249,7 @@ const length = byLength({ quick: 100_000, whole: 300_000 });
 
 describe(`a text of ${length} characters is read in a moment`, () => {
   const pieces = [
-    ..."a¦a ¦a-¦a.¦=¦[¦{¦<¦A ¦aB3¦token=x ¦token=\"¦token=\\\"¦token='¦token:¦password: x\n¦password:\n ¦password=¦authorization: $A ¦cookie=a¦key is ¦key=¦--token ¦-u a:¦-p a ¦-H 'X-Auth: ".split(
+    ..."a¦a ¦a-¦a.¦=¦[¦{¦<¦A ¦aB3¦token=x ¦token=\"¦token=\\\"¦token='¦token:¦password: x\n¦password:\n ¦password=¦authorization: $A ¦cookie=a¦key is ¦key=¦--token ¦--token\n¦-u a:¦-p a ¦-H 'X-Auth: ".split(
       "¦",
     ),
     ...'eyJ¦eyJ-¦eyJa.¦sk-¦sk-a-¦SG.¦ghp_¦://¦a://b:¦a://b@¦a:b@¦a:b@c.¦https://x/¦?sig=¦auth=¦login ¦mysql ¦mysql -p¦basic ¦bearer ¦<password>¦<a >¦%3A¦%40a¦echo a|¦name: token ¦value=¦\\"¦"¦\''.split(
