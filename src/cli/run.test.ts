@@ -145,7 +145,7 @@ describe("the command line", () => {
     const { out } = await agency("outcomes", "timeline", String(made["id"]));
     const [cost, , created] = out.split("\n");
     assert.equal(cost, "Cost with everything below it: $0.00, 0 tokens, 0 sessions");
-    assert.match(created ?? "", /^just now: outcome create, O\d+$/);
+    assert.match(created ?? "", /^just now: \S.* created the outcome "Told"\. \(O\d+\)$/);
   });
 
   test("access is explained, granted and revoked", async () => {

@@ -56,11 +56,10 @@ function drawTimeline({ cost, entries, removed = [] }: Output<typeof viewTimelin
         ];
   return [
     ...spent,
-    ...entries.map(({ at, by, operation, subject }) =>
-      [`${ago(at)}: ${operation.replace(/[._]/g, " ")}`, subject, by.sessionId && `session ${by.sessionId}`]
-        .filter((part) => part !== null && part !== "")
-        .join(", "),
-    ),
+    ...entries.map(({ at, by, says, subject }) => {
+      const ids = [subject, by.sessionId && `session ${by.sessionId}`].filter(Boolean);
+      return `${ago(at)}: ${says}${ids.length === 0 ? "" : ` (${ids.join(", ")})`}`;
+    }),
     ...removedSentences(removed),
   ].join("\n");
 }

@@ -197,6 +197,7 @@ export const viewTimeline = operation("outcome.timeline", "GET /api/outcomes/:id
         operation: z.string(),
         subject: z.string().nullable().describe("What it was about. Null if you can't read it."),
         data: Data.describe("Empty if it names something that you can't read."),
+        says: z.string().describe("What happened, as a sentence."),
       }),
     ),
     removed: RemovedMonths.optional(),

@@ -40,7 +40,7 @@ const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => 
   );
   const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.seq));
   const removed = await removedIn(tx, companyId, input);
-  return { events: await told(tx, page), removed, nextCursor };
+  return { events: await toldEvents(tx, page), removed, nextCursor };
 });
 
 /** The removed months that a list would have shown. */
@@ -92,7 +92,7 @@ async function filtersOf(
 }
 
 /** Events with the names of who did what to what, in a fixed number of queries. */
-async function told(tx: ReadTx, rows: readonly Row<"events">[]): Promise<contract.ToldEvent[]> {
+export async function toldEvents(tx: ReadTx, rows: readonly Row<"events">[]): Promise<contract.ToldEvent[]> {
   const names = await namesOf(
     tx,
     rows.flatMap(({ agent_id, person_id, subject }) => [agent_id, person_id, subject]),
@@ -131,7 +131,7 @@ const onAgent = guarded(contract.listAgentEvents, async ({ tx, companyId, input 
   const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
   const rows = await tx.all(aboutAgent, { agent: input.id, before, limit: limit + 1 });
   const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.seq));
-  return { events: await told(tx, page), removed: await removedIn(tx, companyId, {}), nextCursor };
+  return { events: await toldEvents(tx, page), removed: await removedIn(tx, companyId, {}), nextCursor };
 });
 
 /** What a place outside the database remembers of the ledger. Tests leave it out. */

@@ -179,16 +179,17 @@ export function deedSentence(
   const { kind, title } = about ?? {};
   const isName =
     kind === undefined || ["agent", "person", "company", "approval", "reorganization"].includes(kind);
-  const known = subject === null || uuid.test(subject) ? "something that is gone" : subject;
+  const lost = subject === null ? "something that you can't read" : "something that is gone";
+  const known = subject === null || uuid.test(subject) ? lost : subject;
   const recorded = (key: string): string => (typeof data[key] === "string" ? data[key] : known);
   // Mail to the board is recorded for the company.
   const isToBoard = kind === "company" && operation.startsWith("mail.");
   const shown = isToBoard ? "the board" : (title ?? recorded("name"));
   const named = isName ? shown.replace(/^The /, "the ") : `"${shown.replaceAll('"', "'")}"`;
   const deed = deeds[operation] ?? `did ${operation}${subject === null ? "" : " on *"}`;
-  const says = deed.replace(/\*|\{(\w+)\}/g, (_, key?: string) =>
-    key === undefined ? named : recorded(key),
-  );
+  // "the file *", but not "the file something that is gone".
+  const places = shown === lost ? /(?:the \w+ )?\*|\{(\w+)\}/g : /\*|\{(\w+)\}/g;
+  const says = deed.replace(places, (_, key?: string) => (key === undefined ? named : recorded(key)));
   return `${who} ${says}.`;
 }
 

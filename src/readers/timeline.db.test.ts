@@ -43,9 +43,12 @@ for (const kind of storeKinds)
         const managers = await chief.call(viewTimeline, { id: part.id });
         const hidden = managers.entries.filter(({ operation }) => operation === "knowledge.create");
         assert.deepEqual(
-          hidden.map(({ subject, data }) => [subject, data]),
-          [[null, {}]],
+          hidden.map(({ subject, data, says }) => [subject, data, says]),
+          [[null, {}, "Ann created something that you can't read."]],
         );
+        const read = seen.entries.map(({ says }) => says);
+        for (const says of ['Ann completed "part".', 'Ann created the file "hers".'])
+          assert.ok(read.includes(says), read.join("\n"));
         assert.ok(!JSON.stringify(managers).includes(file) && managers.entries.length > 0);
         // Chief sees all work below the job. What the company spends is not shown to every agent that reads its outcome.
         assert.notEqual((await chief.call(viewTimeline, { id: job.id })).cost, null);

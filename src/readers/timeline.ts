@@ -4,11 +4,11 @@ import { oversees, readsBelow } from "../capabilities/structure.ts";
 import { visibleText } from "../capabilities/visible.ts";
 import { fromUnits } from "../budgets/budget.ts";
 import { guarded } from "../dispatch/guarded.ts";
-import { parseData, presentActor } from "../events/ledger.ts";
 import { removedSince } from "../events/removed.ts";
 import { checksIn } from "../store/checks.ts";
 import { selection, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
+import { toldEvents } from "./activity.ts";
 
 /**
  * What was done for an outcome: the events about it, and those of the sessions that were started for it. An agent sees the
@@ -23,23 +23,29 @@ const onTimeline = guarded(viewTimeline, async ({ tx, actor, companyId, input })
     shown.set(agentId, looks);
     return looks;
   };
-  const entries = [];
+  const rows: Row<"events">[] = [];
   for (const row of await tx.all(eventsFor, { id, companyId })) {
     const doer = row.operation.startsWith("session.") ? row.subject : row.agent_id;
     // Which other agents read the outcome is not told to agents.
     const isAboutIt = row.subject === id && row.operation.startsWith("outcome.");
-    if (entries.length === mostEntries) break;
+    if (rows.length === mostEntries) break;
     if (!isAboutIt && actor.agentId !== null && (doer === null || !(await looksAt(doer)))) continue;
     const isReadable = await visibleText(tx, actor, `${row.subject === id ? "" : row.subject} ${row.data}`);
-    entries.push({
-      at: new Date(row.at).toISOString(),
-      kind: kindOf(row.operation),
-      by: presentActor(row),
-      operation: row.operation,
+    rows.push({
+      ...row,
       subject: row.subject === id || isReadable ? row.subject : null,
-      data: isReadable ? parseData(row.data) : {},
+      data: isReadable ? row.data : "{}",
     });
   }
+  const entries = (await toldEvents(tx, rows)).map(({ at, actor: by, operation, subject, data, says }) => ({
+    at,
+    kind: kindOf(operation),
+    by,
+    operation,
+    subject,
+    data,
+    says,
+  }));
   // Work that an agent can't see costs something too.
   const outcome = await tx.first(outcomeRow, { id });
   const seesBelow = actor.agentId === null || (await readsBelow(tx, actor.agentId, id));
