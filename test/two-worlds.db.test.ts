@@ -7,7 +7,7 @@ import { compareWorlds } from "./two-worlds/play.ts";
 
 /** A world is built once and compared in rounds: before each, something else has happened out of sight. */
 const worlds = {
-  sqlite: campaign({ quick: 1, whole: 4, long: 200 }),
+  sqlite: campaign({ quick: 1, whole: 3, long: 200 }),
   postgres: campaign({ quick: 0, whole: 1, long: 200 }),
 };
 /** Building takes long on PostgreSQL, so in shorter runs its few worlds have more rounds. */
