@@ -1,10 +1,10 @@
 import { isAbsolute, resolve } from "node:path";
 import { sql } from "kysely";
-import { memberById, memberName } from "../capabilities/members.ts";
+import { memberById } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import * as contract from "../contract/repos.ts";
 import { notFound } from "../contract/refusal.ts";
-import { type Call, type Guarded, guarded, guardedOutside } from "../dispatch/guarded.ts";
+import { type Guarded, guarded, guardedOutside } from "../dispatch/guarded.ts";
 import { countStored, storageLeft } from "../knowledge/table.ts";
 import { takeAway } from "../permissions/giving.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
@@ -14,6 +14,7 @@ import type { ReadTx, Store, Tx } from "../store/store.ts";
 import { keepFile } from "./branch-file.ts";
 import type { Mirrors } from "./mirrors.ts";
 import type { Reached } from "./origin-way.ts";
+import { presentBranch, presentRepo, timeOf } from "./shown-repo.ts";
 import { originOf, publishedName } from "./repository.ts";
 import { alignBranches } from "./salvage.ts";
 import * as table from "./table.ts";
@@ -29,68 +30,38 @@ export interface RepoParts {
   readonly store: Store;
 }
 
-export function repoHandlers({ mirrors, secrets, store }: RepoParts): Guarded[] {
-  /** The origin of a repository, with the value of its secret. Only git gets the value. */
-  async function reach(
-    tx: ReadTx,
-    companyId: string,
-    { url, secret, private_network: near }: Pick<table.RepoRow, "url" | "secret" | "private_network">,
-  ): Promise<Reached> {
-    const origin = originOf(url);
-    if ("wrong" in origin) throw texts.wrongUrl(url, origin.wrong);
-    const privateNetwork = near === 1;
-    if (secret === null) return { origin, credential: undefined, privateNetwork };
-    const value = await secrets.valueFor(tx, companyId, secret);
-    if (value === undefined) throw texts.secretMissing(secret);
-    return { origin, credential: { origin, value }, privateNetwork };
-  }
+export function repoHandlers(parts: RepoParts): Guarded[] {
+  const all = [onAdd, onList, onFetch, onRemove, onClone, onPublish, onPush, onDiff, onDiscard];
+  return all.map((handler) => handler(parts));
+}
 
-  async function present(
-    call: Pick<Call<unknown>, "tx" | "actor">,
-    row: table.RepoRow,
-  ): Promise<contract.Repo> {
-    const { tx, actor } = call;
-    const { at, trouble } = mirrors.state(table.mirrorOf(row));
-    const published = [];
-    for (const branch of await tx.all(table.branchesOf, { company_id: row.company_id, repo: row.name }))
-      published.push(await presentBranch(tx, branch));
-    const unpublished = [];
-    for (const kept of await tx.all(table.bundlesOf, { company_id: row.company_id, repo: row.name }))
-      unpublished.push({
-        id: kept.id,
-        by: { id: kept.agent_id, name: await memberName(tx, kept.agent_id) },
-        session: kept.session_id,
-        branch: kept.branch,
-        commit: kept.commit_id,
-        commits: kept.commits,
-        bundle: `${kept.id}.bundle`,
-        at: new Date(kept.created_at).toISOString(),
-      });
-    const pushes = actor.agentId === null || (await holds(tx, actor.agentId, `repo:${row.name}`, "push"));
-    return {
-      name: row.name,
-      url: row.url,
-      secret: row.secret,
-      privateNetwork: row.private_network === 1,
-      defaultBranch: row.default_branch,
-      level: pushes ? "push" : "read",
-      fetchedAt: timeOf(at),
-      trouble: trouble === null ? null : secrets.hide(trouble),
-      published,
-      unpublished,
-    };
-  }
+/** The origin of a repository, with the value of its secret. Only git gets the value. */
+async function reach(
+  { secrets }: RepoParts,
+  tx: ReadTx,
+  companyId: string,
+  { url, secret, private_network: near }: Pick<table.RepoRow, "url" | "secret" | "private_network">,
+): Promise<Reached> {
+  const origin = originOf(url);
+  if ("wrong" in origin) throw texts.wrongUrl(url, origin.wrong);
+  const privateNetwork = near === 1;
+  if (secret === null) return { origin, credential: undefined, privateNetwork };
+  const value = await secrets.valueFor(tx, companyId, secret);
+  if (value === undefined) throw texts.secretMissing(secret);
+  return { origin, credential: { origin, value }, privateNetwork };
+}
 
-  const onAdd = guardedOutside(contract.addRepo, {
+const onAdd = (parts: RepoParts): Guarded =>
+  guardedOutside(contract.addRepo, {
     look: async (call) => {
       const { tx, companyId, input } = call;
       const { name, url, secret = null, privateNetwork = false } = input;
       if ((await table.repoNamed(tx, companyId, name)) !== undefined) throw texts.repoExists(name);
       const near = privateNetwork ? 1 : 0;
-      const reached = await reach(tx, companyId, { url, secret, private_network: near });
+      const reached = await reach(parts, tx, companyId, { url, secret, private_network: near });
       return { mirror: { companyId, name, id: call.newId() }, reached };
     },
-    work: ({ mirror, reached }) => mirrors.create(mirror, reached),
+    work: ({ mirror, reached }) => parts.mirrors.create(mirror, reached),
     finish: async (call, made, { mirror: { companyId, name, id }, reached: { origin, privateNetwork } }) => {
       const { tx, input } = call;
       if ((await table.repoNamed(tx, companyId, name)) !== undefined) throw texts.repoExists(name);
@@ -107,36 +78,39 @@ export function repoHandlers({ mirrors, secrets, store }: RepoParts): Guarded[] 
       await tx.run(table.insertRepo, row);
       await call.record(companyId, { repo: name, url: origin.url, secret: row.secret });
       await made.place();
-      return present(call, row);
+      return presentRepo(parts, call, row);
     },
     dropped: ({ drop }) => drop(),
   });
 
-  const onList = guarded(contract.listRepos, async (call) => {
+const onList = (parts: RepoParts): Guarded =>
+  guarded(contract.listRepos, async (call) => {
     const { tx, actor, companyId } = call;
     const repos = [];
     for (const row of await tx.all(table.reposOf, { company_id: companyId })) {
       const isSeen = actor.agentId === null || (await holds(tx, actor.agentId, `repo:${row.name}`, "read"));
-      if (isSeen) repos.push(await present(call, row));
+      if (isSeen) repos.push(await presentRepo(parts, call, row));
     }
     return { repos, nextCursor: null };
   });
 
-  const onFetch = guardedOutside(contract.fetchRepo, {
+const onFetch = (parts: RepoParts): Guarded =>
+  guardedOutside(contract.fetchRepo, {
     look: async ({ tx, companyId, input }) => {
       const row = await demandRepo(tx, companyId, input.name);
-      return { mirror: table.mirrorOf(row), reached: await reach(tx, companyId, row) };
+      return { mirror: table.mirrorOf(row), reached: await reach(parts, tx, companyId, row) };
     },
-    work: ({ mirror, reached }) => mirrors.fetch(mirror, reached, { force: true }),
+    work: ({ mirror, reached }) => parts.mirrors.fetch(mirror, reached, { force: true }),
     finish: async (call, { trouble }) => {
       const row = await demandRepo(call.tx, call.companyId, call.input.name);
-      if (trouble !== null) throw texts.gitFailed("fetch the origin", secrets.hide(trouble));
+      if (trouble !== null) throw texts.gitFailed("fetch the origin", parts.secrets.hide(trouble));
       await call.record(call.companyId, { repo: row.name });
-      return present(call, row);
+      return presentRepo(parts, call, row);
     },
   });
 
-  const onRemove = guardedOutside(contract.removeRepo, {
+const onRemove = (parts: RepoParts): Guarded =>
+  guardedOutside(contract.removeRepo, {
     look: async ({ tx, companyId, input }) => {
       const row = await demandRepo(tx, companyId, input.name);
       const bundles = await tx.all(table.openBundles, { company_id: companyId, repo: row.name });
@@ -146,7 +120,7 @@ export function repoHandlers({ mirrors, secrets, store }: RepoParts): Guarded[] 
     finish: async (call) => {
       const { tx, companyId, input } = call;
       const row = await demandRepo(tx, companyId, input.name);
-      const shown = await present(call, row);
+      const shown = await presentRepo(parts, call, row);
       const where = { company_id: companyId, repo: row.name };
       for (const bundle of await tx.all(table.openBundles, where)) await settle(tx, bundle);
       for (const { agent_id: agentId, bytes } of await tx.all(table.allBranches, where))
@@ -161,12 +135,13 @@ export function repoHandlers({ mirrors, secrets, store }: RepoParts): Guarded[] 
     },
     // Not earlier: a removal that is rolled back must leave everything as it was.
     committed: async (_, { mirror, bundles }) => {
-      await mirrors.dropBundles(bundles);
-      await mirrors.remove(mirror);
+      await parts.mirrors.dropBundles(bundles);
+      await parts.mirrors.remove(mirror);
     },
   });
 
-  const onClone = guardedOutside(contract.cloneRepo, {
+const onClone = (parts: RepoParts): Guarded =>
+  guardedOutside(contract.cloneRepo, {
     look: async ({ tx, companyId, input, caller, actor }) => {
       const { workspace } = caller;
       const session = await sessionOf(tx, actor.sessionId);
@@ -178,7 +153,7 @@ export function repoHandlers({ mirrors, secrets, store }: RepoParts): Guarded[] 
       const room = await storageLeft(tx, companyId, actor.agentId ?? "");
       if (room.bytes <= 0) throw room.full;
       return {
-        reached: await reach(tx, companyId, row),
+        reached: await reach(parts, tx, companyId, row),
         order: {
           ...table.mirrorOf(row),
           workspace,
@@ -190,8 +165,8 @@ export function repoHandlers({ mirrors, secrets, store }: RepoParts): Guarded[] 
       };
     },
     work: async ({ order, reached }) => {
-      const { at, trouble } = await mirrors.refresh(order, reached);
-      return { at, trouble, ...(await mirrors.clone(order)) };
+      const { at, trouble } = await parts.mirrors.refresh(order, reached);
+      return { at, trouble, ...(await parts.mirrors.clone(order)) };
     },
     finish: async (call, { at, trouble, folder, notes, ...made }) => {
       const { tx, companyId, input, actor } = call;
@@ -205,12 +180,13 @@ export function repoHandlers({ mirrors, secrets, store }: RepoParts): Guarded[] 
       });
       await call.record(actor.agentId, { repo: row.name, commit: made.commit });
       const fetchedAt = timeOf(at);
-      const stale = trouble === null ? [] : [texts.noteOf.stale(secrets.hide(trouble), fetchedAt)];
+      const stale = trouble === null ? [] : [texts.noteOf.stale(parts.secrets.hide(trouble), fetchedAt)];
       return { ...made, fetchedAt, notes: [...stale, ...notes] };
     },
   });
 
-  const onPublish = guardedOutside(contract.publishBranch, {
+const onPublish = (parts: RepoParts): Guarded =>
+  guardedOutside(contract.publishBranch, {
     look: async ({ tx, companyId, input, caller, actor }) => {
       const { workspace } = caller;
       if (workspace === null || actor.sessionId === null) throw texts.nowhereToClone();
@@ -229,16 +205,16 @@ export function repoHandlers({ mirrors, secrets, store }: RepoParts): Guarded[] 
       return { mirror, row, name, bundles, room, from: { workspace, path, branch: input.branch } };
     },
     work: async ({ mirror, row, from, bundles, room }) => {
-      const taken = await mirrors.take(mirror, from, room);
+      const taken = await parts.mirrors.take(mirror, from, room);
       const { commit, says, apart } = taken;
-      if (commit === null) throw texts.noSuchBranch(from.branch, secrets.hide(says));
+      if (commit === null) throw texts.noSuchBranch(from.branch, parts.secrets.hide(says));
       try {
-        const compared = await mirrors.compare(mirror, commit, row.default_branch, apart);
+        const compared = await parts.mirrors.compare(mirror, commit, row.default_branch, apart);
         if (compared.commits === 0)
           throw texts.nothingToPublish(from.branch, row.default_branch ?? "the repository");
         const settled = [];
         for (const kept of bundles)
-          if (await mirrors.contains(mirror, kept.commit_id, { commit, apart })) settled.push(kept);
+          if (await parts.mirrors.contains(mirror, kept.commit_id, { commit, apart })) settled.push(kept);
         return { taken, commit, compared, settled };
       } catch (error) {
         await taken.drop();
@@ -278,28 +254,29 @@ export function repoHandlers({ mirrors, secrets, store }: RepoParts): Guarded[] 
       for (const kept of settled) await settle(tx, kept);
       await call.record(agentId, { repo: row.name, branch: name, commit, file });
       await taken.place();
-      await mirrors.setBranch(mirror, name, commit);
+      await parts.mirrors.setBranch(mirror, name, commit);
       return presentBranch(tx, branch);
     },
     committed: async ({ taken, settled }) => {
       await taken.drop();
-      await mirrors.dropBundles(settled.map(({ id }) => id));
+      await parts.mirrors.dropBundles(settled.map(({ id }) => id));
     },
     dropped: async ({ taken }, { row }) => {
       await taken.drop();
       // The branch may have been named already.
-      await alignBranches({ store, mirrors }, row);
+      await alignBranches(parts, row);
     },
   });
 
-  const onPush = guardedOutside(contract.pushBranch, {
+const onPush = (parts: RepoParts): Guarded =>
+  guardedOutside(contract.pushBranch, {
     look: async ({ tx, companyId, input, actor }) => {
       const row = await demandRepo(tx, companyId, input.repo);
       const branch = await demandBranch(tx, row, input.branch, actor.agentId);
       const to = input.onto ?? branch.name;
-      return { mirror: table.mirrorOf(row), branch, to, reached: await reach(tx, companyId, row) };
+      return { mirror: table.mirrorOf(row), branch, to, reached: await reach(parts, tx, companyId, row) };
     },
-    work: ({ mirror, reached, branch, to }) => mirrors.push(mirror, reached, branch.commit_id, to),
+    work: ({ mirror, reached, branch, to }) => parts.mirrors.push(mirror, reached, branch.commit_id, to),
     finish: async (call, _, { branch, to }) => {
       const { tx } = call;
       const pushed = { ...branch, pushed_at: tx.now, pushed_to: to };
@@ -314,12 +291,14 @@ export function repoHandlers({ mirrors, secrets, store }: RepoParts): Guarded[] 
     },
   });
 
-  const onDiff = guardedOutside(contract.viewDiff, {
+const onDiff = (parts: RepoParts): Guarded =>
+  guardedOutside(contract.viewDiff, {
     look: async ({ tx, companyId, input, actor }) => {
       const row = await demandRepo(tx, companyId, input.repo);
       return { row, branch: await demandBranch(tx, row, input.branch, actor.agentId) };
     },
-    work: ({ row, branch }) => mirrors.compare(table.mirrorOf(row), branch.commit_id, row.default_branch),
+    work: ({ row, branch }) =>
+      parts.mirrors.compare(table.mirrorOf(row), branch.commit_id, row.default_branch),
     finish: async ({ tx, hide }, compared, { branch }) => ({
       ...(await presentBranch(tx, branch)),
       ...compared,
@@ -328,7 +307,8 @@ export function repoHandlers({ mirrors, secrets, store }: RepoParts): Guarded[] 
     }),
   });
 
-  const onDiscard = guardedOutside(contract.discardUnpublished, {
+const onDiscard = (parts: RepoParts): Guarded =>
+  guardedOutside(contract.discardUnpublished, {
     look: async ({ input }) => input.id,
     work: async () => undefined,
     finish: async (call) => {
@@ -339,35 +319,16 @@ export function repoHandlers({ mirrors, secrets, store }: RepoParts): Guarded[] 
       if (discarded === undefined) throw notFound("bundle", input.id);
       await settle(tx, discarded);
       await call.record(companyId, { repo: row.name, bundle: input.id });
-      return present(call, row);
+      return presentRepo(parts, call, row);
     },
-    committed: (_, id) => mirrors.dropBundles([id]),
+    committed: (_, id) => parts.mirrors.dropBundles([id]),
   });
-
-  return [onAdd, onList, onFetch, onRemove, onClone, onPublish, onPush, onDiff, onDiscard];
-}
 
 /** Its commits don't count to the storage of their author any more. */
 async function settle(tx: Tx, bundle: Row<"bundles">): Promise<void> {
   const { id, company_id: companyId, agent_id: agentId, bytes } = bundle;
   await tx.run(table.settleBundle, { id, settled_at: tx.now });
   await countStored(tx, { companyId, agentId, bytes: -bytes });
-}
-
-const timeOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
-
-async function presentBranch(tx: ReadTx, row: table.BranchRow) {
-  return {
-    branch: row.name,
-    by: { id: row.agent_id, name: await memberName(tx, row.agent_id) },
-    message: row.message,
-    commit: row.commit_id,
-    commits: row.commits,
-    file: row.file_id,
-    publishedAt: new Date(row.published_at).toISOString(),
-    pushedAt: timeOf(row.pushed_at),
-    pushedTo: row.pushed_to,
-  };
 }
 
 async function demandRepo(tx: ReadTx, companyId: string, name: string): Promise<table.RepoRow> {
