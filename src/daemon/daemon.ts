@@ -1,42 +1,25 @@
 import { once } from "node:events";
-import type { Server, Socket } from "node:net";
+import type { Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sandbox } from "../contract/installation.ts";
 import { Limits } from "../contract/limits.ts";
-import { authenticate } from "../dispatch/identity.ts";
-import { patient } from "../doors/waiting.ts";
-import { batchDoor } from "../doors/batch.ts";
-import { Callers } from "../doors/callers.ts";
-import { createHttpDoor } from "../doors/http.ts";
 import type { Resolve } from "../capabilities/hosts.ts";
 import { ownUrl, originsFor } from "../doors/host.ts";
-import { signInDoor } from "../doors/sign-in-page.ts";
-import { eventStream } from "../doors/stream.ts";
-import { transcriptStream } from "../doors/transcript-stream.ts";
 import { gaugesIn } from "../readers/gauges.ts";
-import { audiencesOf } from "../readers/audiences.ts";
-import { noticesFor } from "../runtime/tool-notices.ts";
 import { redactText } from "../redaction/redact.ts";
 import { diskFull } from "../store/texts.ts";
 import { keepMirrors } from "../repos/mirrors.ts";
 import { sweepMirrors } from "../repos/salvage.ts";
 import { keepSecrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/store.ts";
-import { compacts, mayAskFor } from "../brains/registry.ts";
 import { keepBrainHealth } from "./brain-health.ts";
 import { keepTrials } from "./trial-sessions.ts";
-import type { Audience } from "../contract/operation.ts";
 import { failPoint } from "../runtime/fail-points.ts";
-import { modelDoor } from "../doors/model.ts";
-import { openSite } from "../doors/site.ts";
 import { callFiles } from "../gateway/call-files.ts";
 import { keepCourier } from "../gateway/courier.ts";
 import { keepLostCalls } from "../gateway/lost-calls.ts";
-import { internetRelay } from "../gateway/relay.ts";
 import { keepCodexLogins } from "../brains/codex/login.ts";
-import { holds } from "../capabilities/rights.ts";
-import { callbackPath } from "../servers/signing-in.ts";
 import type { SessionNote } from "../processes/processes.ts";
 import { storedTranscript } from "../processes/shared-transcripts.ts";
 import { localTranscript, readTranscript } from "../processes/transcript.ts";
@@ -59,18 +42,18 @@ import { newId, newSecret } from "./ids.ts";
 import { keepReports, type ReportsTo } from "./reports.ts";
 import { keepMetrics } from "./metrics.ts";
 import { type LocalName, takeLocalName } from "./local-name.ts";
-import { askInTime, keepOutages } from "./outages.ts";
+import { keepOutages } from "./outages.ts";
 import { keepRosterFiles } from "./roster-file.ts";
 import { type BrainSources, keepStartingBrain } from "./starting-brain.ts";
 import { type Space, watchSpace } from "./space.ts";
 import { spaceIsBack, spaceIsLow } from "./texts.ts";
 import { secretsFrom, type SecretSources } from "./secret-sources.ts";
 import type { TelemetrySettings } from "./telemetry.ts";
-import { version } from "./version.ts";
 import { openSealed, whenThereIsSpace } from "./opening.ts";
+import { openDoors } from "./open-doors.ts";
 import { keepServers } from "./server-keeper.ts";
 import { startWork } from "./session-work.ts";
-import { closeDoor, lazily, listeningOn, somethingChanged } from "./serving.ts";
+import { closeDoor, listeningOn } from "./serving.ts";
 
 export { telemetryIn } from "./telemetry-settings.ts";
 export { logLine } from "./log-lines.ts";
@@ -284,84 +267,23 @@ async function startLocked(opened: {
   // Before new sessions have calls of their own.
   const endCalls = await lostCalls.ofEarlierRun();
   let origins: readonly string[] = [];
-  const check = async (given: string | undefined) =>
-    trials.callerOf(given) ?? store.read((tx) => authenticate(tx, given));
-  const notices = (given: string | undefined, wasRefused: boolean) =>
-    noticesFor(store, newId, given, wasRefused);
-  const audiences = async (given: string | undefined, as: string | undefined) => {
-    if (trials.callerOf(given) !== undefined) return new Set<Audience>();
-    return store.read(async (tx) => {
-      const { agentId } = (await authenticate(tx, given, as)).actor;
-      return agentId === null ? undefined : audiencesOf(tx, agentId);
-    });
-  };
-  const limits = Limits.parse(options.limits ?? {});
-  const callers = new Callers({
-    limits,
-    authenticate: check,
-    clock: () => performance.now(),
-    sleep: (milliseconds) => sleep(milliseconds, undefined, { ref: false }),
-    closing: closing.signal,
-  });
-  const dispatch = patient(
-    metrics.observing(callers.fairly(core.dispatch)),
-    () => somethingChanged(store, closing.signal),
-    closing.signal,
-    (given) => callers.mayWait(given),
-  );
-  const gateway = {
+  const { server, relay } = openDoors({
     store,
-    newId,
-    nodeId: node,
-    authenticate: check,
-    secretOf: (companyId: string, name: string) => store.read((tx) => secrets.valueFor(tx, companyId, name)),
-    logins,
-    isOutside: (agentId: string) => store.read((tx) => holds(tx, agentId, "net:*", "use")),
-    compacts,
-    mayAskFor,
-    used: (sessionId: string, text: string) => notes.get(sessionId)?.({ kind: "usage", text }),
-    reportBug,
-    courier,
-    trialOf: trials.trialOf,
-    closing: closing.signal,
-    track,
-  };
-  const doorParts = {
-    dispatch,
-    authenticate: check,
-    reportBug,
-    version,
-    notices,
-    audiences,
-    limits,
-    outside: servers.outside,
-  };
-  const admit = (given: string | undefined, socket: Socket) => callers.admit(given, socket);
-  const relay = internetRelay({
-    store,
-    newId,
-    authenticate: check,
-    admit,
-    serverWith: servers.hostsOf,
-    reportBug,
-  });
-  const resting = (milliseconds: number) => pause(milliseconds, closing.signal);
-  const server = createHttpDoor({
-    ...doorParts,
-    relay,
-    admit,
-    admitStranger: (socket, asks) => callers.admitStranger(socket, asks),
-    site: openSite(join(import.meta.dirname, "../web")),
+    node,
+    dispatch: core.dispatch,
+    limits: Limits.parse(options.limits ?? {}),
     origins: () => origins,
-    isReady: () => askInTime(store),
-    others: [
-      lazily("/mcp", async () => (await import("../doors/mcp.ts")).mcpDoor(doorParts)),
-      lazily("/model", async () => modelDoor((await import("../gateway/gateway.ts")).modelGateway(gateway))),
-      batchDoor({ ...doorParts, admit }),
-      signInDoor(callbackPath, (answer) => servers.signIns.finish(answer)),
-      eventStream(store, closing.signal, resting),
-      transcriptStream(store, doorParts.dispatch, closing.signal, resting),
-    ],
+    metrics,
+    trials,
+    servers,
+    secrets,
+    logins,
+    courier,
+    used: (sessionId, text) => notes.get(sessionId)?.({ kind: "usage", text }),
+    sleep: pause,
+    track,
+    reportBug,
+    closing: closing.signal,
   });
 
   try {
