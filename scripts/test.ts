@@ -52,7 +52,7 @@ const length: Length = mode.quick ? "quick" : mode.long ? "long" : "whole";
 const seed = process.env["AGENCY_TEST_SEED"] ?? String(randomInt(2 ** 31));
 if (mode.update) process.env["AGENCY_TEST_UPDATE"] = "1";
 /** Enough for two cores, also if most of the files that run are waiting. In a quick run few wait. */
-const mostProcesses = length === "quick" ? 4 : 8;
+const mostProcesses = length === "quick" ? 5 : 8;
 const interrupted = new AbortController();
 const failedFiles: string[] = [];
 
