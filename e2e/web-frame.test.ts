@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { sendMessage } from "../src/contract/mail.ts";
 import { listSessions } from "../src/contract/sessions.ts";
+import { viewOutcome } from "../src/contract/outcomes.ts";
 import { listGoals } from "../src/contract/goals.ts";
 import { dashboard } from "./support/dashboard.ts";
 
@@ -103,6 +104,21 @@ describe("what the pages of the dashboard share", () => {
       assert.deepEqual(await page.evaluate(lost), [], `${path}: of ${drawn}`);
     }
     assert.ok((await meters(page)) > 0);
+  });
+
+  test("a goal of any length is given on Home: its beginning is the title, all of it the description", async () => {
+    const { page } = site.visit;
+    const { companyId } = site.press;
+    const text = `The index lists every bird, ${"its page and its Latin name, ".repeat(12)}and no other.`;
+    await page.goto(site.at("/"));
+    await page.getByLabel("A goal for Marlow").fill(text);
+    await page.keyboard.press("Enter");
+    await page.getByText("Marlow has your goal and starts on it.").waitFor();
+    const { outcomes } = await site.daemon.board.call(listGoals, { companyId });
+    const goal = outcomes.find(({ title }) => title.startsWith("The index lists every bird"));
+    assert.equal(goal?.title.length, 300);
+    const { description } = await site.daemon.board.call(viewOutcome, { id: goal?.id ?? "" });
+    assert.equal(description, text);
   });
 
   test("at 1920 px and more, the rails of Home, a request and a session are 400 px wide", async () => {

@@ -26,7 +26,7 @@ export function Compose({ isFirst }: { isFirst: boolean }): ReactNode {
     event.preventDefault();
     const title = text.trim();
     if (title === "" || cantDecide !== undefined) return;
-    const made = await give.run({ companyId: company.id, title: title.slice(0, 300) });
+    const made = await give.run({ companyId: company.id, ...goalOf(title) });
     if (made === undefined) return;
     setText("");
     toast(texts.goalGiven(name));
@@ -62,7 +62,6 @@ export function Compose({ isFirst }: { isFirst: boolean }): ReactNode {
           aria-label={`A goal for ${name}`}
           title="Key: M"
           placeholder={texts.sayWhat}
-          maxLength={300}
           value={text}
           onChange={({ target }) => setText(target.value)}
         />
@@ -80,3 +79,11 @@ export function Compose({ isFirst }: { isFirst: boolean }): ReactNode {
     </form>
   );
 }
+
+const mostInTitle = 300;
+
+/** A long text is the description, and its beginning the title. */
+const goalOf = (text: string): { title: string; description?: string } =>
+  text.length <= mostInTitle
+    ? { title: text }
+    : { title: `${text.slice(0, mostInTitle - 1).toWellFormed()}…`, description: text };
