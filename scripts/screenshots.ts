@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser, signedIn } from "../e2e/support/browser.ts";
 import { startDaemon, temporaryFolder } from "../e2e/support/daemon.ts";
-import { foundPress, enliven, workOn } from "../e2e/support/press.ts";
+import { atWork, enliven, foundPress, stage, workOn } from "../e2e/support/press.ts";
 import { furnish } from "../e2e/support/press-archive.ts";
 
 const { values: flags, positionals: words } = parseArgs({
@@ -32,6 +32,8 @@ const heights: Readonly<Record<string, number>> = { 360: 740, 1440: 900, 2560: 1
 interface Shot {
   readonly name: string;
   readonly path: string;
+  /** What must be so before the page is opened. Returns another path, if that is only known then. */
+  readonly before?: () => Promise<string>;
   /** What is done on the page before the picture. */
   readonly first?: (page: Page) => Promise<unknown>;
 }
@@ -43,6 +45,7 @@ let browser: Browser | undefined;
 try {
   const press = await foundPress(daemon, { delayMs: 2500 });
   const { hireId } = await enliven(daemon, press);
+  const waitingId = await stage(daemon, press);
   // The README's pictures show the first day.
   const kept = flags.readme ? undefined : await furnish(daemon, press, folder.path);
   const seen = await workOn(daemon, press, Number(flags.seconds) * 1000);
@@ -106,6 +109,10 @@ try {
     ];
   }
 
+  function wrenWorks(): Promise<string> {
+    return atWork(daemon, press, "Wren", "Theo");
+  }
+
   function readme(): Shot[] {
     return [
       { name: "home-light", path: "/" },
@@ -114,10 +121,10 @@ try {
         path: `/approvals/${hireId}`,
         first: async (page) => page.getByRole("button", { name: "how can Bruno give this?" }).click(),
       },
-      { name: "organization-light", path: "/org?view=map" },
+      { name: "organization-light", path: "/org?view=map", before: wrenWorks },
       { name: "moving-light", path: "/org?view=map", first: moveJuno },
-      { name: "session-dark", path: `/sessions/${seen.sessionId}` },
-      { name: "outcomes-light", path: `/outcomes?view=map&outcome=${seen.outcomeId}` },
+      { name: "session-dark", path: "/sessions", before: async () => `/sessions/${await wrenWorks()}` },
+      { name: "outcomes-light", path: `/outcomes?outcome=${waitingId}` },
     ];
   }
 } finally {
@@ -154,8 +161,9 @@ async function take(
       theme: each,
       scale,
     });
-    for (const { name, path, first } of mine) {
-      await visit.page.goto(daemon.url + path);
+    for (const { name, path, before, first } of mine) {
+      const known = await before?.();
+      await visit.page.goto(daemon.url + (known?.startsWith("/") ? known : path));
       await settled(visit.page);
       await first?.(visit.page);
       if (first !== undefined) await settled(visit.page);

@@ -7,7 +7,9 @@ import { createAgent, hireAgent } from "../../src/contract/hiring.ts";
 import { requestPermission } from "../../src/contract/capabilities.ts";
 import { createFile, writeFile } from "../../src/contract/knowledge.ts";
 import { sendMessage } from "../../src/contract/mail.ts";
-import { updateOutcome } from "../../src/contract/outcomes.ts";
+import { createOutcome, updateOutcome } from "../../src/contract/outcomes.ts";
+import { updatePerson, viewMe } from "../../src/contract/people.ts";
+import { delegateOutcome } from "../../src/contract/delegation.ts";
 import { listSessions } from "../../src/contract/sessions.ts";
 import { type Client, createClient } from "../../src/client/client.ts";
 import type { BuiltDaemon } from "./daemon.ts";
@@ -147,6 +149,56 @@ export async function enliven(daemon: BuiltDaemon, press: Press): Promise<{ hire
   ])
     await board.call(createGoal, { companyId, title });
   return { hireId: approval?.id ?? "" };
+}
+
+/**
+ * What the pictures need besides: the person has a name, and work waits for a hire that only the board can decide. Returns the
+ * outcome at the end of that path.
+ */
+export async function stage(daemon: BuiltDaemon, press: Press): Promise<string> {
+  const { board } = daemon;
+  const { companyId } = press;
+  const { person } = await board.call(viewMe, {});
+  await board.call(updatePerson, { id: person.id, name: "Jonas Weber" });
+  const bruno = await press.as("Bruno");
+  const parents = [press.agents.get("Bruno") ?? ""];
+  const compared = await bruno.call(createOutcome, {
+    companyId,
+    title: "Readers say what they pay",
+    parents,
+  });
+  await bruno.call(delegateOutcome, {
+    id: compared.id,
+    hire: {
+      name: "Tomas Lind",
+      role: "Interviewer",
+      adapterType: "rehearsal",
+      budget: { usd: 8 },
+      prompt: "Ask twenty readers what they pay for a field guide, and note the words of the readers.",
+    },
+  });
+  let before = compared.id;
+  for (const title of ["The price of the guide is chosen", "Bookshops know what the guide costs"])
+    before = (await bruno.call(createOutcome, { companyId, title, parents, dependsOn: [before] })).id;
+  return before;
+}
+
+/** Waits until the agent is at work, with something to do from its manager. Returns the session. */
+export async function atWork(daemon: BuiltDaemon, press: Press, name: string, boss: string): Promise<string> {
+  const { companyId } = press;
+  const manager = await press.as(boss);
+  for (let chapter = 4; ; chapter++) {
+    const parents = [press.agents.get(boss) ?? ""];
+    const title = `Chapter ${chapter} is drafted`;
+    const made = await manager.call(createOutcome, { companyId, title, parents });
+    await manager.call(delegateOutcome, { id: made.id, to: press.agents.get(name) ?? "" });
+    for (let tries = 0; tries < 60; tries++) {
+      const { sessions } = await daemon.board.call(listSessions, { companyId, live: true, limit: 20 });
+      const own = sessions.find(({ agent, outcome }) => agent.name === name && outcome !== null);
+      if (own !== undefined) return own.id;
+      await sleep(500);
+    }
+  }
 }
 
 /** Lets the company work for a while, and names something of each kind that is worth looking at. */
