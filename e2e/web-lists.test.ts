@@ -1,6 +1,8 @@
 // The dashboard in a real browser, on the built daemon: long lists, their filters, and what their rows say.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { requestApproval } from "../src/contract/approvals.ts";
+import { viewAttention } from "../src/contract/attention.ts";
 import { createCompany, updateCompany } from "../src/contract/companies.ts";
 import { createGoal, listGoals } from "../src/contract/goals.ts";
 import { createFile } from "../src/contract/knowledge.ts";
@@ -116,22 +118,35 @@ describe("lists of the dashboard", () => {
     await context.close();
   });
 
-  test("a long list of files has more rows, and a search finds files among many things of other kinds", async () => {
+  test("a list shows everything on demand, the newest first, also beyond a thousand; a search finds files among other kinds", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
     const { companyId } = site.press;
-    for (let at = 1; at <= 110; at++)
-      await board.call(createFile, { companyId, description: `Shelf ${at}`, content: "Zinnober" });
+    const shelves = Array.from({ length: 1010 }, (_, at) => at + 1);
+    // The first and the last one in their order, the others together.
+    const create = (at: number) =>
+      board.call(createFile, { companyId, description: `Shelf ${at}`, content: "Zinnober" });
+    await create(1);
+    for (let from = 1; from < 1009; from += 28) await Promise.all(shelves.slice(from, from + 28).map(create));
+    await create(1010);
     // Each goal has a separate file, of another kind and newer.
     for (let at = 0; at < 60; at++) {
       const { id } = await board.call(createGoal, { companyId, title: `Zinnober ${at}` });
       await board.call(closeOutcome, { id, rationale: "Not wanted." });
     }
     await page.goto(site.at(`/knowledge?company=${companyId}`));
-    await page.getByText("Shelf 1", { exact: true }).waitFor();
-    assert.equal(await page.getByText("Shelf 110", { exact: true }).count(), 0);
-    await page.getByRole("button", { name: "Show more" }).press("Enter");
-    await page.getByText("Shelf 110", { exact: true }).waitFor();
+    const row = (text: string) => page.locator(".file-row .t").getByText(text, { exact: true });
+    await row("Shelf 1010").waitFor();
+    assert.equal(await page.locator(".file-row .t").first().innerText(), "Shelf 1010");
+    const more = page.getByRole("button", { name: "Show more" });
+    // 100, 400, 700, 1,000 and 1,300 rows.
+    for (const rows of [100, 400, 700, 1000]) {
+      await page.locator(`.files > li:nth-child(${rows})`).waitFor();
+      assert.equal(await row("Shelf 1").count(), 0);
+      await more.press("Enter");
+    }
+    await row("Shelf 1").waitFor();
+    await more.waitFor({ state: "detached" });
     await page.keyboard.press("/");
     await page.keyboard.type("zinnober");
     await page.getByText("The first 50 matches.").waitFor();
@@ -140,6 +155,76 @@ describe("lists of the dashboard", () => {
     await page.locator(".file-row", { hasText: "Zinnober 59" }).waitFor();
     await page.getByRole("button", { name: "Skills", exact: true }).click();
     await page.getByText("None of the skills has the words “zinnober”.").waitFor();
+
+    // What chooses a file has the newest first, finds every other, and keeps the chosen one.
+    const noor = site.press.agents.get("Noor") ?? "";
+    await page.goto(site.at(`/mail/${noor}`));
+    await page.getByRole("button", { name: "Later or with a file" }).click();
+    const file = page.getByRole("combobox", { name: "Attach a file" });
+    await file.locator("option", { hasText: "Shelf 1010" }).waitFor({ state: "attached" });
+    assert.equal(await file.locator("option").nth(1).innerText(), "Shelf 1010");
+    const find = page.getByRole("textbox", { name: "Find a file" });
+    await find.fill("shelf 1");
+    await file.locator("option", { hasText: /^Shelf 1$/ }).waitFor({ state: "attached" });
+    await file.selectOption({ label: "Shelf 1" });
+    await find.fill("Competitor");
+    await file.locator("option", { hasText: "Competitor prices" }).waitFor({ state: "attached" });
+    assert.equal(await file.evaluate("(field) => field.selectedOptions[0].text"), "Shelf 1");
+    await page.goto(site.at(`/agents/${noor}/rights`));
+    await page.getByRole("button", { name: "Grant", exact: true }).first().click();
+    const grant = page.getByRole("dialog", { name: "Grant Noor a right" });
+    await grant.getByRole("textbox", { name: "Find a file" }).fill("shelf 1");
+    await grant.getByRole("combobox").first().selectOption({ label: "File: Shelf 1" });
+    await grant.getByRole("button", { name: "Grant" }).press("Enter");
+    await page.getByText("The right is granted.").waitFor();
+  });
+
+  test("requests are listed however long they wait, the longest first, and [ and ] walk in that order", async () => {
+    const { page } = site.visit;
+    const { board } = site.daemon;
+    const { id: companyId } = await board.call(createCompany, { name: "Plans" });
+    const ask = async (plan: string) =>
+      (await board.call(requestApproval, { companyId, type: "approve_ceo_strategy", payload: { plan } })).id;
+    const first = await ask("The oldest plan.");
+    for (let from = 0; from < 210; from += 30)
+      await Promise.all(Array.from({ length: 30 }, (_, at) => ask(`Plan ${from + at}.`)));
+    const last = await ask("The newest plan.");
+    const { items } = await board.call(viewAttention, { companyId, kind: "approval", limit: 1000 });
+    const order = items.filter(({ facts }) => facts["status"] === "pending").map(({ subject }) => subject.id);
+    assert.deepEqual([order.length, order.indexOf(first), order.indexOf(last)], [212, 0, 211]);
+
+    await page.goto(site.at(`/approvals?company=${companyId}`));
+    const shown = page.locator("[data-request]");
+    await page.locator(`[data-request="${first}"]`).waitFor();
+    await page.getByText(`${order.length} requests`).waitFor();
+    assert.equal(await shown.count(), 100);
+    await page.getByRole("button", { name: "Show more" }).press("Enter");
+    await page.locator(`[data-request="${last}"]`).waitFor();
+    assert.deepEqual(
+      await shown.evaluateAll((rows) => rows.map((row) => row.getAttribute("data-request"))),
+      order,
+    );
+
+    const isOpen = async (at: number): Promise<void> => {
+      await page.waitForURL(new RegExp(`/approvals/${order[at]}`));
+      await page.getByText(`${at + 1} of 212`).waitFor();
+      await page.getByRole("heading", { level: 1 }).waitFor();
+    };
+    await page.goto(site.at(`/approvals/${order[150]}?company=${companyId}`));
+    await isOpen(150);
+    await page.keyboard.press("]");
+    await isOpen(151);
+    await page.keyboard.press("[");
+    await isOpen(150);
+    await page.keyboard.press("[");
+    await isOpen(149);
+
+    await page.goto(site.at(`/?company=${companyId}`));
+    await page.locator(`[data-item*="${first}"]`).waitFor();
+    assert.equal(await page.locator(`[data-item*="${last}"]`).count(), 0);
+    await page.getByRole("button", { name: "Show more" }).press("Enter");
+    await page.locator(`[data-item*="${last}"]`).waitFor();
+    await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
   });
 
   test("the record: people and every noun are filters, and a wrong time does no harm", async () => {

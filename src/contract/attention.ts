@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { CompanyId, count, Data, idOf, Reference, whole } from "./words.ts";
+import { CompanyId, count, Data, idOf, nextCursor, Page, Reference } from "./words.ts";
 
 /** Everything that waits for a person, or for the position that a person holds, in one list. It is derived from the rows at each call; nothing of it is stored. */
 
@@ -76,12 +76,13 @@ export const viewAttention = operation("attention.view", "GET /api/companies/:co
       .describe(
         "Only items that hold up this outcome (UUID), or that were asked for during work on it or below it. Default: all.",
       ),
-    limit: whole(1, 1000).optional().describe("Maximum number of items in the answer. Default 100."),
+    ...Page,
   }),
   output: z.object({
     items: z
       .array(AttentionItem)
       .describe("Those that hold up most outcomes first, then those that expire first, then the oldest."),
+    nextCursor,
     counts: z.record(z.enum(attentionKinds), z.number()).describe("All items by kind, listed or not."),
     total: z.number(),
     pressing: z

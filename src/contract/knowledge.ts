@@ -129,6 +129,11 @@ export const listFiles = operation("knowledge.list", "GET /api/companies/:compan
       .optional()
       .describe("Only files of this kind. Default: all but messages.")
       .register(hiddenInTools, {}),
+    order: z
+      .enum(["oldest", "newest"])
+      .default("oldest")
+      .describe("Which come first. Default `oldest`.")
+      .register(hiddenInTools, {}),
     materialize: Flag.optional().describe("true copies them into your workspace."),
     ...Page,
   }),

@@ -176,12 +176,18 @@ export const viewMessage = operation("mail.view", "GET /api/messages/:id", {
 export const listSent = operation("mail.sent", "GET /api/companies/:companyId/sent", {
   summary: "List the messages you sent, newest first.",
   guidance: "Each has its receipts: when it was delivered, read and acknowledged.",
-  input: z.strictObject({ companyId: CompanyId, ...Page }),
+  input: z.strictObject({
+    companyId: CompanyId,
+    deferred: Flag.optional()
+      .describe("true lists only those that wait for their time.")
+      .register(hiddenInTools, {}),
+    ...Page,
+  }),
   output: z.object({ messages: z.array(Message), nextCursor }),
   effect: "record",
   needs: "member",
   mcp: { server: "mail", tool: "list_sent", for: [] },
-  cli: { command: "mail sent" },
+  cli: { command: "mail sent", example: "--deferred" },
 });
 
 const mailboxOf = text(100)

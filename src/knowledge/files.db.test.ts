@@ -127,11 +127,12 @@ for (const kind of bothStores)
       const made: string[] = [];
       for (let count = 0; count < 7; count++)
         made.push((await agent.call(createFile, { description: `listed ${count}`, content: "c" })).id);
-      const all = async (operation: typeof listFiles | typeof browseFiles) => {
+      const all = async (operation: typeof listFiles | typeof browseFiles, order?: "newest") => {
         const seen: string[] = [];
         for (let cursor: string | null | undefined; cursor !== null;) {
           const page = await agent.call(operation, {
             query: "listed",
+            ...(order && { order }),
             limit: 2,
             ...(cursor === undefined ? {} : { cursor }),
           });
@@ -141,6 +142,7 @@ for (const kind of bothStores)
         return seen;
       };
       assert.deepEqual(await all(listFiles), made);
+      assert.deepEqual(await all(listFiles, "newest"), made.toReversed());
       assert.deepEqual(await all(browseFiles), made);
       const kinds = async (kind: "file" | "state" | "outcome") =>
         (await agent.call(listFiles, { kind })).files.map((file) => file.kind);

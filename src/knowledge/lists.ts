@@ -19,6 +19,7 @@ export interface ListFilter {
   readonly leastRank: number;
   readonly query: string | undefined;
   readonly kind: FileRow["kind"] | undefined;
+  readonly order: "oldest" | "newest";
   readonly cursor: string | undefined;
   readonly limit: number;
 }
@@ -40,7 +41,7 @@ export async function listFor(
       (await isKnown(tx, filter, `kb:${id}`)) || (await visibleVersions(tx, filter, id)).length > 0;
     return isListed ? file : undefined;
   });
-  let after = last?.num ?? 0;
+  let after = last?.num ?? (filter.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER);
   const found: Ranked[] = [];
   for (;;) {
     const rows = await tx.all(someFiles(tx.dialect, filter, words, after), {});
@@ -124,7 +125,7 @@ function someFiles(dialect: Dialect, filter: ListFilter, words: readonly string[
       )
       .where("f.company_id", "=", companyId)
       .where("f.deleted_at", "is", null)
-      .where("f.num", ">", after);
+      .where("f.num", filter.order === "oldest" ? ">" : "<", after);
     if (agentId !== null) files = files.where("r.most", ">=", filter.leastRank);
     if (filter.kind !== undefined) files = files.where("f.kind", "=", filter.kind);
     // Messages are read in the inbox. An agent sees them here only if it asks for their kind.
@@ -132,7 +133,7 @@ function someFiles(dialect: Dialect, filter: ListFilter, words: readonly string[
     // What was given by version may have had another description then.
     if (words.length > 0)
       files = files.where(sql<boolean>`(${describedBy(dialect, words)} or r.sure < r.most)`);
-    return files.orderBy("f.num").limit(filter.limit + 1);
+    return files.orderBy("f.num", filter.order === "oldest" ? "asc" : "desc").limit(filter.limit + 1);
   });
 }
 

@@ -357,6 +357,7 @@ async function pageFor(
   call: Call<{
     query?: string | undefined;
     kind?: FileRow["kind"] | undefined;
+    order?: "oldest" | "newest" | undefined;
     limit?: number | undefined;
     cursor?: string | undefined;
   }>,
@@ -369,6 +370,7 @@ async function pageFor(
     leastRank,
     query: input.query,
     kind: input.kind,
+    order: input.order ?? "oldest",
     cursor: input.cursor,
     limit: input.limit ?? defaultPage,
   });

@@ -5,9 +5,11 @@ import { readFile } from "../contract/knowledge.ts";
 import {
   acknowledgeMessage,
   boardInbox,
+  cancelMessage,
   listSent,
   readInbox,
   sendDeferredMessage,
+  sendMessage,
   viewMessage,
 } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
@@ -31,6 +33,30 @@ for (const kind of storeKinds)
     };
     const waiting = async (call: TestCaller) => (await call(readInbox, {})).messages.map(({ body }) => body);
     const at = (time: number) => new Date(time).toISOString();
+
+    staged("what waits for its time is found among everything that was sent", async (stage) => {
+      const ann = await stage.org.agent("Ann");
+      const ben = await stage.org.agent("Ben");
+      const deliverAt = at(stage.now() + 10 * minute);
+      const later = async (body: string) =>
+        (await ann.call(sendDeferredMessage, { to: "self", body, deliverAt })).id;
+      const first = await later("first");
+      const second = await later("second");
+      const cancelled = await later("cancelled");
+      await ann.call(cancelMessage, { id: cancelled });
+      for (let count = 0; count < 3; count++) await ann.call(sendMessage, { to: ben.id, body: "now" });
+      const page = await ann.call(listSent, { deferred: true, limit: 1 });
+      assert.deepEqual(
+        page.messages.map(({ id }) => id),
+        [second],
+      );
+      const next = await ann.call(listSent, { deferred: true, limit: 1, cursor: page.nextCursor ?? "" });
+      assert.deepEqual([next.messages.map(({ id }) => id), next.nextCursor], [[first], null]);
+      assert.equal((await ann.call(listSent, {})).messages.length, 6);
+      stage.advance(10 * minute);
+      await stage.rest();
+      assert.deepEqual((await ann.call(listSent, { deferred: true })).messages, []);
+    });
 
     // covers MSG-05, MSG-06
     staged("a reminder to oneself comes on time and never early", async (stage) => {

@@ -162,7 +162,11 @@ const onSent = guarded(contract.listSent, async (call) => {
   const limit = input.limit ?? defaultPage;
   const last = await cursorRow(input.cursor, (id) => listed(call, id, "from_id", actor.agentId));
   const before = last?.num ?? Number.MAX_SAFE_INTEGER;
-  return presentPage(call, await sentBy(tx, companyId, actor.agentId, before, limit + 1), limit);
+  return presentPage(
+    call,
+    await sentBy(tx, companyId, actor.agentId, before, limit + 1, input.deferred === true),
+    limit,
+  );
 });
 
 const onBoardInbox = guarded(contract.boardInbox, async (call) => ({

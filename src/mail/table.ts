@@ -165,16 +165,20 @@ export function mailBetween(
   );
 }
 
+/** Spelled as in the index of mail that is due. A message that can't be delivered yet, but was meant to be at once, is not deferred. */
+const waitsForItsTime = sql<boolean>`delivered_at is null and failure is null and deliver_at > sent_at`;
+
 export function sentBy(
   tx: ReadTx,
   companyId: string,
   fromId: string | null,
   before: number,
   limit: number,
+  isDeferred: boolean,
 ): Promise<MessageRow[]> {
   return tx.all(
-    dynamic((db) =>
-      db
+    dynamic((db) => {
+      const sent = db
         .selectFrom("messages")
         .selectAll()
         .where("company_id", "=", companyId)
@@ -182,8 +186,9 @@ export function sentBy(
         .where("from_system", "=", 0)
         .where("num", "<", before)
         .orderBy("num", "desc")
-        .limit(limit),
-    ),
+        .limit(limit);
+      return isDeferred ? sent.where(waitsForItsTime) : sent;
+    }),
     {},
   );
 }

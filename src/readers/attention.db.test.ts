@@ -100,6 +100,33 @@ for (const kind of storeKinds)
       },
     );
 
+    staged("the list comes in pages without a gap, in its order", async ({ org }) => {
+      const { board, companyId } = org;
+      await board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+      for (const name of ["Ada", "Bea", "Cid", "Dan", "Eva"])
+        await org.root(hireAgent, { companyId, name, role: "writer" });
+      const whole = await look(org);
+      assert.equal(whole.nextCursor, null);
+      const seen: string[] = [];
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page = await board(viewAttention, {
+          companyId,
+          kind: "approval",
+          limit: 2,
+          ...(cursor === undefined ? {} : { cursor }),
+        });
+        assert.deepEqual([page.total, page.pressing], [5, 5]);
+        seen.push(...page.items.map(({ title }) => title));
+        cursor = page.nextCursor;
+      }
+      assert.deepEqual(
+        seen,
+        whole.items.map(({ title }) => title),
+      );
+      assert.equal(seen.length, 5);
+      await refusal(board(viewAttention, { companyId, cursor: "the second page" }), "invalid");
+    });
+
     staged("an empty company needs nothing, and only people may ask", async ({ org }) => {
       await nothingLeft(org);
       await refusal(org.root(viewAttention, {}), "forbidden");

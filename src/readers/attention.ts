@@ -10,7 +10,7 @@ import {
 import type { ApprovalKinds } from "../approvals/kinds.ts";
 import { companyState } from "../dispatch/company-settings.ts";
 import { guarded, type Guarded } from "../dispatch/guarded.ts";
-import { defaultPage } from "../dispatch/page.ts";
+import { defaultPage, numberCursor } from "../dispatch/page.ts";
 import { query, textQuery } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { causeItems } from "./attention-causes.ts";
@@ -107,8 +107,12 @@ export const attentionHandlers = (parts: AttentionParts): Guarded[] => [
     const wanted = items.filter(
       (item) => (input.kind === undefined || item.kind === input.kind) && isAbout(item),
     );
+    // The list is made at each call, so a page begins after so many items.
+    const from = numberCursor(input.cursor);
+    const to = from + (input.limit ?? defaultPage);
     return {
-      items: wanted.slice(0, input.limit ?? defaultPage).map(present),
+      items: wanted.slice(from, to).map(present),
+      nextCursor: to < wanted.length ? String(to) : null,
       counts: countByKind(items.map(({ kind }) => kind)),
       total: input.outcome === undefined ? items.length : wanted.length,
       pressing,

@@ -3,7 +3,7 @@ import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
 import { useDo } from "../data/doing.ts";
 import type { Answer, PageOperation } from "../data/operations.ts";
-import { useRead } from "../data/reading.ts";
+import { useAll, useRead, useRows } from "../data/reading.ts";
 import { Button } from "../ui/buttons.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { SelectField } from "../ui/select-field.tsx";
@@ -63,12 +63,12 @@ const levels = ["read", "write", "send", "use", "push"] as const;
 
 function Access({ of }: { of: Extract<Question, { kind: "access" }> }): ReactNode {
   const { company } = useHere();
-  const roster = useRead(ops.listRoster, { companyId: company.id, limit: 1000 }).data?.agents ?? [];
+  const roster = useAll(ops.listRoster, "agents", { companyId: company.id });
   const [agent, setAgent] = useState(of.agent ?? "");
   const [resource, setResource] = useState(of.resource ?? "");
   const [level, setLevel] = useState(levels.find((each) => each === of.level));
   const who = agent === "" ? company.rootAgentId : agent;
-  const held = useRead(ops.listAgentGrants, { id: who, limit: 200 }).data;
+  const held = useRows(ops.listAgentGrants, "grants", { id: who }, Infinity).data;
   const known = [
     ...new Set([
       ...(held?.grants ?? []).map((grant) => grant.resource),

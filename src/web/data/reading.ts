@@ -1,4 +1,11 @@
-import { hashKey, keepPreviousData, type Query, QueryClient, useQuery } from "@tanstack/react-query";
+import {
+  hashKey,
+  keepPreviousData,
+  type Query,
+  QueryClient,
+  useQuery,
+  type UseQueryResult,
+} from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { read } from "./batching.ts";
 import { numberBy, Refused, Unreachable } from "./calling.ts";
@@ -60,7 +67,7 @@ export function useRead<I, O>(
   { keep = false, every }: ReadOptions = {},
 ): Reading<O> {
   const key = [operation.name, input];
-  const { data, error, isPending, isPlaceholderData } = useQuery({
+  const query = useQuery({
     queryKey: key,
     enabled: input !== null,
     queryFn: async ({ signal }): Promise<O> => {
@@ -70,13 +77,82 @@ export function useRead<I, O>(
     ...(keep && { placeholderData: keepPreviousData }),
     ...(every !== undefined && { refetchInterval: every }),
   });
-  return {
-    data,
-    refused: error instanceof Refused ? error : undefined,
-    isLoading: isPending,
-    isOld: isPlaceholderData,
-  };
+  return readingOf(query);
 }
+
+const readingOf = <O>({ data, error, isPending, isPlaceholderData }: UseQueryResult<O>): Reading<O> => ({
+  data,
+  refused: error instanceof Refused ? error : undefined,
+  isLoading: isPending,
+  isOld: isPlaceholderData,
+});
+
+export interface Paged {
+  readonly nextCursor: string | null;
+}
+
+/** The names of the lists in an answer. */
+type ListIn<O> = { [K in keyof O]: O[K] extends readonly unknown[] ? K : never }[keyof O];
+
+/** As many rows as the daemon sends at once. */
+const mostRows = 1000;
+
+/** Reads so many rows of a list, page by page. They are one answer: it changes as a whole. */
+export function useRows<I extends object, O extends Paged>(
+  operation: PageOperation<I, O>,
+  list: ListIn<O>,
+  input: I | null,
+  rows: number,
+): Reading<O> {
+  const key = [operation.name, input === null ? null : { ...input, limit: rows }];
+  const asked = useQuery({
+    queryKey: key,
+    enabled: input !== null,
+    queryFn: async ({ signal }): Promise<O> => {
+      if (input === null) throw new Error("not enabled");
+      return askRows(operation, list, input, rows, hashKey(key), signal);
+    },
+    // More rows or another filter replace what is shown; a list about something else does not begin with it.
+    placeholderData: (before, query) => (idsIn(query?.queryKey[1]) === idsIn(input) ? before : undefined),
+  });
+  return readingOf(asked);
+}
+
+const idsIn = (input: unknown): string => (JSON.stringify(input) ?? "").match(/[0-9a-f-]{36}/g)?.join() ?? "";
+
+/** Reads a whole list, for what chooses among everything. Empty until it is there. */
+export function useAll<I extends object, O extends Paged, K extends ListIn<O>>(
+  operation: PageOperation<I, O>,
+  list: K,
+  input: I | null,
+): O[K] | readonly [] {
+  return useRows(operation, list, input, Infinity).data?.[list] ?? none;
+}
+
+const none = [] as const;
+
+async function askRows<I extends object, O extends Paged>(
+  operation: PageOperation<I, O>,
+  list: keyof O,
+  input: I,
+  rows: number,
+  hash: string,
+  signal: AbortSignal,
+): Promise<O> {
+  let answer = await ask(operation, { ...input, limit: Math.min(rows, mostRows) }, hash, signal);
+  // The whole reflects no more than its first page.
+  const reflected = reflects.get(hash);
+  for (let all = rowsIn(answer[list]); answer.nextCursor !== null && all.length < rows;) {
+    const next = { ...input, limit: Math.min(rows - all.length, mostRows), cursor: answer.nextCursor };
+    const page = await ask(operation, next, hash, signal);
+    all = [...all, ...rowsIn(page[list])];
+    answer = { ...page, [list]: all };
+  }
+  if (reflected !== undefined) reflects.set(hash, reflected);
+  return answer;
+}
+
+const rowsIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** The answers of an operation about a company that this page already has, whatever else was asked with it. */
 export function answersNow<I, O>(operation: PageOperation<I, O>, companyId: string): readonly O[] {
@@ -172,7 +248,8 @@ function renew(hash: string, seq: number): void {
     wanted.delete(hash);
     return;
   }
-  const isHeavy = heavy.has(String(query.queryKey[0]));
+  const isHeavy =
+    heavy.has(String(query.queryKey[0])) || Number(Object(query.queryKey[1])["limit"]) > mostRows;
   const rest = isHeavy ? 1000 : 250;
   const isAsking = query.state.fetchStatus === "fetching";
   if (isAsking || performance.now() - (askedAt.get(hash) ?? 0) < rest) return;

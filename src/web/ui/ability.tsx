@@ -3,7 +3,7 @@ import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
 import { useDo } from "../data/doing.ts";
 import type { PageOperation } from "../data/operations.ts";
-import { useRead } from "../data/reading.ts";
+import { useAll } from "../data/reading.ts";
 import { abilityWords } from "./ability-words.ts";
 import { Button } from "./buttons.tsx";
 import { useDraftFields } from "./draft.ts";
@@ -141,7 +141,7 @@ function PlainCall({ of, first, after }: Offer): ReactNode {
 /** Agents by name and role. */
 function AgentChoice({ value, onChange }: { value: string; onChange: (value: string) => void }): ReactNode {
   const { company } = useHere();
-  const roster = useRead(ops.listRoster, { companyId: company.id, limit: 1000 }).data?.agents ?? [];
+  const roster = useAll(ops.listRoster, "agents", { companyId: company.id });
   return (
     <select
       className="input"

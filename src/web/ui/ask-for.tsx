@@ -21,6 +21,8 @@ export interface AskedField {
   readonly initial?: string;
   /** Its value is lines of `NAME=SECRET` (secret-pairs.tsx): which of these secrets is the value of what. */
   readonly secrets?: readonly string[];
+  /** Fields that decide which options there are. */
+  readonly find?: ReactNode;
   readonly options?: readonly { readonly value: string; readonly text: string }[];
 }
 
@@ -212,27 +214,30 @@ function Asked({
       </label>
     );
   return (
-    <label className="field">
-      <span>{field.label}</span>
-      {field.options !== undefined ? (
-        <select {...shared} onChange={({ target }) => onChange(target.value)}>
-          {field.options.map((option) => (
-            <option key={option.value} value={option.value}>
-              {option.text}
-            </option>
-          ))}
-        </select>
-      ) : field.long ? (
-        <textarea {...shared} rows={4} onChange={({ target }) => onChange(target.value)} />
-      ) : (
-        <input
-          {...shared}
-          type={field.type ?? "text"}
-          autoComplete="off"
-          onChange={({ target }) => onChange(target.value)}
-        />
-      )}
-      {field.hint !== undefined && <small>{field.hint}</small>}
-    </label>
+    <>
+      {field.find}
+      <label className="field">
+        <span>{field.label}</span>
+        {field.options !== undefined ? (
+          <select {...shared} onChange={({ target }) => onChange(target.value)}>
+            {field.options.map((option) => (
+              <option key={option.value} value={option.value}>
+                {option.text}
+              </option>
+            ))}
+          </select>
+        ) : field.long ? (
+          <textarea {...shared} rows={4} onChange={({ target }) => onChange(target.value)} />
+        ) : (
+          <input
+            {...shared}
+            type={field.type ?? "text"}
+            autoComplete="off"
+            onChange={({ target }) => onChange(target.value)}
+          />
+        )}
+        {field.hint !== undefined && <small>{field.hint}</small>}
+      </label>
+    </>
   );
 }

@@ -1,13 +1,13 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
-import { useRead } from "../data/reading.ts";
+import { useAll } from "../data/reading.ts";
 import { counted } from "./figures.tsx";
 import { FieldDiff } from "./field-diff.tsx";
 
 /** What differs from the revision before, field by field. */
 export function ChangedFields({ id, revision }: { id: string; revision: number }): ReactNode {
-  const revisions = useRead(ops.listRevisions, revision > 1 ? { id, limit: 1000 } : null).data?.revisions;
-  const diff = revisions?.find((each) => each.revision === revision)?.diff ?? [];
+  const revisions = useAll(ops.listRevisions, "revisions", revision > 1 ? { id } : null);
+  const diff = revisions.find((each) => each.revision === revision)?.diff ?? [];
   if (diff.length === 0) return null;
   return (
     <section className="block" aria-labelledby="changed-fields">
@@ -26,9 +26,7 @@ export function ChangedFields({ id, revision }: { id: string; revision: number }
 
 /** How many fields differ from a revision that the person still reads. */
 export function ChangesSince({ id, revision }: { id: string; revision: number }): ReactNode {
-  const later = useRead(ops.listRevisions, { id, limit: 1000 }).data?.revisions.filter(
-    (each) => each.revision > revision,
-  );
-  const fields = new Set(later?.flatMap(({ diff }) => diff.map(({ field }) => field)));
+  const later = useAll(ops.listRevisions, "revisions", { id }).filter((each) => each.revision > revision);
+  const fields = new Set(later.flatMap(({ diff }) => diff.map(({ field }) => field)));
   return fields.size === 0 ? null : `${counted(fields.size, "change")}.`;
 }

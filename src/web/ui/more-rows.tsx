@@ -1,22 +1,40 @@
 import { type ReactNode, useState } from "react";
+import { type Paged, type Reading, useRows } from "../data/reading.ts";
 import { Button } from "./buttons.tsx";
 
-const most = 1000;
-
-/** How many rows of a list are read, and the button that reads more of them. */
-export function useMoreRows(first = 100): {
+export interface Listing<O> extends Reading<O> {
+  /** How many rows are asked for. */
   readonly rows: number;
-  readonly more: (nextCursor: string | null) => ReactNode;
-} {
+  readonly grow: () => void;
+  /** The button that shows more of them, as long as there are more. */
+  readonly more: ReactNode;
+}
+
+/** A list, from its beginning. It never ends before everything is shown. */
+export function useList<I extends object, O extends Paged>(
+  operation: Parameters<typeof useRows<I, O>>[0],
+  list: Parameters<typeof useRows<I, O>>[1],
+  input: I | null,
+  first = 100,
+): Listing<O> {
   const [rows, setRows] = useState(first);
+  const reading = useRows(operation, list, input, rows);
+  const hasMore = reading.data !== undefined && reading.data.nextCursor !== null;
+  const grow = (): void => setRows(rows + 300);
   return {
+    ...reading,
     rows,
-    more: (nextCursor) =>
-      nextCursor !== null &&
-      rows < most && (
-        <div className="more-rows">
-          <Button onClick={() => setRows(Math.min(most, rows + 300))}>Show more</Button>
-        </div>
-      ),
+    grow,
+    more: hasMore && <MoreRows isBusy={reading.isOld} onMore={grow} />,
   };
+}
+
+export function MoreRows({ isBusy = false, onMore }: { isBusy?: boolean; onMore: () => void }): ReactNode {
+  return (
+    <div className="more-rows">
+      <Button disabled={isBusy} onClick={onMore}>
+        Show more
+      </Button>
+    </div>
+  );
 }

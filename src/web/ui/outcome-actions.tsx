@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
-import { useRead } from "../data/reading.ts";
+import { useAll, useRead } from "../data/reading.ts";
 import { AskFor, AskWhy } from "./ask-for.tsx";
 import type { OneOutcome } from "./one-outcome.ts";
 
@@ -138,8 +138,8 @@ function Delegate({ id, owner }: { id: string; owner: string | null }): ReactNod
   const { company } = useHere();
   const reports = useRead(ops.viewAgent, owner === null ? null : { id: owner }).data?.reports ?? [];
   const hasReports = reports.length > 0;
-  const roster = useRead(ops.listRoster, hasReports ? { companyId: company.id, limit: 1000 } : null).data;
-  const roles = new Map(roster?.agents.map(({ id: agent, role }) => [agent, role]));
+  const roster = useAll(ops.listRoster, "agents", hasReports ? { companyId: company.id } : null);
+  const roles = new Map(roster.map(({ id: agent, role }) => [agent, role]));
   if (!hasReports) return null;
   return (
     <AskFor

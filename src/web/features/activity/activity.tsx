@@ -10,7 +10,7 @@ import { useEveryAgent } from "../../data/roster.ts";
 import { figure } from "../../ui/figures.tsx";
 import { FilterFields, FilterSelect, FilterTime } from "../../ui/filter-fields.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { useMoreRows } from "../../ui/more-rows.tsx";
+import { useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { runsOf } from "../../ui/runs.ts";
@@ -42,23 +42,17 @@ export function ActivityPage(): ReactNode {
   const { company } = useHere();
   const navigate = useNavigate();
   const filters: Filters = useSearch({ strict: false });
-  const { rows, more } = useMoreRows();
   const [from, to] = [timeOf(filters.from), timeOf(filters.to)];
-  const events = useRead(
-    ops.listEvents,
-    {
-      companyId: company.id,
-      order: "newest",
-      limit: rows,
-      ...(filters.actor && { actor: filters.actor }),
-      ...(filters.operation && { operation: filters.operation }),
-      ...(filters.subject && { subject: filters.subject }),
-      ...(from !== undefined && { from: new Date(from).toISOString() }),
-      ...(to !== undefined && { to: new Date(to).toISOString() }),
-      ...(filters.refused !== "all" && { refused: filters.refused === "only" }),
-    },
-    { keep: true },
-  );
+  const events = useList(ops.listEvents, "events", {
+    companyId: company.id,
+    order: "newest",
+    ...(filters.actor && { actor: filters.actor }),
+    ...(filters.operation && { operation: filters.operation }),
+    ...(filters.subject && { subject: filters.subject }),
+    ...(from !== undefined && { from: new Date(from).toISOString() }),
+    ...(to !== undefined && { to: new Date(to).toISOString() }),
+    ...(filters.refused !== "all" && { refused: filters.refused === "only" }),
+  });
   const change = (part: Filters): void =>
     void navigate({ to: "/activity", search: { ...filters, ...part }, replace: true });
   return (
@@ -81,7 +75,7 @@ export function ActivityPage(): ReactNode {
             <Events
               key={JSON.stringify({ ...filters, open: "" })}
               events={data.events}
-              end={more(data.nextCursor)}
+              end={events.more}
               open={filters.open ?? ""}
               onOpen={(open) => change({ open })}
             />

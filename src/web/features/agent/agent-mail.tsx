@@ -1,7 +1,9 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { counted } from "../../ui/figures.tsx";
+import { useList } from "../../ui/more-rows.tsx";
 import { receiptOf } from "../../ui/receipt.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
@@ -10,15 +12,18 @@ import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import { withoutIds } from "../../ui/without-ids.ts";
 
-/** What the agent was written, newest first, with what became of each message. */
+/** What the agent was written and what it wrote, newest first, with what became of each message. */
 export function AgentMail({ id }: { id: string }): ReactNode {
+  const { company } = useHere();
+  const list = useList(ops.listConversation, "messages", { companyId: company.id, of: id });
+  const waiting = useRead(ops.agentInbox, { id, limit: 1 }).data?.waiting ?? 0;
   return (
-    <Loaded of={useRead(ops.agentInbox, { id, all: true, limit: 500 })}>
-      {({ messages, waiting }) => (
+    <Loaded of={list}>
+      {({ messages }) => (
         <>
           {messages.length === 0 ? (
             <Empty title="No messages yet.">
-              <p>Messages to this agent are listed here, with what became of each.</p>
+              <p>Messages to and from this agent are listed here, with what became of each.</p>
             </Empty>
           ) : (
             <p className="lab">
@@ -26,17 +31,14 @@ export function AgentMail({ id }: { id: string }): ReactNode {
             </p>
           )}
           <ul className="plain-list">
-            {messages.toReversed().map((one) => {
+            {messages.map((one) => {
               const { mark, label } = receiptOf(one);
               return (
                 <li key={one.id}>
                   <StatusMark mark={mark} label={label} />
                   <span className="wide">
-                    {one.from.kind === "agent" ? (
-                      <AgentName of={one.from} tile={null} />
-                    ) : (
-                      <b>{one.from.kind === "system" ? "Agency" : one.from.name || "The board"}</b>
-                    )}{" "}
+                    {one.from.id === id && <span className="quiet">to </span>}
+                    <Other of={one.from.id === id ? one.to : one.from} />{" "}
                     {one.body === null ? (
                       <Name of={{ kind: "file", id: one.file, title: "A long message, as a file" }} />
                     ) : (
@@ -56,8 +58,18 @@ export function AgentMail({ id }: { id: string }): ReactNode {
               );
             })}
           </ul>
+          {list.more}
         </>
       )}
     </Loaded>
   );
+}
+
+function Other({
+  of: { kind, id, name },
+}: {
+  of: { readonly kind: string; readonly id: string | null; readonly name: string };
+}): ReactNode {
+  if (kind === "agent" && id !== null) return <AgentName of={{ id, name }} tile={null} />;
+  return <b>{kind === "system" ? "Agency" : name || "The board"}</b>;
 }

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
+import { useList } from "../../ui/more-rows.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { standingOf } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
@@ -13,7 +14,7 @@ const mostAsked = 100;
 
 /** What the agent is responsible for, and of what does not move why. */
 export function AgentOutcomes({ id }: { id: string }): ReactNode {
-  const list = useRead(ops.listAgentOutcomes, { id, limit: 500 });
+  const list = useList(ops.listAgentOutcomes, "outcomes", { id });
   const agent = useRead(ops.viewAgent, { id }).data;
   const live = (list.data?.outcomes ?? [])
     .filter(({ status }) => status === "open" || status === "submitted")
@@ -34,28 +35,31 @@ export function AgentOutcomes({ id }: { id: string }): ReactNode {
             )}
           </Empty>
         ) : (
-          <ul className="plain-list">
-            {outcomes.map(({ id: outcome, title, status, blocked }) => {
-              const reason = reasons.get(outcome);
-              const { mark, label } = standingOf(status, reason?.state, blocked !== null);
-              return (
-                <li key={outcome} data-about={`outcome ${outcome}`}>
-                  <StatusMark mark={mark} label={label} />
-                  <span className="wide min-w-0">
-                    <span className="cut">
-                      <Name of={{ kind: "outcome", id: outcome, title }} />
-                    </span>
-                    {reason !== undefined && (reason.state !== "moving" || blocked !== null) && (
-                      <span className="lab">
-                        <WhyLine of={reason} title={title} />
+          <>
+            <ul className="plain-list">
+              {outcomes.map(({ id: outcome, title, status, blocked }) => {
+                const reason = reasons.get(outcome);
+                const { mark, label } = standingOf(status, reason?.state, blocked !== null);
+                return (
+                  <li key={outcome} data-about={`outcome ${outcome}`}>
+                    <StatusMark mark={mark} label={label} />
+                    <span className="wide min-w-0">
+                      <span className="cut">
+                        <Name of={{ kind: "outcome", id: outcome, title }} />
                       </span>
-                    )}
-                  </span>
-                  <span className="end">{label}</span>
-                </li>
-              );
-            })}
-          </ul>
+                      {reason !== undefined && (reason.state !== "moving" || blocked !== null) && (
+                        <span className="lab">
+                          <WhyLine of={reason} title={title} />
+                        </span>
+                      )}
+                    </span>
+                    <span className="end">{label}</span>
+                  </li>
+                );
+              })}
+            </ul>
+            {list.more}
+          </>
         )
       }
     </Loaded>

@@ -1,17 +1,16 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
-import { useRead } from "../../data/reading.ts";
-import { useMoreRows } from "../../ui/more-rows.tsx";
+import { useList } from "../../ui/more-rows.tsx";
 import { Sentence } from "../../ui/sentence.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { When } from "../../ui/time.tsx";
 
 /** What the agent did and what was done to it, newest first. Names lead to what they stand for. */
 export function AgentRecord({ id }: { id: string }): ReactNode {
-  const { rows, more } = useMoreRows(200);
+  const list = useList(ops.listAgentEvents, "events", { id }, 200);
   return (
-    <Loaded of={useRead(ops.listAgentEvents, { id, limit: rows }, { keep: true })}>
-      {({ events, nextCursor }) => (
+    <Loaded of={list}>
+      {({ events }) => (
         <>
           <ul className="plain-list">
             {events.map((event) => (
@@ -26,7 +25,7 @@ export function AgentRecord({ id }: { id: string }): ReactNode {
               </li>
             ))}
           </ul>
-          {more(nextCursor)}
+          {list.more}
         </>
       )}
     </Loaded>

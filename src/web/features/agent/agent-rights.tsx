@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
+import { useList } from "../../ui/more-rows.tsx";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
-import { useRead } from "../../data/reading.ts";
+import { useAll, useRead } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { ResourceWords } from "../../ui/resource.tsx";
@@ -18,9 +19,9 @@ import * as texts from "./texts.ts";
 export function AgentRights({ id }: { id: string }): ReactNode {
   const { company, cantDecide: cantNow } = useHere();
   const agent = useRead(ops.viewAgent, { id }).data;
-  const rights = useRead(ops.listAgentGrants, { id, limit: 500 });
-  const asked = useRead(ops.listPermissionRequests, { companyId: company.id, limit: 1000 }).data?.requests;
-  const mine = (asked ?? []).filter((request) => request.agent.id === id);
+  const rights = useList(ops.listAgentGrants, "grants", { id });
+  const asked = useAll(ops.listPermissionRequests, "requests", { companyId: company.id });
+  const mine = asked.filter((request) => request.agent.id === id);
   const grant = useDo(ops.grantPermission);
   const allow = useDo(ops.setPermissions);
   const revoke = useDo(ops.revokePermission);
@@ -124,6 +125,7 @@ export function AgentRights({ id }: { id: string }): ReactNode {
                   <li className="dim">Nothing was given to it.</li>
                 )}
               </ul>
+              {rights.more}
             </section>
             <section className="sec">
               <h3>

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
 import { money } from "../../ui/figures.tsx";
+import { useList } from "../../ui/more-rows.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { readsInbox, sessionEnds } from "../../ui/session-ends.ts";
 import { StatusMark } from "../../ui/status.tsx";
@@ -13,8 +14,9 @@ import * as texts from "./texts.ts";
 
 export function AgentSessions({ id }: { id: string }): ReactNode {
   const agent = useRead(ops.viewAgent, { id }).data;
+  const list = useList(ops.listAgentSessions, "sessions", { id }, 200);
   return (
-    <Loaded of={useRead(ops.listAgentSessions, { id, limit: 200 })}>
+    <Loaded of={list}>
       {({ sessions }) =>
         sessions.length === 0 ? (
           <Empty title={texts.hadNoSessions(agent?.name ?? "")}>
@@ -53,6 +55,7 @@ export function AgentSessions({ id }: { id: string }): ReactNode {
                 </li>
               ))}
             </ul>
+            {list.more}
           </>
         )
       }

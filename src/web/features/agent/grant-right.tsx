@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
-import { shown } from "../../../contract/visible-text.ts";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
+import { useFileChoice } from "../../ui/file-choice.tsx";
 
 const levels = ["read", "write", "send", "use", "push"] as const;
 
@@ -13,16 +13,13 @@ export function GrantRight({ id, name }: { id: string; name: string }): ReactNod
   const companyId = company.id;
   const servers = useRead(ops.listMcpServers, { companyId }).data?.servers ?? [];
   const repos = useRead(ops.listRepos, { companyId }).data?.repos ?? [];
-  const files = useRead(ops.listFiles, { companyId, kind: "file", limit: 500 }).data?.files ?? [];
+  const files = useFileChoice("");
   const resources = [
-    ...files.map((file) => ({
-      value: `kb:${file.id}`,
-      text: `File: ${shown(file.description.slice(0, 100))}`,
-    })),
     ...servers.map((server) => ({ value: `mcp:${server.name}`, text: `MCP server: ${server.name}` })),
     ...repos.map((repo) => ({ value: `repo:${repo.name}`, text: `Repository: ${repo.name}` })),
     { value: "mail:board", text: "Mail to the board" },
     { value: "org:hire", text: "Hiring" },
+    ...files.options.map((file) => ({ value: `kb:${file.id}`, text: `File: ${file.text}` })),
   ];
   return (
     <AskFor
@@ -31,7 +28,7 @@ export function GrantRight({ id, name }: { id: string; name: string }): ReactNod
       title={`Grant ${name} a right`}
       says="The right ends with the agent's mandate, or when you revoke it."
       fields={[
-        { name: "resource", label: "On", options: resources },
+        { name: "resource", label: "On", options: resources, find: files.find },
         {
           name: "level",
           label: "Level",

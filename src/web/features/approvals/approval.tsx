@@ -1,7 +1,6 @@
 import { useNavigate, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
-import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
 import { ChangedFields } from "../../ui/changed-fields.tsx";
@@ -19,17 +18,17 @@ import { Requester } from "./requester.tsx";
 import { RequestDecision, RequestNews, RequestStanding } from "../../ui/request-card.tsx";
 import { useSeen } from "../../ui/request-seen.ts";
 import { Thread } from "./thread.tsx";
+import { useWaiting } from "./waiting.ts";
 import { WhatChanges } from "../../ui/what-changes.tsx";
 import "./approvals.css";
 
 /** One request: what a yes changes, everything that was said, and the decision, bound to what is shown. */
 export function ApprovalPage(): ReactNode {
   const { id = "" }: { id?: string } = useParams({ strict: false });
-  const { company } = useHere();
   const navigate = useNavigate();
   const request = useRead(ops.viewApproval, { id });
-  const waiting = useRead(ops.listApprovals, { companyId: company.id, status: "pending", limit: 200 }).data
-    ?.approvals;
+  // The order of the list.
+  const waiting = useWaiting().requests;
   const at = waiting?.findIndex((each) => each.id === id) ?? -1;
   const step = (by: number) => (): void => {
     const next = waiting?.[at === -1 ? 0 : at + by];

@@ -1,9 +1,8 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import type { MouseEvent, ReactNode } from "react";
+import { type MouseEvent, type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
-import type { Answer } from "../../data/operations.ts";
-import { useRead } from "../../data/reading.ts";
+import type { Reading } from "../../data/reading.ts";
 import { BatchBar, usePicked } from "../../ui/batch-bar.tsx";
 import { useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
@@ -11,6 +10,7 @@ import { counted } from "../../ui/figures.tsx";
 import { FindField } from "../../ui/filter-fields.tsx";
 import { Expiry, Holding, type HoldsUp } from "../../ui/holding.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { MoreRows, useList } from "../../ui/more-rows.tsx";
 import { isInField, useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
@@ -22,11 +22,10 @@ import { Line } from "../../ui/words.tsx";
 import { requestMarks } from "../../ui/request-marks.ts";
 import { statusWords } from "../../ui/request-texts.ts";
 import * as texts from "./texts.ts";
+import { type Listed, useWaiting } from "./waiting.ts";
 import "./approvals.css";
 
 const filters = ["pending", "revision_requested", "approved", "rejected", "all"] as const;
-
-type Listed = Answer<typeof ops.listApprovals>["approvals"][number];
 
 /** Every request that people decide. Several of one type are selected with Space and approved together. */
 export function Approvals(): ReactNode {
@@ -35,11 +34,26 @@ export function Approvals(): ReactNode {
   const search: { status?: string; q?: string } = useSearch({ strict: false });
   const q = search.q?.trim() ?? "";
   const status = filters.find((each) => each === search.status) ?? "pending";
-  const list = useRead(
+  const isPending = status === "pending";
+  const others = useList(
     ops.listApprovals,
-    { companyId: company.id, ...(status !== "all" && { status }), ...(q !== "" && { text: q }), limit: 200 },
-    { keep: true },
+    "approvals",
+    isPending
+      ? null
+      : { companyId: company.id, ...(status !== "all" && { status }), ...(q !== "" && { text: q }) },
   );
+  const pending = useWaiting(isPending, q);
+  const [most, setMost] = useState(100);
+  const list: Reading<{ approvals: readonly Listed[]; count: number }> = isPending
+    ? {
+        ...pending,
+        data: pending.requests && {
+          approvals: pending.requests.slice(0, most),
+          count: pending.requests.length,
+        },
+      }
+    : others;
+  const hasMore = isPending && (pending.requests?.length ?? 0) > most;
   const change = (part: typeof search, replace = false): void =>
     void navigate({ to: "/approvals", search: { ...search, ...part }, replace });
   const rows = useRowKeys("a.row");
@@ -47,17 +61,6 @@ export function Approvals(): ReactNode {
   const canChoose = me?.role === "board";
   const waiting = (list.data?.approvals ?? []).filter((each) => each.status === "pending");
   const picked = usePicked(canChoose ? waiting : []);
-  const isPending = status === "pending";
-  // The same order as on Home: what holds up most, then what expires first.
-  const ranked = useRead(
-    ops.viewAttention,
-    isPending ? { companyId: company.id, kind: "approval", limit: 1000 } : null,
-  ).data?.items;
-  const rankOf = new Map((ranked ?? []).map(({ subject, holdsUp }, at) => [subject.id, { at, holdsUp }]));
-  const inOrder = (all: readonly Listed[]): readonly Listed[] =>
-    isPending
-      ? all.toSorted((a, b) => (rankOf.get(a.id)?.at ?? Infinity) - (rankOf.get(b.id)?.at ?? Infinity) || 0)
-      : all;
   useKeys({
     " ": (event) => {
       const id = document.activeElement?.closest<HTMLElement>("[data-request]")?.dataset["request"];
@@ -93,11 +96,11 @@ export function Approvals(): ReactNode {
                   <>
                     <p className="lab list-count">{counted(count, "request")}</p>
                     <ul className="requests">
-                      {inOrder(approvals).map((each) => (
+                      {approvals.map((each) => (
                         <RequestRow
                           key={each.id}
                           of={each}
-                          holdsUp={rankOf.get(each.id)?.holdsUp}
+                          holdsUp={pending.holdsUp(each.id)}
                           isBeside={each.id === beside.chosen?.id}
                           onClick={(event) => beside.click({ kind: "approval", id: each.id }, event)}
                           isChosen={picked.ids.includes(each.id)}
@@ -108,6 +111,7 @@ export function Approvals(): ReactNode {
                         />
                       ))}
                     </ul>
+                    {isPending ? hasMore && <MoreRows onMore={() => setMost(most + 300)} /> : others.more}
                   </>
                 )
               }

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
-import { useRead } from "../../data/reading.ts";
+import { useAll, useRead } from "../../data/reading.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FieldDiff } from "../../ui/field-diff.tsx";
 import { Loaded } from "../../ui/states.tsx";
@@ -27,8 +27,8 @@ export function CompareWith({ request }: { request: Request }): ReactNode {
   const { company } = useHere();
   const isHire = request.type === "hire_agent" || request.type === "create_agent";
   const [chosen, setChosen] = useState<string | null>(null);
-  const roster = useRead(ops.listRoster, isHire ? { companyId: company.id, limit: 1000 } : null).data?.agents;
-  if (roster === undefined) return null;
+  const roster = useAll(ops.listRoster, "agents", isHire ? { companyId: company.id } : null);
+  if (!isHire || roster.length === 0) return null;
   const asked = askedIn(request);
   const like = typeof asked["role"] === "string" ? asked["role"].toLowerCase() : "";
   const likeness = ({ role, adapterType, model }: (typeof roster)[number]): number =>

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
-import { useRead } from "../../data/reading.ts";
+import { useAll, useRead } from "../../data/reading.ts";
 import { money } from "../../ui/figures.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { Line, Name } from "../../ui/words.tsx";
@@ -12,12 +12,13 @@ export function Requester({ request }: { request: Request }): ReactNode {
   const { company } = useHere();
   const id = request.requestedBy?.id ?? null;
   const agent = useRead(ops.viewAgent, id === null ? null : { id }).data;
-  const asked = useRead(
+  const asked = useAll(
     ops.listApprovals,
-    id === null ? null : { companyId: company.id, agent: id, limit: 200 },
-  ).data;
+    "approvals",
+    id === null ? null : { companyId: company.id, agent: id },
+  );
   if (agent === undefined) return null;
-  const own = (asked?.approvals ?? []).filter(
+  const own = asked.filter(
     ({ requestedBy, id: other, createdAt }) =>
       requestedBy?.id === id && other !== request.id && createdAt < request.createdAt,
   );

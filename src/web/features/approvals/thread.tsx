@@ -2,7 +2,7 @@ import { type FormEvent, type ReactNode, useRef } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
-import { useRead } from "../../data/reading.ts";
+import { useAll } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
 import { useDraft } from "../../ui/draft.ts";
 import { Icon, type IconName } from "../../ui/icons.tsx";
@@ -27,7 +27,7 @@ const icons: Readonly<Record<string, IconName>> = {
 /** Everything that happened to the request and everything said about it, in one thread. */
 export function Thread({ request }: { request: Request }): ReactNode {
   const { cantDecide, me } = useHere();
-  const steps = useRead(ops.approvalTimeline, { id: request.id, limit: 1000 }).data?.timeline ?? [];
+  const steps = useAll(ops.approvalTimeline, "timeline", { id: request.id });
   const [text, setText] = useDraft(`comment.${request.id}`);
   const comment = useDo(ops.commentOnApproval);
   const field = useRef<HTMLTextAreaElement>(null);

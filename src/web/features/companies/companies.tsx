@@ -1,9 +1,9 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
+import { useList } from "../../ui/more-rows.tsx";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
-import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { Meter } from "../../ui/figures.tsx";
@@ -22,7 +22,7 @@ export function CompaniesPage(): ReactNode {
   const navigate = useNavigate();
   const { me } = useHere();
   const rows = useRowKeys(".company-cards button");
-  const list = useRead(ops.listCompanies, { archived: true, health: true, limit: 200 });
+  const list = useList(ops.listCompanies, "companies", { archived: true, health: true }, 200);
   return (
     <Page
       title="Companies"
@@ -53,6 +53,7 @@ export function CompaniesPage(): ReactNode {
               </ul>
             )}
           </Loaded>
+          {list.more}
         </div>
       </div>
     </Page>

@@ -6,7 +6,7 @@ import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted, money, roundMoney, tokens } from "../../ui/figures.tsx";
-import { useMoreRows } from "../../ui/more-rows.tsx";
+import { useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
@@ -30,20 +30,14 @@ export function CostsPage(): ReactNode {
   const navigate = useNavigate();
   const search: { month?: string; by?: string; of?: string } = useSearch({ strict: false });
   const by = search.by === "outcome" ? "outcome" : "agent";
-  const { rows, more } = useMoreRows();
   const companyId = company.id;
-  const costs = useRead(
-    ops.listCosts,
-    {
-      companyId,
-      by,
-      days: true,
-      limit: rows,
-      ...(search.month && { month: search.month }),
-      ...(search.of && { agent: search.of }),
-    },
-    { keep: true },
-  );
+  const costs = useList(ops.listCosts, "costs", {
+    companyId,
+    by,
+    days: true,
+    ...(search.month && { month: search.month }),
+    ...(search.of && { agent: search.of }),
+  });
   const present = new Date(useNow(60));
   const budgets = useRead(ops.listBudgets, { companyId }).data?.budgets ?? [];
   const change = (part: { month?: string; by?: string; of?: string }): void =>
@@ -101,7 +95,7 @@ export function CostsPage(): ReactNode {
                   />
                 )}
                 <CostTable costs={data} budgets={budgets} isPart={Boolean(search.of)} />
-                {more(data.nextCursor)}
+                {costs.more}
               </>
             )}
           </Loaded>

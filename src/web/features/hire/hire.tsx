@@ -4,7 +4,7 @@ import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
-import { useRead } from "../../data/reading.ts";
+import { useAll, useRead } from "../../data/reading.ts";
 import { BrainForm, efforts } from "../../ui/brain-form.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { money } from "../../ui/figures.tsx";
@@ -30,7 +30,7 @@ export function HirePage(): ReactNode {
   const [draft, change, forget] = useHireDraft(company.id);
   const [hired, setHired] = useState<Hired>();
   const hire = useDo(ops.hireAgent);
-  const roster = useRead(ops.listRoster, { companyId: company.id, limit: 1000 }).data?.agents ?? [];
+  const roster = useAll(ops.listRoster, "agents", { companyId: company.id });
   const bossId = roster.find(({ id }) => id === asked)?.id ?? company.rootAgentId;
   const boss = useRead(ops.viewAgent, { id: bossId }).data;
   const type = draft.adapterType === "" ? company.settings.defaultAdapterType : draft.adapterType;

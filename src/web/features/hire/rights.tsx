@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
-import { useRead } from "../../data/reading.ts";
+import { useAll, useRead } from "../../data/reading.ts";
 import { ResourceWords } from "../../ui/resource.tsx";
 import { Line } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
@@ -18,7 +18,7 @@ export function Rights({
   chosen: Readonly<Record<string, string>>;
   onChange: (chosen: Readonly<Record<string, string>>) => void;
 }): ReactNode {
-  const held = useRead(ops.listAgentGrants, { id: boss, limit: 200 }).data?.grants ?? [];
+  const held = useAll(ops.listAgentGrants, "grants", { id: boss });
   const grants = [...new Map(held.filter(({ stands }) => stands).map((one) => [one.resource, one])).values()];
   const { company } = useHere();
   const companyId = company.id;

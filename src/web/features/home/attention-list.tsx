@@ -14,10 +14,20 @@ import { type SteadyRow, useSteadyRows } from "./steady.ts";
 import * as texts from "./texts.ts";
 
 /** The list of what needs a person. The first item is open at the beginning; others open with → or a click. */
-export function AttentionList({ items, total }: { items: readonly Item[]; total: number }): ReactNode {
+export function AttentionList({
+  items,
+  rows: asked,
+  more,
+}: {
+  items: readonly Item[];
+  /** How many the person wants to see. */
+  rows: number;
+  /** The button that shows more. */
+  more: ReactNode;
+}): ReactNode {
   const navigate = useNavigate();
   const list = useRowKeys("[data-item]");
-  const { rows, fresh, release } = useSteadyRows(items, list);
+  const { rows, fresh, release } = useSteadyRows(items, list, asked);
   const [open, setOpen] = useOpenRow(rows);
   const { me } = useHere();
   const requests = me?.role === "board" ? items.flatMap(requestIn) : [];
@@ -94,7 +104,7 @@ export function AttentionList({ items, total }: { items: readonly Item[]; total:
         ))}
       </ul>
       <BatchBar of={picked} />
-      {total > items.length && <p className="lab">{total - items.length} more are not listed here.</p>}
+      {more}
     </div>
   );
 }

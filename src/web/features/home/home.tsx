@@ -8,6 +8,7 @@ import { BesideContext } from "../../ui/beside-context.ts";
 import { BesidePanel, useBeside } from "../../ui/beside.tsx";
 import { Meter } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
+import { useList } from "../../ui/more-rows.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { When } from "../../ui/time.tsx";
@@ -16,7 +17,7 @@ import { Compose } from "./compose.tsx";
 import { GoodToKnow } from "./good-to-know.tsx";
 import type { Item } from "./item.ts";
 import { Rail } from "./rail.tsx";
-import { homeReads } from "./reads.ts";
+import { firstItems } from "./reads.ts";
 import * as texts from "./texts.ts";
 import "./home.css";
 
@@ -24,7 +25,7 @@ import "./home.css";
 export function Home(): ReactNode {
   const { company, me } = useHere();
   const counts = useRead(ops.viewCounts, me?.role === "member" ? null : { companyId: company.id }).data;
-  const attention = useRead(ops.viewAttention, homeReads.attention(company.id));
+  const attention = useList(ops.viewAttention, "items", { companyId: company.id }, firstItems);
   const isFirst = counts?.outcomes.all === 1;
   const beside = useBeside("agent", "outcome");
   return (
@@ -58,7 +59,7 @@ export function Home(): ReactNode {
                       </p>
                     </header>
                     {!isFirst && <HealthBar {...health} />}
-                    <Waiting items={items} total={pressing} />
+                    <Waiting items={items} rows={attention.rows} more={attention.more} />
                     <GoodToKnow notes={notes} />
                   </div>
                 )}
@@ -79,9 +80,17 @@ export function Home(): ReactNode {
   );
 }
 
-function Waiting({ items, total }: { items: readonly Item[]; total: number }): ReactNode {
+function Waiting({
+  items,
+  rows,
+  more,
+}: {
+  items: readonly Item[];
+  rows: number;
+  more: ReactNode;
+}): ReactNode {
   const waiting = useMemo(() => items.filter(isPressing), [items]);
-  return <AttentionList items={waiting} total={total} />;
+  return <AttentionList items={waiting} rows={rows} more={more} />;
 }
 
 function HealthBar(health: Readonly<Record<keyof typeof texts.health, number>>): ReactNode {

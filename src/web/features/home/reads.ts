@@ -2,9 +2,12 @@ import { ops } from "virtual:operations";
 import type { PageOperation } from "../../data/operations.ts";
 import { everyAgent } from "../../data/roster.ts";
 
+/** How many items Home shows first. */
+export const firstItems = 100;
+
 /** What Home reads of a company, and with which input. The same reads are asked for ahead, while the page's code still loads. */
 export const homeReads = {
-  attention: (companyId: string) => ({ companyId }),
+  attention: (companyId: string) => ({ companyId, limit: firstItems }),
   sessions: (companyId: string) => ({ companyId, live: true, limit: 12 }),
   ended: (companyId: string, from: string) => ({
     companyId,

@@ -1,4 +1,4 @@
-import { type RefObject, useCallback, useEffect, useLayoutEffect, useState } from "react";
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { type Item, keyOf } from "./item.ts";
 
 /**
@@ -24,9 +24,16 @@ const leavingMilliseconds = 10_000;
 export function useSteadyRows(
   items: readonly Item[],
   list: RefObject<HTMLElement | null>,
+  /** More rows that the person asked for are shown at once. */
+  asked: number,
 ): Kept & { readonly release: () => void } {
   const [kept, setKept] = useState<Kept>(() => ({ rows: items.map(waiting), fresh: 0 }));
-  useLayoutEffect(() => setKept((old) => merged(old, items, isHeld(list.current), list.current)), [items]);
+  const shown = useRef(asked);
+  useLayoutEffect(() => {
+    const isHere = isHeld(list.current) && asked === shown.current;
+    shown.current = asked;
+    setKept((old) => merged(old, items, isHere, list.current));
+  }, [items]);
   const release = useCallback(() => setKept((old) => merged(old, items, false, list.current)), [items]);
   // Back at the top, everything is shown.
   useEffect(() => {

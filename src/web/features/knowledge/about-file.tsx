@@ -7,7 +7,7 @@ import { useRead } from "../../data/reading.ts";
 import { useEveryAgent } from "../../data/roster.ts";
 import { figure } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { useMoreRows } from "../../ui/more-rows.tsx";
+import { useList } from "../../ui/more-rows.tsx";
 import { runsOf } from "../../ui/runs.ts";
 import { Loaded, Refusal } from "../../ui/states.tsx";
 import { When } from "../../ui/time.tsx";
@@ -53,13 +53,12 @@ export function GoneFile({ id, refused }: { id: string; refused: Refused }): Rea
 
 /** Every version, with who wrote it. `newest` is null if the file is gone, and no version can be opened. */
 export function HistoryPart({ id, newest }: { id: string; newest: number | null }): ReactNode {
-  const { rows, more } = useMoreRows();
-  const history = useRead(ops.viewHistory, { id, limit: rows }, { keep: true });
+  const history = useList(ops.viewHistory, "versions", { id });
   const name = useAuthor();
   return (
     <section className="box">
       <Loaded of={history}>
-        {({ versions, nextCursor }) => (
+        {({ versions }) => (
           <>
             <ul className="lines">
               {versions.map(({ version, size, author, at }) => (
@@ -88,7 +87,7 @@ export function HistoryPart({ id, newest }: { id: string; newest: number | null 
                 </li>
               ))}
             </ul>
-            {more(nextCursor)}
+            {history.more}
           </>
         )}
       </Loaded>
@@ -136,14 +135,12 @@ export function LinksPart({ id }: { id: string }): ReactNode {
 /** Who can read it and why, and who did. */
 export function AccessPart({ id }: { id: string }): ReactNode {
   const { company } = useHere();
-  const readers = useMoreRows();
-  const accessed = useMoreRows();
-  const holders = useRead(
-    ops.listHolders,
-    { companyId: company.id, resource: `kb:${id}`, level: "read", limit: readers.rows },
-    { keep: true },
-  );
-  const log = useRead(ops.viewAccessLog, { id, limit: accessed.rows }, { keep: true });
+  const holders = useList(ops.listHolders, "holders", {
+    companyId: company.id,
+    resource: `kb:${id}`,
+    level: "read" as const,
+  });
+  const log = useList(ops.viewAccessLog, "accesses", { id });
   const name = useAuthor();
   return (
     <>
@@ -152,7 +149,7 @@ export function AccessPart({ id }: { id: string }): ReactNode {
           <h2>Who can read it, and why</h2>
         </header>
         <Loaded of={holders}>
-          {({ holders: all, nextCursor }) =>
+          {({ holders: all }) =>
             all.length === 0 ? (
               <p className="none">No agent can read it.</p>
             ) : (
@@ -168,7 +165,7 @@ export function AccessPart({ id }: { id: string }): ReactNode {
                     </li>
                   ))}
                 </ul>
-                {readers.more(nextCursor)}
+                {holders.more}
               </>
             )
           }
@@ -180,7 +177,7 @@ export function AccessPart({ id }: { id: string }): ReactNode {
           <h2>Access log</h2>
         </header>
         <Loaded of={log}>
-          {({ accesses, nextCursor }) =>
+          {({ accesses }) =>
             accesses.length === 0 ? (
               <p className="none">It was not read or written yet.</p>
             ) : (
@@ -205,7 +202,7 @@ export function AccessPart({ id }: { id: string }): ReactNode {
                     </li>
                   ))}
                 </ul>
-                {accessed.more(nextCursor)}
+                {log.more}
               </>
             )
           }

@@ -33,7 +33,7 @@ export function FilePage(): ReactNode {
   const navigate = useNavigate();
   const part = parts.find((each) => each === asked) ?? "";
   const file = useRead(ops.readFile, { id });
-  const history = useRead(ops.viewHistory, { id, limit: 200 });
+  const history = useRead(ops.viewHistory, { id, limit: 1 });
   const [isEditing, setEditing] = useState(false);
   const hasDraft = useFileEdit(id, file.data).changed.length > 0;
   const saysRead = useSaidOnce("read-is-recorded", file.data !== undefined);

@@ -9,7 +9,7 @@ import { Choice } from "../../ui/buttons.tsx";
 import { FindField } from "../../ui/filter-fields.tsx";
 import { counted } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { useMoreRows } from "../../ui/more-rows.tsx";
+import { useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { useRested } from "../../ui/rested.ts";
 import { Page } from "../../ui/page.tsx";
@@ -32,11 +32,14 @@ export function KnowledgePage(): ReactNode {
   const kind = kinds.find((each) => each === search.kind) ?? "file";
   const words = (search.q ?? "").trim();
   const companyId = company.id;
-  const { rows, more } = useMoreRows();
   // Each search is on record, with every file it finds. So one waits until the word is typed.
   const rested = useRested(words, 300);
   const query = words === "" ? "" : rested;
-  const list = useRead(ops.listFiles, query === "" ? { companyId, kind, limit: rows } : null, { keep: true });
+  const list = useList(
+    ops.listFiles,
+    "files",
+    query === "" ? { companyId, kind, order: "newest" as const } : null,
+  );
   const found = useRead(ops.searchFiles, query === "" ? null : { companyId, query, kind, limit: 50 }, {
     keep: true,
   });
@@ -78,14 +81,14 @@ export function KnowledgePage(): ReactNode {
       </div>
       {query === "" ? (
         <Loaded of={list}>
-          {({ files, count, nextCursor }) => (
+          {({ files, count }) => (
             <Files
               files={files.map((one) => ({ ...one, excerpt: "" }))}
               empty={kind === "file" ? texts.noFiles : texts.noneOfKind(texts.fileKindWords[kind])}
               hint={kind === "file" ? texts.noFilesHint : texts.kindHints[kind]}
               note={count === undefined ? "" : counted(count, "file")}
               first={<BrokenLinks companyId={companyId} />}
-              end={more(nextCursor)}
+              end={list.more}
             />
           )}
         </Loaded>
@@ -166,8 +169,7 @@ function Files({
 
 /** Links that lead nowhere, with the files to fix. */
 function BrokenLinks({ companyId }: { companyId: string }): ReactNode {
-  const { rows, more } = useMoreRows();
-  const { data } = useRead(ops.listBrokenLinks, { companyId, limit: rows }, { keep: true });
+  const { data, more } = useList(ops.listBrokenLinks, "links", { companyId });
   if (data === undefined || data.links.length === 0) return null;
   const { links, nextCursor } = data;
   return (
@@ -191,7 +193,7 @@ function BrokenLinks({ companyId }: { companyId: string }): ReactNode {
           </li>
         ))}
       </ul>
-      {more(nextCursor)}
+      {more}
     </details>
   );
 }

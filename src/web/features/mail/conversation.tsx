@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { ops } from "virtual:operations";
 import { call } from "../../data/calling.ts";
 import { useHere } from "../../data/company.ts";
@@ -7,7 +7,7 @@ import { AskFor } from "../../ui/ask-for.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Markdown } from "../../ui/markdown.tsx";
-import { useMoreRows } from "../../ui/more-rows.tsx";
+import { useList } from "../../ui/more-rows.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile, tileOf } from "../../ui/tile.tsx";
@@ -26,9 +26,6 @@ export interface MessageVerbs {
   readonly onAnswer: (id: string) => void;
 }
 
-/** All that a page can show of a conversation at once. */
-const mostMessages = 1000;
-
 /** Both directions, oldest first, with receipts that change in place. */
 export function Conversation({
   agent,
@@ -41,15 +38,9 @@ export function Conversation({
 }): ReactNode {
   const { company } = useHere();
   const about = useRead(ops.viewAgent, { id: agent });
-  const { rows, more } = useMoreRows();
-  const [seeks, setSeeks] = useState(false);
-  const list = useRead(
-    ops.listConversation,
-    { companyId: company.id, with: agent, limit: seeks ? mostMessages : rows },
-    { keep: true },
-  );
+  const list = useList(ops.listConversation, "messages", { companyId: company.id, with: agent });
   const isThere = list.data?.messages.some(({ id }) => id === message) ?? false;
-  const isEarlier = message !== undefined && !isThere && list.data?.nextCursor != null;
+  const isEarlier = message !== undefined && !isThere && list.data?.nextCursor != null && !list.isOld;
   const name = about.data?.name ?? "this agent";
   const end = useRef<HTMLDivElement>(null);
   const last = list.data?.messages[0]?.id;
@@ -57,7 +48,7 @@ export function Conversation({
     end.current?.scrollIntoView({ block: "end" });
   }, [last]);
   useEffect(() => {
-    if (isEarlier) setSeeks(true);
+    if (isEarlier) list.grow();
     if (isThere) document.getElementById(`m-${message}`)?.scrollIntoView({ block: "nearest" });
   }, [isEarlier, isThere, message]);
   useMarkRead(list.data?.messages);
@@ -76,7 +67,7 @@ export function Conversation({
       )}
       <div className="work" tabIndex={0} aria-label="Conversation" role="region">
         <Loaded of={list}>
-          {({ messages, nextCursor }) =>
+          {({ messages }) =>
             messages.length === 0 ? (
               <div className="work-inner">
                 <Empty title={texts.noConversation(name)}>
@@ -85,7 +76,7 @@ export function Conversation({
               </div>
             ) : (
               <>
-                {more(nextCursor)}
+                {list.more}
                 <ol className="messages">
                   {messages.toReversed().map((one) => (
                     <Message

@@ -1,11 +1,11 @@
 import { type FormEvent, type ReactNode, useRef, useState } from "react";
 import { ops } from "virtual:operations";
-import { shown } from "../../../contract/visible-text.ts";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
-import { useRead } from "../../data/reading.ts";
+import { useAll, useRead } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
 import { useDraftFields } from "../../ui/draft.ts";
+import { useFileChoice } from "../../ui/file-choice.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -37,9 +37,9 @@ export function MailBox({
 }): ReactNode {
   const { company, cantDecide, me } = useHere();
   const companyId = company.id;
-  const roster = useRead(ops.listRoster, { companyId, limit: 1000 }).data?.agents ?? [];
-  const files = useRead(ops.listFiles, { companyId, kind: "file", limit: 200 }).data?.files ?? [];
+  const roster = useAll(ops.listRoster, "agents", { companyId });
   const [{ text = "", at = "", file = "" }, change, drop] = useDraftFields<Letter>(`mail.${agent ?? ""}`);
+  const files = useFileChoice(file);
   const [hasMore, setMore] = useState(at !== "" || file !== "");
   const now = useDo(ops.sendMessage);
   const later = useDo(ops.sendDeferredMessage);
@@ -103,17 +103,23 @@ export function MailBox({
               onChange={({ target }) => change({ at: target.value })}
             />
           </label>
-          <label className="field">
+          <div className="field">
             <span>Attach a file</span>
-            <select className="input" value={file} onChange={({ target }) => change({ file: target.value })}>
+            {files.find}
+            <select
+              aria-label="Attach a file"
+              className="input"
+              value={file}
+              onChange={({ target }) => change({ file: target.value })}
+            >
               <option value="">None</option>
-              {files.map(({ id, description }) => (
+              {files.options.map(({ id, text: described }) => (
                 <option key={id} value={id}>
-                  {shown(description.slice(0, 100))}
+                  {described}
                 </option>
               ))}
             </select>
-          </label>
+          </div>
         </div>
       )}
       {answered !== undefined && (

@@ -2,11 +2,10 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
 import { type Me, useHere } from "../../data/company.ts";
-import { type Reading, useRead } from "../../data/reading.ts";
 import { AskDialog } from "../../ui/ask-for.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { useKeys } from "../../ui/keys.ts";
-import { useMoreRows } from "../../ui/more-rows.tsx";
+import { type Listing, useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
@@ -134,17 +133,17 @@ function messageAtHand(chosen: string | undefined): string | undefined {
   return at?.dataset["waits"];
 }
 
-function useBox(
-  box: (typeof boxes)[number],
-  limit: number,
-): Reading<{ messages: readonly ShownMessage[]; nextCursor: string | null }> {
+function useBox(box: (typeof boxes)[number]): Listing<{ messages: readonly ShownMessage[] }> {
   const { company } = useHere();
   const companyId = company.id;
-  const kept = { keep: true };
-  const waiting = useRead(ops.boardInbox, box === "waiting" ? { companyId, limit } : null, kept);
-  const all = useRead(ops.listConversation, box === "all" ? { companyId, limit } : null, kept);
+  const waiting = useList(ops.boardInbox, "messages", box === "waiting" ? { companyId } : null);
+  const all = useList(ops.listConversation, "messages", box === "all" ? { companyId } : null);
   const isSent = box === "sent" || box === "deferred";
-  const sent = useRead(ops.listSent, isSent ? { companyId, limit } : null, kept);
+  const sent = useList(
+    ops.listSent,
+    "messages",
+    isSent ? { companyId, ...(box === "deferred" && { deferred: true }) } : null,
+  );
   if (box === "waiting") return waiting;
   return box === "all" ? all : sent;
 }
@@ -158,28 +157,19 @@ function MessageList({
   agent: string | undefined;
   message: string | undefined;
 }): ReactNode {
-  const { rows, more } = useMoreRows();
-  const list = useBox(box, rows);
+  const list = useBox(box);
   const ref = useRowKeys("a.mail-row");
   const { me } = useHere();
   return (
     <div className="work" ref={ref}>
       <Loaded of={list}>
-        {({ messages, nextCursor }) => {
-          const shown =
-            box === "deferred"
-              ? messages.filter(
-                  ({ deliveredAt, cancelledAt, failure, sentAt, deliverAt }) =>
-                    deliveredAt === null && cancelledAt === null && failure === null && deliverAt > sentAt,
-                )
-              : messages;
+        {({ messages: shown }) => {
           if (shown.length === 0)
             return (
               <div className="work-inner">
                 <Empty title={texts.emptyBox[box]}>
                   <p>{texts.emptyBoxHint}</p>
                 </Empty>
-                {more(nextCursor)}
               </div>
             );
           // One row is chosen: that of the message, or the newest of the conversation.
@@ -221,7 +211,7 @@ function MessageList({
                   );
                 })}
               </ul>
-              {more(nextCursor)}
+              {list.more}
             </>
           );
         }}

@@ -1,6 +1,7 @@
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
+import { useList } from "../../ui/more-rows.tsx";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import { useRead } from "../../data/reading.ts";
@@ -24,7 +25,7 @@ export function ReorganizationsPage(): ReactNode {
   const { company } = useHere();
   const navigate = useNavigate();
   const { id }: { id?: string } = useParams({ strict: false });
-  const list = useRead(ops.listReorganizations, { companyId: company.id, limit: 200 });
+  const list = useList(ops.listReorganizations, "reorganizations", { companyId: company.id });
   const rows = useRowKeys("a.row");
   useKeys({ Escape: () => void navigate({ to: id === undefined ? "/org" : "/reorganizations" }) });
   return (
@@ -69,6 +70,7 @@ export function ReorganizationsPage(): ReactNode {
               )
             }
           </Loaded>
+          {list.more}
         </div>
       </div>
     </Page>

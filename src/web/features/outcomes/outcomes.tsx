@@ -3,12 +3,12 @@ import { type ReactNode, useCallback } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
-import { useRead } from "../../data/reading.ts";
+import { useAll, useRead } from "../../data/reading.ts";
 import { type Choosing, useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted } from "../../ui/figures.tsx";
 import { FilterFields, FilterSelect, FindField } from "../../ui/filter-fields.tsx";
-import { useMoreRows } from "../../ui/more-rows.tsx";
+import { useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { inParts, isHeld, mostReasons, useReasons } from "../../ui/reasons.ts";
@@ -54,7 +54,7 @@ export function OutcomesPage(): ReactNode {
 
 function FilterBar({ filters, change }: { filters: Filters; change: (part: Filters) => void }): ReactNode {
   const { company } = useHere();
-  const roster = useRead(ops.listRoster, { companyId: company.id, limit: 1000 }).data?.agents ?? [];
+  const roster = useAll(ops.listRoster, "agents", { companyId: company.id });
   return (
     <div className="toolbar" role="search">
       <Choice
@@ -150,27 +150,21 @@ function Forest({ filters }: { filters: Filters }): ReactNode {
 
 function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
   const { company } = useHere();
-  const { rows, more } = useMoreRows();
   const status = statuses.find((each) => each === filters.status) ?? "live";
-  const list = useRead(
-    ops.listOutcomes,
-    {
-      companyId: company.id,
-      limit: rows,
-      ...(status === "live" ? { live: true } : status !== "all" && { status }),
-      ...(filters.q?.trim() && { text: filters.q.trim() }),
-      ...(filters.owner && { owner: filters.owner }),
-      kind: kinds.find((each) => each === filters.kind),
-    },
-    { keep: true },
-  );
+  const list = useList(ops.listOutcomes, "outcomes", {
+    companyId: company.id,
+    ...(status === "live" ? { live: true } : status !== "all" && { status }),
+    ...(filters.q?.trim() && { text: filters.q.trim() }),
+    ...(filters.owner && { owner: filters.owner }),
+    kind: kinds.find((each) => each === filters.kind),
+  });
   const ref = useRowKeys("a.row-link");
   const choosing = useBeside("outcome");
   return (
     <WithPanel of={choosing} back={`a.row-link[href*="${choosing.chosen?.id ?? ""}"]`}>
       <div className="work" ref={ref}>
         <Loaded of={list} height={34} rows={14}>
-          {({ outcomes, totals, nextCursor }) =>
+          {({ outcomes, totals }) =>
             outcomes.length === 0 ? (
               <NoMatch view="table" />
             ) : (
@@ -192,7 +186,7 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
                 {inParts(outcomes, mostReasons).map((part) => (
                   <TableRows key={part[0]?.id} of={part} choosing={choosing} />
                 ))}
-                {more(nextCursor)}
+                {list.more}
               </>
             )
           }

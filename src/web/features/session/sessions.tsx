@@ -7,7 +7,7 @@ import { useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted, money } from "../../ui/figures.tsx";
 import { FindField } from "../../ui/filter-fields.tsx";
-import { useMoreRows } from "../../ui/more-rows.tsx";
+import { useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
@@ -27,12 +27,11 @@ export function SessionsPage(): ReactNode {
   const search: { end?: string; q?: string } = useSearch({ strict: false });
   const q = search.q?.trim() ?? "";
   const end = ends.find((each) => each === search.end) ?? "all";
-  const { rows, more } = useMoreRows();
-  const list = useRead(
-    ops.listSessions,
-    { companyId: company.id, limit: rows, ...(end !== "all" && { end }), ...(q !== "" && { text: q }) },
-    { keep: true },
-  );
+  const list = useList(ops.listSessions, "sessions", {
+    companyId: company.id,
+    ...(end !== "all" && { end }),
+    ...(q !== "" && { text: q }),
+  });
   const change = (part: typeof search): void =>
     void navigate({ to: "/sessions", search: { ...search, ...part }, replace: true });
   const ref = useRowKeys("a.row");
@@ -59,7 +58,7 @@ export function SessionsPage(): ReactNode {
               />
             </div>
             <Loaded of={list}>
-              {({ sessions, count, nextCursor }) =>
+              {({ sessions, count }) =>
                 sessions.length === 0 ? (
                   <Empty
                     title={
@@ -114,7 +113,7 @@ export function SessionsPage(): ReactNode {
                         },
                       )}
                     </ul>
-                    {more(nextCursor)}
+                    {list.more}
                   </>
                 )
               }
