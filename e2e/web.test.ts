@@ -9,18 +9,35 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
-import { commentOnApproval } from "../src/contract/approvals.ts";
-import { hireAgent } from "../src/contract/hiring.ts";
-import { createFile, deleteFile } from "../src/contract/knowledge.ts";
 import { listEvents } from "../src/contract/ledger.ts";
-import { sendMessage } from "../src/contract/mail.ts";
-import { completeOutcome, createOutcome, updateOutcome } from "../src/contract/outcomes.ts";
 import { linkPerson, viewMe } from "../src/contract/people.ts";
 import { newVisit, signedIn } from "./support/browser.ts";
 import { startDaemon } from "./support/daemon.ts";
 import { dashboard } from "./support/dashboard.ts";
 
-describe("the dashboard: signing in, the connection, hostile text", () => {
+/** Lets a test cut the open stream of events, as a network does: the body of its answer breaks. */
+const cuttable = `const connect = globalThis.fetch;
+  globalThis.fetch = async (path, options) => {
+    const answer = await connect(path, options);
+    if (!String(path).startsWith("/api/events")) return answer;
+    const reader = answer.body.getReader();
+    const body = new ReadableStream({
+      start: (stream) => {
+        globalThis.cutEvents = () => {
+          stream.error(new TypeError("network error"));
+          void reader.cancel();
+        };
+      },
+      pull: async (stream) => {
+        const { done, value } = await reader.read();
+        if (done) stream.close();
+        else stream.enqueue(value);
+      },
+    });
+    return new Response(body, { status: answer.status, headers: answer.headers });
+  };`;
+
+describe("the dashboard: signing in and the connection", () => {
   const site = dashboard("web");
   const newest = async () => {
     const { companyId } = site.press;
@@ -147,6 +164,40 @@ describe("the dashboard: signing in, the connection, hostile text", () => {
     other.close();
   });
 
+  test("a dropped stream of events: three hires come meanwhile, and the page catches up with each of them", async () => {
+    const { context, page } = site.visit;
+    // The page reads the events itself, so the test can reach the connection.
+    await context.addInitScript({ content: `delete globalThis.SharedWorker; ${cuttable}` });
+    await page.goto(site.at("/"));
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.getByRole("heading", { name: /need/ }).waitFor();
+    const stream = /\/api\/events\?/;
+    const tries: string[] = [];
+    await page.route(stream, async (route) => {
+      tries.push(new URL(route.request().url()).searchParams.get("after") ?? "");
+      await route.abort("connectionreset");
+    });
+    // Everything else still works.
+    await page.evaluate("cutEvents()");
+    await page.getByText(/No connection since/).waitFor();
+    const missed = ["Dropped Dana", "Dropped Dirk", "Dropped Dora"];
+    for (const name of missed) await site.hire(name);
+    const { seq } = await newest();
+    const before = tries.length;
+    while (tries.length < before + 2) await sleep(50);
+    // No event has come, so none of them is shown.
+    for (const name of missed) assert.equal(await card(page, name).count(), 0);
+    const resumed = page.waitForRequest((request) => new URL(request.url()).pathname === "/api/events");
+    await page.unroute(stream);
+    // It resumes behind the last event it has heard, before all three.
+    const after = Number(new URL((await resumed).url()).searchParams.get("after"));
+    assert.ok(after > 0 && after < seq, `${after} ${seq}`);
+    for (const name of missed) await card(page, name).first().waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    while (Number((await page.locator(".seq").innerText()).replace(/\D/g, "")) < seq) await sleep(50);
+    assert.equal(await page.getByText(/No connection since/).count(), 0);
+  });
+
   test("a lost daemon: the page says since when, takes no decision, and catches up without a loss", async () => {
     const { page } = site.visit;
     await site.hire("Unreached Una");
@@ -200,72 +251,5 @@ describe("the dashboard: signing in, the connection, hostile text", () => {
     await other.page.goto(site.at("/approvals"));
     await other.page.getByText("This browser is not signed in.").waitFor();
     await other.context.close();
-  });
-
-  test("hostile text stays text in every field an agent can write", async () => {
-    const bruno = await site.press.as("Bruno");
-    const evil = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
-    const { approval } = await bruno.call(hireAgent, {
-      companyId: site.press.companyId,
-      name: "Eve <b>il</b>",
-      role: "<i>boss</i>",
-      adapterType: "rehearsal",
-      capabilities: evil,
-      prompt: evil,
-      mandate: `${evil} \u202e backwards \u200b`,
-    });
-    await bruno.call(commentOnApproval, { id: approval?.id ?? "", body: evil });
-    const { companyId } = site.press;
-    const name = "Eve <b>il</b> prices.svg";
-    await bruno.call(createFile, { companyId, description: name, content: evil });
-    const marlow = await site.press.as("Marlow");
-    await marlow.call(sendMessage, { companyId, to: "board", body: `Eve <b>il</b> ${evil}` });
-    const id = site.press.agents.get("Bruno") ?? "";
-    const outcome = await bruno.call(createOutcome, {
-      companyId,
-      title: "Eve <b>il</b> outcome",
-      description: evil,
-      acceptance: evil,
-      parents: [id],
-    });
-    await bruno.call(updateOutcome, { id: outcome.id, blocked: { reason: `Eve <b>il</b> ${evil}` } });
-    const ended = await bruno.call(createOutcome, { companyId, title: "Eve <b>il</b> done", parents: [id] });
-    await bruno.call(completeOutcome, { id: ended.id, note: `Eve <b>il</b> ${evil}` });
-    const data = await bruno.call(createFile, {
-      companyId,
-      description: "Eve <b>il</b> data",
-      mediaType: "application/json",
-      content: JSON.stringify({ evil, name: "\u202e backwards \u200b" }),
-    });
-    const gone = await bruno.call(createFile, {
-      companyId,
-      description: "Eve <b>il</b> gone",
-      content: evil,
-    });
-    await bruno.call(deleteFile, { id: gone.id, reason: `Eve <b>il</b> ${evil}` });
-    const { page } = site.visit;
-    const paths = [`/approvals/${approval?.id ?? ""}`, "/", "/approvals", "/org", "/org?view=outline"];
-    paths.push("/knowledge", `/knowledge/${gone.id}`, "/mail", `/mail/${site.press.rootId}`);
-    paths.push("/outcomes", "/outcomes?view=table", `/outcomes/${outcome.id}`, `/outcomes/${ended.id}`);
-    paths.push(`/activity?actor=${id}`, `/agents/${id}/outcomes`, `/agents/${id}/record`);
-    for (const part of ["", "/history", "/links", "/access"]) paths.push(`/knowledge/${data.id}${part}`);
-    for (const path of paths) {
-      await page.goto(site.at(path));
-      await page.getByText("<b>il</b>").filter({ visible: true }).first().waitFor();
-      assert.equal(await page.locator("main img, main script, main b b").count(), 0, path);
-      assert.doesNotMatch(await page.title(), /owned|<b>/);
-    }
-    for (const path of [`/approvals/${approval?.id ?? ""}`, `/knowledge/${data.id}`]) {
-      await page.goto(site.at(path));
-      await page.getByText("\\u202e backwards \\u200b").first().waitFor();
-    }
-    // The raw entry of the record is text as well.
-    await page.goto(site.at(`/activity?actor=${id}&operation=outcome`));
-    await page
-      .getByRole("button", { name: /^Show / })
-      .first()
-      .click();
-    await page.locator(".event-detail", { hasText: "hash " }).first().waitFor();
-    assert.equal(await page.locator("main img, main script").count(), 0);
   });
 });

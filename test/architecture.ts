@@ -124,8 +124,16 @@ export function outsideWorldInTheCore(files: Files): string[] {
     );
 }
 
-const sinks =
-  /\b(?:dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function)/g;
+const sinks = new RegExp(
+  [
+    // Markup
+    String.raw`\b(?:dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|srcdoc|srcDoc)\b`,
+    String.raw`\b(?:setHTML|setHTMLUnsafe|parseHTMLUnsafe|DOMParser|XSLTProcessor)\b|\bdocument\??\.write(?:ln)?\b`,
+    // Code
+    String.raw`\b(?:eval|Function|execScript)\s*\(|\b(?:javascript|JavaScript|JAVASCRIPT):|\bset(?:Timeout|Interval)\s*\(\s*["'\x60]`,
+  ].join("|"),
+  "g",
+);
 
 /** In the dashboard, text never becomes markup or code. */
 export function textThatBecomesMarkup(files: Files): string[] {
