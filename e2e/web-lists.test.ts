@@ -1,10 +1,10 @@
 // The dashboard in a real browser, on the built daemon: long lists, their filters, and what their rows say.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { requestApproval } from "../src/contract/approvals.ts";
 import { viewAttention } from "../src/contract/attention.ts";
 import { createCompany, updateCompany } from "../src/contract/companies.ts";
 import { createGoal, listGoals } from "../src/contract/goals.ts";
+import { hireAgent } from "../src/contract/hiring.ts";
 import { createFile } from "../src/contract/knowledge.ts";
 import { closeOutcome, updateOutcome } from "../src/contract/outcomes.ts";
 import { viewMe } from "../src/contract/people.ts";
@@ -121,7 +121,9 @@ describe("lists of the dashboard", () => {
   test("a list shows everything on demand, the newest first, also beyond a thousand; a search finds files among other kinds", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
-    const { companyId } = site.press;
+    // A company in which no agent writes files meanwhile.
+    const { id: companyId, rootAgentId } = await board.call(createCompany, { name: "Shelves" });
+    await board.call(createFile, { companyId, description: "Competitor prices", content: "Low." });
     const shelves = Array.from({ length: 1010 }, (_, at) => at + 1);
     // The first and the last one in their order, the others together.
     const create = (at: number) =>
@@ -158,23 +160,28 @@ describe("lists of the dashboard", () => {
 
     // What chooses a file has the newest first, finds every other, and keeps the chosen one.
     const noor = site.press.agents.get("Noor") ?? "";
-    await page.goto(site.at(`/mail/${noor}`));
+    await page.goto(site.at(`/mail/${rootAgentId}?company=${companyId}`));
     await page.getByRole("button", { name: "Later or with a file" }).click();
     const file = page.getByRole("combobox", { name: "Attach a file" });
     await file.locator("option", { hasText: "Shelf 1010" }).waitFor({ state: "attached" });
     assert.equal(await file.locator("option").nth(1).innerText(), "Shelf 1010");
     const find = page.getByRole("textbox", { name: "Find a file" });
-    await find.fill("shelf 1");
-    await file.locator("option", { hasText: /^Shelf 1$/ }).waitFor({ state: "attached" });
-    await file.selectOption({ label: "Shelf 1" });
+    await find.fill("shelf 42");
+    await file.locator("option", { hasText: /^Shelf 42$/ }).waitFor({ state: "attached" });
+    await file.selectOption({ label: "Shelf 42" });
     await find.fill("Competitor");
     await file.locator("option", { hasText: "Competitor prices" }).waitFor({ state: "attached" });
-    assert.equal(await file.evaluate("(field) => field.selectedOptions[0].text"), "Shelf 1");
-    await page.goto(site.at(`/agents/${noor}/rights`));
+    assert.equal(await file.locator("option:checked").innerText(), "Shelf 42");
+    await board.call(createFile, {
+      companyId: site.press.companyId,
+      description: "Shelf of Noor",
+      content: "Red.",
+    });
+    await page.goto(site.at(`/agents/${noor}/rights?company=${site.press.companyId}`));
     await page.getByRole("button", { name: "Grant", exact: true }).first().click();
     const grant = page.getByRole("dialog", { name: "Grant Noor a right" });
-    await grant.getByRole("textbox", { name: "Find a file" }).fill("shelf 1");
-    await grant.getByRole("combobox").first().selectOption({ label: "File: Shelf 1" });
+    await grant.getByRole("textbox", { name: "Find a file" }).fill("shelf");
+    await grant.getByRole("combobox").first().selectOption({ label: "File: Shelf of Noor" });
     await grant.getByRole("button", { name: "Grant" }).press("Enter");
     await page.getByText("The right is granted.").waitFor();
   });
@@ -182,13 +189,15 @@ describe("lists of the dashboard", () => {
   test("requests are listed however long they wait, the longest first, and [ and ] walk in that order", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
-    const { id: companyId } = await board.call(createCompany, { name: "Plans" });
-    const ask = async (plan: string) =>
-      (await board.call(requestApproval, { companyId, type: "approve_ceo_strategy", payload: { plan } })).id;
-    const first = await ask("The oldest plan.");
+    const { id: companyId } = await board.call(createCompany, { name: "Many writers" });
+    const ask = async (name: string): Promise<string> => {
+      const hire = { companyId, name, role: "Writer", adapterType: "rehearsal" };
+      return (await board.call(hireAgent, hire)).approval?.id ?? "";
+    };
+    const first = await ask("Oldest");
     for (let from = 0; from < 210; from += 30)
-      await Promise.all(Array.from({ length: 30 }, (_, at) => ask(`Plan ${from + at}.`)));
-    const last = await ask("The newest plan.");
+      await Promise.all(Array.from({ length: 30 }, (_, at) => ask(`Writer ${from + at}`)));
+    const last = await ask("Newest");
     const { items } = await board.call(viewAttention, { companyId, kind: "approval", limit: 1000 });
     const order = items.filter(({ facts }) => facts["status"] === "pending").map(({ subject }) => subject.id);
     assert.deepEqual([order.length, order.indexOf(first), order.indexOf(last)], [212, 0, 211]);
