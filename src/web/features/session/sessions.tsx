@@ -2,7 +2,6 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
-import { useRead } from "../../data/reading.ts";
 import { useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted, money } from "../../ui/figures.tsx";
