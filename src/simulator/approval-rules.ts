@@ -1,7 +1,7 @@
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { Broken } from "./broken.ts";
-import type { EventRow, WatchedMember } from "./ledger-rules.ts";
+import type { EventRow, ShownEvent, WatchedMember } from "./ledger-rules.ts";
 import type { PeopleModel } from "./people-rules.ts";
 
 /**
@@ -48,12 +48,7 @@ export class ApprovalModel {
     this.#people = people;
   }
 
-  async see(
-    tx: ReadTx,
-    row: EventRow,
-    data: Readonly<Record<string, unknown>>,
-    batch: readonly EventRow[],
-  ): Promise<void> {
+  async see(...[tx, row, data, batch]: ShownEvent): Promise<void> {
     if (row.operation === "agent.create" && typeof data["approval"] === "string")
       return this.#created(row, data["approval"], batch);
     if (row.operation === "agent.create_key" || row.operation === "permission.grant")

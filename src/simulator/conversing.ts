@@ -3,6 +3,7 @@ import { cancelMessage, type Message, sendMessage } from "../contract/mail.ts";
 import { query } from "../store/query.ts";
 import { Broken } from "./broken.ts";
 import { call, isOpenTo, type Player, type SimulatedCaller } from "./calling.ts";
+import { standingRoute } from "./mail-rules.ts";
 import { look } from "./view.ts";
 import type { Answer, World } from "./world.ts";
 
@@ -23,7 +24,7 @@ async function answerTo(actor: Player, message: Received): Promise<Answer<Messag
   const { id, from_id: writer, by_answer } = message;
   const answers = await world.store.read((tx) => tx.all(answersTo, { id, agentId: me.id }));
   const routed = await world.store.read((tx) =>
-    tx.first(routeOf, { agentId: me.id, resource: `mail:${writer ?? "board"}` }),
+    tx.first(standingRoute, { agentId: me.id, resource: `mail:${writer ?? "board"}` }),
   );
   const hasRoute = isNear(actor, writer) || routed !== undefined;
   const status = writer === null ? "idle" : view.agents.find((one) => one.id === writer)?.status;
@@ -125,16 +126,6 @@ const answersTo = query((db, p: { id: string; agentId: string }) =>
     .where("in_reply_to", "=", p.id)
     .where("from_id", "=", p.agentId)
     .where("failure", "is", null),
-);
-
-const routeOf = query((db, p: { agentId: string; resource: `mail:${string}` }) =>
-  db
-    .selectFrom("grants")
-    .select("id")
-    .where("grantee_id", "=", p.agentId)
-    .where("resource", "=", p.resource)
-    .where("broken", "=", 0)
-    .limit(1),
 );
 
 const undelivered = query((db, p: { companyId: string }) =>

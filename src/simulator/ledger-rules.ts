@@ -1,7 +1,15 @@
+import type { ReadTx } from "../store/store.ts";
 import type { Row } from "../store/schema.ts";
 import { Broken } from "./broken.ts";
 
 export type EventRow = Row<"events">;
+/** What a model of the ledger is shown: an event, its data, and the events of the same commit. */
+export type ShownEvent = [
+  tx: ReadTx,
+  row: EventRow,
+  data: Readonly<Record<string, unknown>>,
+  batch: readonly EventRow[],
+];
 
 export interface WatchedMember {
   readonly id: string;

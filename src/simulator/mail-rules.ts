@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { Broken } from "./broken.ts";
-import type { EventRow, WatchedMember } from "./ledger-rules.ts";
+import type { EventRow, ShownEvent, WatchedMember } from "./ledger-rules.ts";
 
 /**
  * Follows messages in the ledger:
@@ -30,13 +30,7 @@ export class MailModel {
   /** The answers to each message by each agent, as `message agent`. */
   readonly #answered = new Map<string, string>();
 
-  async see(
-    tx: ReadTx,
-    row: EventRow,
-    data: Readonly<Record<string, unknown>>,
-    batch: readonly EventRow[],
-    around: Around,
-  ): Promise<void> {
+  async see(...[tx, row, data, batch, around]: [...ShownEvent, Around]): Promise<void> {
     const id = String(data["message"]);
     switch (row.operation) {
       case "mail.send":
@@ -149,7 +143,8 @@ function routeAllows(
 
 const changesRights = /^(?:permission|agent)\.|^outcome\.(?:complete|close|reopen|delegate|reclaim)$/;
 
-const standingRoute = query((db, p: { agentId: string; resource: `mail:${string}` }) =>
+/** The grant by which an agent may write to another. */
+export const standingRoute = query((db, p: { agentId: string; resource: `mail:${string}` }) =>
   db
     .selectFrom("grants")
     .select("id")

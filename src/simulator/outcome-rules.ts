@@ -1,7 +1,7 @@
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { Broken } from "./broken.ts";
-import type { EventRow, WatchedMember } from "./ledger-rules.ts";
+import type { EventRow, ShownEvent, WatchedMember } from "./ledger-rules.ts";
 import type { SessionModel } from "./session-rules.ts";
 
 /**
@@ -25,12 +25,7 @@ export class OutcomeModel {
     this.#name = name;
   }
 
-  async see(
-    tx: ReadTx,
-    row: EventRow,
-    data: Readonly<Record<string, unknown>>,
-    batch: readonly EventRow[],
-  ): Promise<void> {
+  async see(...[tx, row, data, batch]: ShownEvent): Promise<void> {
     const id = row.subject ?? "";
     switch (row.operation) {
       case "outcome.create":

@@ -2,7 +2,7 @@ import { endReasons } from "../runtime/texts.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { Broken } from "./broken.ts";
-import { type EventRow, StallModel, type WatchedMember } from "./ledger-rules.ts";
+import { type EventRow, type ShownEvent, StallModel, type WatchedMember } from "./ledger-rules.ts";
 import type { Trace } from "./trace.ts";
 
 /** Follows the sessions of all agents in the ledger: who may start one, for which outcome, and how it ends. */
@@ -32,12 +32,7 @@ export class SessionModel {
     this.#trace = trace;
   }
 
-  async see(
-    tx: ReadTx,
-    row: EventRow,
-    data: Readonly<Record<string, unknown>>,
-    batch: readonly EventRow[],
-  ): Promise<void> {
+  async see(...[tx, row, data, batch]: ShownEvent): Promise<void> {
     switch (row.operation) {
       case "company.update":
         if (typeof data["maxSessions"] === "number")
