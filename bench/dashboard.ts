@@ -163,7 +163,7 @@ const places = [
   ["Organization", "/org", "main .orow[data-agent]"],
   ["Outcomes", "/outcomes", "main [id^='o-']"],
   ["Knowledge", "/knowledge", "main a.file-row"],
-  ["Costs", "/costs", "main .cost-table"],
+  ["Costs", "/costs", "main header.sentence h1"],
   ["Activity", "/activity", "main .event"],
   ["Mail", "/mail", "main .mail-list"],
 ] as const;
@@ -171,6 +171,7 @@ const places = [
 /** From page to page, after each was read once. */
 async function routes(bench: Bench, page: Page, url: string, rows: string): Promise<Measured[]> {
   await page.goto(`${url}/`);
+  await page.locator(attentionRow).first().waitFor();
   const times = new Map<string, number[]>();
   for (let round = 0; round < (bench.quick ? 2 : 6); round++)
     for (const [name, path, ready] of [...places.slice(1), places[0]]) {

@@ -34,13 +34,16 @@ async function openCold(page: Page, url: string): Promise<void> {
 
 /** Milliseconds from a click on a link until what it leads to is drawn. */
 export function routeChange(page: Page, link: string, ready: string): Promise<number> {
-  return page.evaluate<number>(`new Promise((resolve) => {
+  return page.evaluate<number>(`new Promise((resolve, reject) => {
     const start = performance.now();
     document.querySelector(${JSON.stringify(link)}).click();
     const look = () =>
-      requestAnimationFrame(() =>
-        document.querySelector(${JSON.stringify(ready)}) === null ? look() : resolve(performance.now() - start),
-      );
+      requestAnimationFrame(() => {
+        const time = performance.now() - start;
+        if (document.querySelector(${JSON.stringify(ready)}) !== null) resolve(time);
+        else if (time > 60_000) reject(new Error(${JSON.stringify(`${link} does not lead to ${ready}`)}));
+        else look();
+      });
     look();
   })`);
 }

@@ -182,4 +182,73 @@ describe("pages about mail, sessions, money, the record and settings, by keyboar
     await keys.press("Enter");
     await page.getByRole("button", { name: "Company: Lumen Press" }).waitFor();
   });
+
+  test("on every page: all keys, find, explain access; and the keys that go to pages", async () => {
+    const { page, keys } = person;
+    const help = page.getByRole("dialog", { name: "Keys" });
+    const palette = page.getByRole("combobox", { name: "Find or do anything" });
+    const access = page.getByRole("dialog", { name: "Explain access" });
+    const paths = [
+      "/approvals",
+      "/org?view=outline",
+      "/outcomes",
+      "/knowledge",
+      "/costs",
+      "/activity",
+      "/mail",
+    ];
+    paths.push(
+      "/",
+      "/sessions",
+      "/hire",
+      "/companies",
+      "/settings/company",
+      `/agents/${person.idOf("Theo")}`,
+    );
+    paths.push(`/approvals/${site.hireId}`);
+    for (const path of paths) {
+      await page.goto(site.at(path));
+      await page.locator("main h1").first().waitFor();
+      await keys.press("?");
+      await help.getByText("Pause or resume an agent").waitFor();
+      await keys.press("Escape");
+      await help.waitFor({ state: "hidden" });
+      await keys.press("e");
+      await access.waitFor();
+      await keys.press("Escape");
+      await access.waitFor({ state: "hidden" });
+      await keys.press("/");
+      await page.locator("main input[type=search]:focus").or(palette).first().waitFor();
+    }
+    for (const [letter, text] of [
+      ["o", "Organization"],
+      ["u", "Outcomes"],
+      ["k", "Knowledge"],
+      ["l", "Activity"],
+      ["m", "Mail"],
+      ["a", "Approvals"],
+    ] as const) {
+      await page.goto(site.at("/settings/people"));
+      await person.heading("Settings").waitFor();
+      await pressKeys(page, ["g", letter], person.heading(text));
+    }
+    // Comment on a request, and the request after it.
+    await site.hire("Next Nel");
+    await page.goto(site.at(`/approvals/${site.hireId}`));
+    await person.heading(/Iris Duarte/).waitFor();
+    const place = await page.getByText(/^[12] of 2$/).innerText();
+    const [away, back] = place.startsWith("1") ? ["]", "["] : ["[", "]"];
+    await keys.press(away);
+    await page.waitForURL(({ pathname }) => !pathname.endsWith(site.hireId));
+    await person.heading(/Next Nel/).waitFor();
+    await keys.press(back);
+    await page.waitForURL(({ pathname }) => pathname.endsWith(site.hireId));
+    await person.heading(/Iris Duarte/).waitFor();
+    await keys.press("c");
+    await keys.isOn(page.getByLabel("Comment"));
+    await page.goto(site.at("/companies"));
+    await person.heading("Companies").waitFor();
+    await keys.press("m");
+    await person.heading("Mail").waitFor();
+  });
 });
