@@ -270,10 +270,12 @@ async function transcript(bench: Bench, browser: Browser, bare: string): Promise
     const url = `${daemon.url}/sessions/${session.id}`;
     const { page } = visit;
     const shown = await opened(bench, page, url, bare, ".transcript .entry");
-    await sleep(500);
-    const counted = await page.evaluate<number>(
-      `Math.round(document.querySelector(".transcript .lines").clientHeight / 24)`,
-    );
+    // The end of a long one is shown first. All of it is more than 10,000 rows.
+    const whole = page.getByRole("button", { name: "Show it from the beginning" });
+    if ((await whole.count()) > 0) await whole.click();
+    const count = `Math.round(document.querySelector(".transcript .lines").clientHeight / 24)`;
+    await page.waitForFunction(`${count} >= ${lines}`);
+    const counted = await page.evaluate<number>(count);
     const frames = await scrollFrames(page, ".transcript");
     await page.goto(bare);
     const empty = await scrollFrames(page, ".transcript");

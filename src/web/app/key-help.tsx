@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { Dialog } from "../ui/dialog.tsx";
 import { lettersAreOff, switchLetters } from "../ui/keys.ts";
-import { keyHelp, lettersAct } from "./texts.ts";
+import { keyHelp, lettersAct } from "./key-texts.ts";
 
 export function KeyHelp({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }): ReactNode {
   const [isOff, setOff] = useState(lettersAreOff);

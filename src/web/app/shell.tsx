@@ -15,12 +15,12 @@ import { ShellContext } from "../ui/page.tsx";
 import { Empty, Refusal } from "../ui/states.tsx";
 import { clockTime } from "../ui/time.tsx";
 import { toast, Toasts } from "../ui/toast.tsx";
-import { KeyHelp } from "./key-help.tsx";
 import { Palette } from "./palette.tsx";
 import { aboutHere, askAccess, askWhy, useQuestion } from "./questions.ts";
 import { Sidebar } from "./sidebar.tsx";
 import * as texts from "./texts.ts";
 
+const KeyHelp = lazy(async () => ({ default: (await import("./key-help.tsx")).KeyHelp }));
 const Answers = lazy(async () => ({ default: (await import("./answers.tsx")).Answers }));
 
 /** Around every page: the sidebar, the state of the connection, the palette and the keys that work everywhere. */
@@ -155,7 +155,7 @@ export function Shell(): ReactNode {
             </HereContext>
           )}
         </main>
-        <KeyHelp isOpen={helps} onClose={() => setHelps(false)} />
+        <Suspense>{helps && <KeyHelp isOpen onClose={() => setHelps(false)} />}</Suspense>
         <Toasts />
       </div>
     </ShellContext>

@@ -1,4 +1,4 @@
-import { electedFeed, type Feeding } from "./elected.ts";
+import type { Feeding } from "./elected.ts";
 import type { FeedNews, LedgerEvent } from "./feed.ts";
 import workerUrl from "./feed-worker.ts?sharedworker&url";
 import { onPageKey, pageKey } from "./page-key.ts";
@@ -79,7 +79,7 @@ function begin(after: number): void {
 }
 
 function connect(): Feeding {
-  const feeding = "SharedWorker" in globalThis ? sharedFeed() : electedFeed(hear);
+  const feeding = "SharedWorker" in globalThis ? sharedFeed() : electedLater();
   addEventListener("pagehide", () => feeding.postMessage("bye"));
   // A page that comes back from the browser's history follows again.
   addEventListener("pageshow", ({ persisted }) => {
@@ -90,6 +90,12 @@ function connect(): Feeding {
     else if (started) begin(heard);
   });
   return feeding;
+}
+
+/** Few browsers need its code. What is said before it is there waits for it. */
+function electedLater(): Feeding {
+  const loaded = import("./elected.ts").then(({ electedFeed }) => electedFeed(hear));
+  return { postMessage: (said) => void loaded.then((feed) => feed.postMessage(said)) };
 }
 
 function sharedFeed(): Feeding {

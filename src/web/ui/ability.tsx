@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
 import { useDo } from "../data/doing.ts";
@@ -7,9 +7,10 @@ import { useAll } from "../data/reading.ts";
 import { abilityWords } from "./ability-words.ts";
 import { Button } from "./buttons.tsx";
 import { useDraftFields } from "./draft.ts";
-import { SignInServer } from "./sign-in-server.tsx";
 import { Refusal } from "./states.tsx";
 import { toast } from "./toast.tsx";
+
+const SignInServer = lazy(async () => ({ default: (await import("./sign-in-server.tsx")).SignInServer }));
 
 /** A call that the server offers for a thing. What it still asks for is entered in fields below the button. */
 export interface Offered {
@@ -49,7 +50,11 @@ interface Offer {
 export function OfferedCall(offer: Offer): ReactNode {
   const { of, first } = offer;
   if (of.name === ops.signInMcpServer.name)
-    return <SignInServer path={of.path} look={first ? "solid" : ""} />;
+    return (
+      <Suspense>
+        <SignInServer path={of.path} look={first ? "solid" : ""} />
+      </Suspense>
+    );
   return <PlainCall {...offer} />;
 }
 
