@@ -11,6 +11,9 @@ import * as table from "../src/contract/operation-table.ts";
 const root = join(import.meta.dirname, "../src/web");
 const out = join(import.meta.dirname, "../dist/web");
 
+const sharedByHome =
+  /src\/web\/(?:ui\/(?:agent-name|beside|beside-context|beside-title|decision|dialog|draft|edited|holding|modal|move-focus|request|requested|resource)|data\/doing)\.tsx?$/;
+
 /** Returns the source files that went into it. */
 export async function buildWeb(): Promise<string[]> {
   const used = new Set<string>();
@@ -27,6 +30,8 @@ export async function buildWeb(): Promise<string[]> {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
+      // One file for what Home shares with other pages: many small ones compress worse.
+      rolldownOptions: { output: { advancedChunks: { groups: [{ name: "shared", test: sharedByHome }] } } },
     },
     worker: { format: "es", plugins: () => [noted(used)] },
   });
@@ -73,7 +78,7 @@ function compressAll(folder: string): { path: string; gzip: boolean }[] {
     .map((entry) => {
       const file = join(entry.parentPath, entry.name);
       const bytes = readFileSync(file);
-      const small = gzipSync(bytes, { level: 9 });
+      const small = gzipSync(bytes, { level: 9, memLevel: 9 });
       const gzip = small.length < bytes.length * 0.9;
       if (gzip) writeFileSync(`${file}.gz`, small);
       return { path: file.slice(folder.length), gzip };

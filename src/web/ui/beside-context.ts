@@ -1,4 +1,4 @@
-import { createContext, type MouseEvent } from "react";
+import { createContext, type MouseEvent, type ReactNode } from "react";
 
 /** What a page opens beside its list. */
 export interface BesideThing<K extends string = string> {
@@ -10,3 +10,14 @@ export interface BesideThing<K extends string = string> {
 export const BesideContext = createContext<((thing: BesideThing, event: MouseEvent) => void) | undefined>(
   undefined,
 );
+
+/** What the page around a panel knows (beside.tsx). The panel itself only knows which thing it shows. */
+interface PanelFrame {
+  /** What gets the focus when the panel closes. */
+  readonly back: string;
+  readonly onClose: () => void;
+  /** Further verbs of the page that shows it. */
+  readonly more?: ReactNode;
+}
+
+export const PanelFrameContext = createContext<PanelFrame | null>(null);

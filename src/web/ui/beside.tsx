@@ -1,9 +1,8 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, type MouseEvent, type ReactNode, Suspense } from "react";
-import type { BesideThing } from "./beside-context.ts";
+import { type BesideThing, PanelFrameContext } from "./beside-context.ts";
 import { useKeys } from "./keys.ts";
 import { placeOf } from "./places.ts";
-import { PanelFrameContext } from "./side-panel.tsx";
 import "./beside.css";
 
 export interface Choosing<K extends string = string> {

@@ -1,19 +1,9 @@
 import { Link } from "@tanstack/react-router";
-import { createContext, type ReactNode, use } from "react";
+import { type ReactNode, use } from "react";
+import { PanelFrameContext } from "./beside-context.ts";
 import { Button } from "./buttons.tsx";
 import { usePanelFocus } from "./modal.ts";
 import "./beside.css";
-
-/** What the page around a panel knows (beside.tsx). The panel itself only knows which thing it shows. */
-export interface PanelFrame {
-  /** What gets the focus when the panel closes. */
-  readonly back: string;
-  readonly onClose: () => void;
-  /** Further verbs of the page that shows it. */
-  readonly more?: ReactNode;
-}
-
-export const PanelFrameContext = createContext<PanelFrame | null>(null);
 
 /** What opens beside a list or map: one thing in short, with the way to its page. */
 export function SidePanel({
