@@ -61,7 +61,7 @@ describe("lists of the dashboard", () => {
     await title.hover();
     assert.equal(await title.getAttribute("title"), long);
     // A name with enough room has none.
-    const name = row.locator(".name > bdi");
+    const name = row.locator(".name bdi").first();
     await name.hover();
     assert.equal(await name.getAttribute("title"), null);
     await why.click();
