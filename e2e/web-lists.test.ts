@@ -123,6 +123,7 @@ describe("lists of the dashboard", () => {
     const { board } = site.daemon;
     // A company in which no agent writes files meanwhile.
     const { id: companyId, rootAgentId } = await board.call(createCompany, { name: "Shelves" });
+    await board.call(updateCompany, { companyId, maxSessions: 0 });
     await board.call(createFile, { companyId, description: "Competitor prices", content: "Low." });
     const shelves = Array.from({ length: 1010 }, (_, at) => at + 1);
     // The first and the last one in their order, the others together.
