@@ -78,6 +78,7 @@ const values: Readonly<Record<string, (pool: Pool) => unknown>> = {
   archived: ({ chance }) => chance.flip(0.5),
   health: ({ chance }) => chance.flip(0.5),
   departed: ({ chance }) => chance.flip(0.5),
+  deferred: ({ chance }) => chance.flip(0.5),
   all: ({ chance }) => chance.flip(0.5),
   live: ({ chance }) => chance.flip(0.5),
   deep: ({ chance }) => chance.flip(0.5),
