@@ -1,5 +1,6 @@
 import { copyFileSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
+import { createKey } from "../src/contract/agents.ts";
 import { createCompany } from "../src/contract/companies.ts";
 import { createOutcome } from "../src/contract/outcomes.ts";
 import { createDatabase, startPostgres } from "../src/testing/postgres.ts";
@@ -176,13 +177,20 @@ async function run(
   return (await load.run({ url, token, clients: count, milliseconds, requests })).perSecond;
 }
 
-/** How many statements the database gets for an outcome, in this process. Transactions and savepoints count too. */
+/** How many statements the database gets for an outcome of an agent, in this process. Transactions and savepoints count too. */
 async function statementsOf(home: Filled): Promise<number> {
   const core = await openCore(home);
   try {
-    const input = { companyId: home.companyId, title: "Outcome", parents: home.filled.outcomes.slice(-1) };
+    const { key } = createKey.output.parse(
+      await core.call(createKey, { id: home.rootAgentId }, home.boardToken),
+    );
+    const parents = home.filled.outcomes.slice(-clients);
     const some = () =>
-      Promise.all(Array.from({ length: clients }, () => core.call(createOutcome, input, home.boardToken)));
+      Promise.all(
+        parents.map((parent) =>
+          core.call(createOutcome, { companyId: home.companyId, title: "Outcome", parents: [parent] }, key),
+        ),
+      );
     await some();
     const watched = watchStatements();
     try {

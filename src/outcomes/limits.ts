@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { memberById } from "../capabilities/members.ts";
 import type { CallContext } from "../dispatch/context.ts";
-import { query } from "../store/query.ts";
+import { type Db, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { isGoal, type OutcomeRow } from "./outcome.ts";
 import { childrenOf, outcomeById, parentsOf } from "./table.ts";
@@ -106,7 +106,9 @@ export async function demandRoomForOutcomes(
 ): Promise<void> {
   if (call.actor.agentId === null || agentId === null) return;
   const { maxOpenOutcomes } = await call.settings();
-  const live = (await call.tx.first(liveOf, liveUpTo(maxOpenOutcomes, agentId, more)))?.count ?? 0;
+  const bound = (await call.tx.first(atMostLive, liveUpTo(maxOpenOutcomes, agentId, more)))?.count ?? 0;
+  if (bound + more <= maxOpenOutcomes) return;
+  const live = (await call.tx.first(liveOf, { agentId, most: maxOpenOutcomes + 1 }))?.count ?? 0;
   if (live + more <= maxOpenOutcomes) return;
   const who =
     agentId === call.actor.agentId ? "You" : ((await memberById(call.tx, agentId))?.name ?? agentId);
@@ -121,7 +123,7 @@ export async function openOutcomesAhead(
 ): Promise<void> {
   if (agentId === null) return;
   const { maxOpenOutcomes } = await call.settings();
-  call.tx.ahead(liveOf, liveUpTo(maxOpenOutcomes, agentId, more));
+  call.tx.ahead(atMostLive, liveUpTo(maxOpenOutcomes, agentId, more));
 }
 
 /** Counting stops one above the limit: that answers the question at a fixed cost. */
@@ -138,27 +140,36 @@ const stepsOf = (outcome: Pick<OutcomeRow, "kind" | "delegated" | "delegated_by"
 const isStanding = ({ kind }: Pick<OutcomeRow, "kind">): boolean =>
   kind === "perpetual" || kind === "mandate";
 
-/** If the whole table has too few rows to reach the limit, nothing is counted: the usual case in a small company. */
-const liveOf = query((db, p: { agentId: string; most: number; enough: number }) =>
-  db.selectNoFrom((eb) =>
-    eb
-      .case()
-      .when(eb.selectFrom("outcomes").select(sql<number>`max(num)`.as("last")), "<=", p.enough)
-      .then(sql<number>`0`)
-      .else(
-        eb
-          .selectFrom(
-            eb
-              .selectFrom("outcomes")
-              .select("num")
-              .where("responsible_id", "=", p.agentId)
-              .where("status", "in", ["open", "submitted"])
-              .limit(p.most)
-              .as("live"),
-          )
-          .select(sql<number>`count(*)`.as("count")),
-      )
-      .end()
-      .as("count"),
-  ),
+const live = (db: Db, p: { agentId: string; most: number }) =>
+  db
+    .selectFrom((eb) =>
+      eb
+        .selectFrom("outcomes")
+        .select("num")
+        .where("responsible_id", "=", p.agentId)
+        .where("status", "in", ["open", "submitted"])
+        .limit(p.most)
+        .as("live"),
+    )
+    .select(sql<number>`count(*)`.as("count"));
+
+const liveOf = query(live);
+
+/**
+ * At most so many are open. If the whole table has too few rows to reach the limit, nothing is counted: the usual case in a small
+ * company. The writes of a batch count on from it.
+ */
+const atMostLive = query(
+  (db, p: { agentId: string; most: number; enough: number }) =>
+    db.selectNoFrom((eb) => {
+      const last = eb.selectFrom("outcomes").select(sql<number>`max(num)`.as("last"));
+      return eb.case().when(last, "<=", p.enough).then(last).else(live(db, p)).end().as("count");
+    }),
+  undefined,
+  {},
+  {
+    table: "outcomes",
+    by: { responsible_id: "agentId" },
+    where: { status: ["open", "submitted"] },
+  },
 );

@@ -32,9 +32,11 @@ const onCreate = guarded(contract.createOutcome, async (call) => {
   outcomesAhead(tx, parents);
   await openOutcomesAhead(call, actor.agentId, 1);
   const rows = await parentRows(tx, companyId, parents);
-  await demandRoomForOutcomes(call, actor.agentId, 1);
   await demandAwaitable(tx, companyId, dependsOn);
   for (const parent of parents) for (const target of dependsOn) await demandNoCycle(tx, parent, target);
+  // Others create outcomes in the same batch.
+  if (actor.agentId !== null) await tx.turn();
+  await demandRoomForOutcomes(call, actor.agentId, 1);
   const id = call.newId();
   const outcome = await insertOutcome(
     tx,

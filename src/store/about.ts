@@ -13,9 +13,18 @@ export type About = ReadonlyMap<string, number>;
  */
 export type Sees = Readonly<Record<string, string | readonly [own: string, other: string]>>;
 
+/** A read that counts, as `count`, the rows of a table that have these values. `by`: columns, and the parameters with their values. */
+export interface Counts {
+  readonly table: string;
+  readonly by: Readonly<Record<string, string>>;
+  readonly where: Readonly<Record<string, readonly Value[]>>;
+}
+
 /** What a read looks at. */
 export interface Reads {
   readonly sees: Sees;
+  /** If it counts rows: whether it counts this one, of this table. */
+  readonly counts?: ((table: string, cell: (column: string) => Value | undefined) => boolean) | undefined;
   /** The words of its text. It looks at no column that it does not name, unless it returns whole rows of the table. */
   readonly words: ReadonlySet<string>;
   /** Of which tables it returns whole rows. */
@@ -34,6 +43,8 @@ export interface Filled {
 export interface RowChange extends Filled {
   /** The columns that it changes. Undefined: any. */
   readonly sets?: ReadonlySet<string> | undefined;
+  /** It only adds a row, and its values are those of all columns. */
+  readonly isRow?: true;
   /** It adds to numbers of one row: the rows of a read that finds this row by its key, after it. */
   readonly added?: ((rows: readonly unknown[]) => unknown[]) | undefined;
 }

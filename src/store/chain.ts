@@ -45,8 +45,6 @@ export function macOf(key: string): Mac {
 export type PlainTx = Omit<Tx, "append"> & {
   /** Runs a statement that seals, and returns the sealed columns of each row it changed. */
   changed<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<Value[][]>;
-  /** Waits for the turn of the write, if it has not come (batches.ts). */
-  turn(): Promise<void> | undefined;
   /** What its writes recorded and changed, until it is sealed. A write that fails takes out what it put in. */
   readonly pending: Pending;
   /** PostgreSQL: the heads that the transaction has read or moved. */

@@ -1,3 +1,4 @@
+import type { Value } from "./columns.ts";
 import { areApart, type RowChange, type Filled, isUnseen, type Reads } from "./about.ts";
 
 /**
@@ -65,14 +66,19 @@ export function knownRows(): Known {
     if (known.get(read.key) === read) known.delete(read.key);
     for (const table of read.tables) ofTable.get(table)?.delete(read);
   };
-  const touch = (by: RowChange, added?: RowChange["added"]): void => {
+  const touch = (by: RowChange, isUndone: boolean): void => {
     for (const table of by.tables) {
-      const isTouched = (read: Answered): boolean => !areApart(read, by) && !isUnseen(read, read.found, by);
+      const cell = (column: string): Value | undefined => by.values[by.about?.get(column) ?? -1];
+      const isRow = by.isRow === true && !isUndone;
+      const isUncounted = (read: Answered): boolean => isRow && read.counts?.(table, cell) === false;
+      const isTouched = (read: Answered): boolean =>
+        !areApart(read, by) && !isUnseen(read, read.found, by) && !isUncounted(read);
       for (const read of ofTable.get(table)?.values().filter(isTouched).toArray() ?? []) {
         const { rows } = read;
         drop(read, true);
-        // The row need not be read again to know the sum.
-        if (added !== undefined && isByKey(read, by))
+        // The rows need not be read again to know the sum, or how many they are.
+        const added = isRow && read.counts !== undefined ? oneMore : by.added;
+        if (added !== undefined && !isUndone && (isRow || isByKey(read, by)))
           keep(read.key, read, rows.then(added)).until = read.until;
       }
     }
@@ -136,7 +142,7 @@ export function knownRows(): Known {
     learn: (read, rows) => void keep(keyOf(read), read, rows),
     change: (by) => {
       changes.push(by);
-      touch(by, by.added);
+      touch(by, false);
     },
     turn: (companies, number) => {
       current = number;
@@ -149,10 +155,14 @@ export function knownRows(): Known {
     mark: (savepoint) => void marks.set(savepoint, changes.length),
     // What was read since then may have seen the changes.
     undo: (savepoint) => {
-      for (const by of changes.splice(marks.get(savepoint) ?? 0)) touch(by);
+      for (const by of changes.splice(marks.get(savepoint) ?? 0)) touch(by, true);
     },
   };
 }
+
+const oneMore = ([counted]: readonly unknown[]): unknown[] => [
+  { ...Object(counted), count: Number(Object(counted).count) + 1 },
+];
 
 /** Whether a read finds whole rows by the same columns that tell which row a change adds to. */
 const isByKey = (read: Read, { about }: Filled): boolean =>

@@ -1,12 +1,12 @@
 import { objectFields } from "../contract/object-fields.ts";
-import type { RowChange } from "./about.ts";
+import type { Counts, Reads, RowChange } from "./about.ts";
 import { intact } from "./blob-files.ts";
 import type { PlainTx } from "./chain.ts";
 import { checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
 import type { Keeping, EarlyReader } from "./known.ts";
 import type { Link } from "./link.ts";
-import { blobRow, fill, type Holds, type PreparedQuery, type Query, selection } from "./query.ts";
+import { blobRow, fill, Hole, type Holds, type PreparedQuery, type Query, selection } from "./query.ts";
 import { sealedColumns } from "./schema.ts";
 import type { Mac, ReadTx } from "./store.ts";
 import { inMap } from "../contract/in-map.ts";
@@ -52,9 +52,18 @@ export function announceOn(link: Link, asked: Asking, reader: EarlyReader): void
 }
 
 const readOf = (asked: Asking) => {
-  const { sql, sees = {}, words, whole } = asked.prepared;
-  return { ...asked, sql, sees, words, whole };
+  const { sql, sees = {}, words, whole, counts } = asked.prepared;
+  return { ...asked, sql, sees, words, whole, counts: counts && countsIn(asked, counts) };
 };
+
+function countsIn({ prepared, values }: Asking, { table: own, by, where }: Counts): Reads["counts"] {
+  const given = (name: string): Value | undefined =>
+    values[prepared.slots.findIndex((slot) => slot instanceof Hole && slot.key === name)];
+  return (table, cell) =>
+    table === own &&
+    Object.entries(by).every(([column, name]) => cell(column) === given(name)) &&
+    Object.entries(where).every(([column, some]) => some.includes(cell(column) ?? null));
+}
 
 /** A read whose rows a change can be compared with. The ledger is sealed before it is read. */
 export const canBeEarly = ({ tables, changes, readsLedger }: PreparedQuery): boolean =>
@@ -100,7 +109,7 @@ export function runOn(link: Link, asked: Asking): void {
   link.known.change({
     ...into,
     values,
-    added: added === undefined ? undefined : (rows) => added(values, rows),
+    ...(added === undefined ? { isRow: true } : { added: (rows) => added(values, rows) }),
   });
   link.hold(into, values);
 }

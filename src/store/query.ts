@@ -22,7 +22,7 @@ import {
   type TableName,
   tables,
 } from "./schema.ts";
-import { type About, aboutOf, changesOne, type Sees, setsOf, wholeIn } from "./about.ts";
+import { type About, aboutOf, changesOne, type Counts, type Sees, setsOf, wholeIn } from "./about.ts";
 import { isSealed, type SealedTable } from "./row-keys.ts";
 import { inMap } from "../contract/in-map.ts";
 
@@ -54,6 +54,7 @@ export interface PreparedQuery {
   readonly changes: boolean;
   readonly about: About | undefined;
   readonly sees?: Sees;
+  readonly counts?: Counts | undefined;
   readonly sets: ReadonlySet<string> | undefined;
   readonly words: ReadonlySet<string>;
   readonly whole: readonly string[];
@@ -91,11 +92,16 @@ export function query<P extends Params, R>(
   build: (db: Db, params: P, dialect: Dialect) => Compilable<R>,
   checks?: readonly Check[],
   sees: Sees = {},
+  counts?: Counts,
 ): Query<P, R> {
   const built: Partial<Record<Dialect, PreparedQuery>> = {};
   const made: Query<P, R> = {
     on: (dialect) =>
-      (built[dialect] ??= { ...prepare(build(builders[dialect], holes<P>(), dialect), checks), sees }),
+      (built[dialect] ??= {
+        ...prepare(build(builders[dialect], holes<P>(), dialect), checks),
+        sees,
+        counts,
+      }),
   };
   onQuery?.(made);
   return made;

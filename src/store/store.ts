@@ -52,6 +52,11 @@ export interface Tx extends ReadTx {
   run<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<void>;
   /** Runs a statement and returns the number of rows it changed. */
   count<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<number>;
+  /**
+   * Waits until no other write of its batch changes anything before it (batches.ts). What it reads early and another changes then makes it
+   * run again, so what many writes change is read after this. On SQLite this does nothing.
+   */
+  turn(): Promise<void> | undefined;
   /** Records an event. It joins its company's chain when the transaction ends, with the rows that changed (chain.ts). */
   append(event: NewEventRow): void;
   /**
@@ -84,5 +89,5 @@ export function readOnly(tx: ReadTx): Tx {
     throw new Error("an operation that only reads tried to write");
   };
   const refuse = async (): Promise<never> => append();
-  return { ...tx, append, run: refuse, count: refuse, lock: refuse, attempt: refuse };
+  return { ...tx, append, run: refuse, count: refuse, turn: () => undefined, lock: refuse, attempt: refuse };
 }
