@@ -29,6 +29,7 @@ function attention(usedUp: boolean) {
   const items = [budget("The budget of Ann", false), ...(usedUp ? [budget("The budget of Otto", true)] : [])];
   return viewAttention.output.parse({
     items,
+    nextCursor: null,
     counts: {
       approval: 0,
       question: 0,
