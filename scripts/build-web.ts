@@ -31,7 +31,7 @@ export async function buildWeb(): Promise<string[]> {
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
       // One file for what Home shares with other pages: many small ones compress worse.
-      rolldownOptions: { output: { advancedChunks: { groups: [{ name: "shared", test: sharedByHome }] } } },
+      rolldownOptions: { output: { codeSplitting: { groups: [{ name: "shared", test: sharedByHome }] } } },
     },
     worker: { format: "es", plugins: () => [noted(used)] },
   });
