@@ -54,15 +54,12 @@ for (const kind of bothStores)
             create,
           } = await scene(most, own);
           const tryAll = async (many: number): Promise<string[]> => {
-            const tried = Array.from({ length: many }, (_, index) => [
-              create(ann),
-              !isAlone && index % 3 === 0 && create(bob),
-            ]);
+            const tried = Array.from({ length: many }, (_, index) =>
+              !isAlone && index % 3 === 0 ? [create(ann), create(bob)] : [create(ann)],
+            );
             const results = await Promise.allSettled(tried.flat());
             return results.flatMap((result) =>
-              result.status === "fulfilled" &&
-              result.value !== false &&
-              result.value.responsible?.id === ann.id
+              result.status === "fulfilled" && result.value.responsible?.id === ann.id
                 ? [result.value.id]
                 : [],
             );
