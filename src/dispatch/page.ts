@@ -85,4 +85,6 @@ const cursorShapes = {
   /** A chain of the ledger: a company's, or (-) the installation's. */
   "chain number": new RegExp(`^(-|${id.slice(1, -1)}) ${number}$`),
   "id id": new RegExp(`^${id} ${id}$`),
+  /** A place in the attention list: how many wait, two times or dashes, and what it is about. */
+  place: new RegExp(`^${number} (\\d{1,15}|-) (\\d{1,15}|-) (.+)$`),
 } as const;

@@ -26,6 +26,8 @@ import type { Cause } from "./trail.ts";
 
 /** An item of the attention list before it is presented. Only the items of the page that is asked for are shown. */
 export interface Draft extends Pick<AttentionItem, "kind" | "subject"> {
+  /** Which part of the subject, if it can have several items of a kind. */
+  readonly part?: string;
   readonly since: number;
   readonly expires?: number | null;
   /** The outcomes that wait for nothing but this. */
@@ -256,6 +258,7 @@ function budgetItem(
     subject: isCompanys
       ? { kind: "company", id: companyId, title }
       : { kind: "agent", id: pool.id, title: owner },
+    part: pool.measure,
     since,
     leaves,
     isNote: !sight.isShort(pool),

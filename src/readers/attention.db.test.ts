@@ -3,8 +3,9 @@ import { createFile } from "../contract/knowledge.ts";
 import { describe, test } from "node:test";
 import { pauseAgent, terminateAgent, updateAgent } from "../contract/agents.ts";
 import { type AttentionItem, attentionKinds, viewAttention } from "../contract/attention.ts";
-import { setBudget } from "../contract/budgets.ts";
+import { type Measure, setBudget } from "../contract/budgets.ts";
 import { requestPermission } from "../contract/capabilities.ts";
+import { approve } from "../contract/approvals.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { hireAgent } from "../contract/hiring.ts";
 import { boardInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
@@ -125,6 +126,54 @@ for (const kind of storeKinds)
       );
       assert.equal(seen.length, 5);
       await refusal(board(viewAttention, { companyId, cursor: "the second page" }), "invalid");
+    });
+
+    staged("an item that is settled between two pages takes no other item with it", async ({ org }) => {
+      const { board, companyId } = org;
+      await board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+      for (const name of ["Ada", "Bea", "Cid", "Dan", "Eva", "Fay"])
+        await org.root(hireAgent, { companyId, name, role: "writer" });
+      const all = (await look(org)).items.map(({ title }) => title);
+      assert.equal(all.length, 6);
+      const first = await board(viewAttention, { companyId, limit: 2 });
+      const [settled, last] = first.items;
+      // Both are gone: also the one that the page ended with.
+      for (const one of [settled, last]) await board(approve, { id: one?.subject.id ?? "" });
+      const rest = await board(viewAttention, { companyId, cursor: first.nextCursor ?? "" });
+      assert.deepEqual(
+        rest.items.map(({ title }) => title),
+        all.slice(2),
+      );
+      for (const cursor of ["2", "1 - -", "1 - x a", "a - - a", "-1 - - a"])
+        await refusal(board(viewAttention, { companyId, cursor }), "invalid");
+    });
+
+    staged("items that nothing but their names tells apart come in pages without a gap", async (stage) => {
+      const { org, store } = stage;
+      const { board, companyId } = org;
+      const names = ["Ida", "Jo"];
+      for (const name of names) {
+        const { id } = await org.agent(name);
+        await board(setBudget, { id, usd: 10, tokens: 10, sessions: 10 });
+        await store.write(async (tx) => {
+          const month = new Date(tx.now).toISOString().slice(0, 7);
+          for (const [measure, amount] of [
+            ["usd", 9_000_000],
+            ["tokens", 9],
+            ["sessions", 9],
+          ] as const)
+            await tx.run(spendOf, { id, month, measure, amount });
+        });
+      }
+      const all = (await look(org)).items.map(({ title }) => title);
+      assert.equal(all.length, 6);
+      const seen: string[] = [];
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page = await board(viewAttention, { companyId, limit: 1, ...(cursor != null && { cursor }) });
+        seen.push(...page.items.map(({ title }) => title));
+        cursor = page.nextCursor;
+      }
+      assert.deepEqual(seen, all);
     });
 
     staged("an empty company needs nothing, and only people may ask", async ({ org }) => {
@@ -423,6 +472,9 @@ const verifiedByBoard = query((db, p: { id: string }) =>
 );
 const endGrants = query((db, p: { id: string }) =>
   db.updateTable("grants").set({ broken: 1 }).where("grantee_id", "=", p.id),
+);
+const spendOf = query((db, p: { id: string; month: string; measure: Measure; amount: number }) =>
+  db.insertInto("charges").values({ pool_id: p.id, month: p.month, measure: p.measure, amount: p.amount }),
 );
 const spendSessions = query((db, p: { id: string; month: string; amount: number }) =>
   db.insertInto("charges").values({ pool_id: p.id, month: p.month, measure: "sessions", amount: p.amount }),

@@ -10,7 +10,7 @@ import {
 import type { ApprovalKinds } from "../approvals/kinds.ts";
 import { companyState } from "../dispatch/company-settings.ts";
 import { guarded, type Guarded } from "../dispatch/guarded.ts";
-import { defaultPage, numberCursor } from "../dispatch/page.ts";
+import { cursorParts, pageAfter } from "../dispatch/page.ts";
 import { query, textQuery } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { causeItems } from "./attention-causes.ts";
@@ -71,18 +71,13 @@ export async function attentionIn(
   const look: Look = { tx, companyId, sight, leavesOf, kinds: parts.kinds, company, still };
   const drafts = [...(await rowItems(look)), ...(await causeItems(look, [...causes.values()]))];
   const heldBy = holdingUp(sight);
-  const items = drafts
-    .map((draft) => ({ draft, count: heldBy.count(draft) }))
-    .toSorted(
-      (a, b) =>
-        b.count - a.count ||
-        (a.draft.expires ?? Infinity) - (b.draft.expires ?? Infinity) ||
-        a.draft.since - b.draft.since,
-    )
-    .map(({ draft }) => draft);
+  const places = new Map(drafts.map((draft) => [draft, placeIn(tx, draft, heldBy.count(draft))]));
+  const placeOf = (draft: Draft): Place => places.get(draft) ?? placeIn(tx, draft, heldBy.count(draft));
+  const items = drafts.toSorted((a, b) => byPlace(placeOf(a), placeOf(b)));
   const pressing = items.filter(({ isNote }) => isNote !== true).length;
   return {
     items,
+    placeOf,
     pressing,
     health,
     next,
@@ -101,18 +96,18 @@ export const attentionHandlers = (parts: AttentionParts): Guarded[] => [
   guarded(viewAttention, async ({ tx, companyId, input, actor, caller }) => {
     if (actor.agentId !== null && caller.person === undefined) throw text.onlyPeopleAttend();
     const found = await attentionIn(tx, companyId, parts, actor.agentId);
-    const { items, pressing, health, next, sight, present } = found;
+    const { items, placeOf, pressing, health, next, sight, present } = found;
     const isAbout =
       input.outcome === undefined ? () => true : await concerning(tx, sight, items, input.outcome);
     const wanted = items.filter(
       (item) => (input.kind === undefined || item.kind === input.kind) && isAbout(item),
     );
-    // The list is made at each call, so a page begins after so many items.
-    const from = numberCursor(input.cursor);
-    const to = from + (input.limit ?? defaultPage);
+    const after = input.cursor === undefined ? undefined : placeAt(input.cursor);
+    const rest = wanted.filter((item) => after === undefined || byPlace(placeOf(item), after) > 0);
+    const { page, nextCursor } = pageAfter(rest, input.limit, (item) => cursorAt(placeOf(item)));
     return {
-      items: wanted.slice(from, to).map(present),
-      nextCursor: to < wanted.length ? String(to) : null,
+      items: page.map(present),
+      nextCursor,
       counts: countByKind(items.map(({ kind }) => kind)),
       total: input.outcome === undefined ? items.length : wanted.length,
       pressing,
@@ -122,6 +117,43 @@ export const attentionHandlers = (parts: AttentionParts): Guarded[] => [
     };
   }),
 ];
+
+/**
+ * Where an item stands in the list. The list is made at each call, and items are settled between two calls. So a page begins
+ * behind a place, not after so many items: that would leave out one item for each that was settled meanwhile.
+ */
+interface Place {
+  readonly count: number;
+  readonly expires: number;
+  readonly since: number;
+  /** Tells items with the same figures apart. */
+  readonly name: string;
+}
+
+function placeIn({ now }: ReadTx, { kind, subject, part = "", expires, since }: Draft, count: number): Place {
+  return {
+    count,
+    expires: expires ?? Infinity,
+    // What nobody recorded began "now", which is another time at the next call.
+    since: since < now ? since : Infinity,
+    name: `${kind} ${subject.kind} ${subject.id ?? ""} ${part}`,
+  };
+}
+
+const byPlace = (a: Place, b: Place): number =>
+  b.count - a.count || compare(a.expires, b.expires) || compare(a.since, b.since) || compare(a.name, b.name);
+
+const compare = <T extends number | string>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Never is written as a dash. */
+const cursorAt = ({ count, expires, since, name }: Place): string =>
+  [count, ...[expires, since].map((time) => (time === Infinity ? "-" : time)), name].join(" ");
+
+function placeAt(cursor: string): Place {
+  const [count = "", expires = "", since = "", name = ""] = cursorParts(cursor, "place");
+  const time = (text: string): number => (text === "-" ? Infinity : Number(text));
+  return { count: Number(count), expires: time(expires), since: time(since), name };
+}
 
 export function countByKind(kinds: readonly AttentionKind[]): Record<AttentionKind, number> {
   const counts = {
@@ -253,7 +285,7 @@ function holdingUp(sight: CompanySight) {
 }
 
 function present(
-  { leaves: _, isNote: _note, show, ...draft }: Draft,
+  { leaves: _, isNote: _note, part: _part, show, ...draft }: Draft,
   held: readonly Looked[],
 ): AttentionItem {
   return {
