@@ -1,5 +1,6 @@
 import { lookOf } from "../contract/names.ts";
 import { expire } from "../approvals/concluding.ts";
+import type { MoneyOf } from "../approvals/kinds.ts";
 import { openApprovalOfName } from "../approvals/table.ts";
 import type { Writing } from "../dispatch/context.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -19,7 +20,7 @@ export function nameAhead(
 }
 
 /** Returns the look of a name. Refuses a name that looks like another agent's, or like one that a pending approval holds. */
-export async function freeName(call: Writing, name: string, id: string): Promise<string> {
+export async function freeName(call: Writing, name: string, id: string, moneyOf: MoneyOf): Promise<string> {
   const { tx, companyId } = call;
   const problem = problemOfName(name);
   if (problem !== undefined) throw problem;
@@ -27,7 +28,7 @@ export async function freeName(call: Writing, name: string, id: string): Promise
   const taken = await tx.first(sameName, { company_id: companyId, name_key: key });
   if (taken !== undefined && taken.id !== id) throw nameTaken(name, taken.name);
   const open = await tx.first(openApprovalOfName, { company_id: companyId, name_key: key });
-  if (open !== undefined && !(await expire(call, open))) throw nameHeld(name);
+  if (open !== undefined && !(await expire(call, open, moneyOf))) throw nameHeld(name);
   return key;
 }
 

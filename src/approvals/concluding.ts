@@ -1,4 +1,4 @@
-import type { ApprovalStatus, MoneyChange, StepKind } from "../contract/approvals.ts";
+import type { ApprovalStatus, StepKind } from "../contract/approvals.ts";
 import { companyState } from "../dispatch/company-settings.ts";
 import { bySystem, type Writing } from "../dispatch/context.ts";
 import { isActive, memberById, membersAhead } from "../capabilities/members.ts";
@@ -6,7 +6,7 @@ import { byAhead, nameOfBy, presentBy } from "../capabilities/people.ts";
 import { notify } from "../mail/notices.ts";
 import { redactText } from "../redaction/redact.ts";
 import { type ApprovalRow, openStatuses } from "./approval.ts";
-import type { ApprovalKinds } from "./kinds.ts";
+import type { ApprovalKinds, MoneyOf } from "./kinds.ts";
 import { approvalAhead, approvalById, setStatus } from "./table.ts";
 import { addStep, lastStep, lastStepAhead } from "./thread.ts";
 import { concluded, titleOf } from "./texts.ts";
@@ -26,7 +26,7 @@ const statuses: Readonly<Record<Conclusion, ApprovalStatus>> = {
 };
 
 /** Ends an approval and does what follows from it. The caller checks that it is open and that the actor may decide. */
-export function concluder(kinds: ApprovalKinds) {
+export function concluder(kinds: ApprovalKinds, moneyOf: MoneyOf) {
   return async (
     call: Writing,
     approval: ApprovalRow,
@@ -37,8 +37,7 @@ export function concluder(kinds: ApprovalKinds) {
     byAhead(call.tx, call.actor);
     membersAhead(call.tx, approval.requested_by);
     kind.ahead?.(call.tx, approval);
-    const money = await kind.money?.(call.tx, approval, { agentId: null });
-    const saved = await close(call, approval, to, note, money);
+    const saved = await close(call, approval, to, note, moneyOf);
     approvalAhead(call.tx, approval.id);
     lastStepAhead(call.tx, approval.id);
     if (to === "approved") await kind.approve(call, saved);
@@ -49,15 +48,15 @@ export function concluder(kinds: ApprovalKinds) {
   };
 }
 
-/** Closes the approval. What follows from it comes next, then announceEnd(). */
-export async function close(
+/** Closes the approval, and keeps the budgets before its end and after a yes. What follows comes next, then announceEnd(). */
+async function close(
   call: Writing,
   approval: ApprovalRow,
   end: Conclusion,
   note: string | null,
-  /** The budgets before the decision and after a yes. */
-  money: readonly MoneyChange[] | null = null,
+  moneyOf: MoneyOf,
 ): Promise<ApprovalRow> {
+  const money = await moneyOf(call.tx, approval, { agentId: null });
   const saved = await setStatus(call.tx, approval, statuses[end], note);
   await addStep(call, saved, end, note, money);
   return saved;
@@ -71,12 +70,21 @@ export async function announceEnd(call: Writing, approval: ApprovalRow, end: Con
 }
 
 /** Ends an open approval because another change left nothing to decide. */
-export async function overtake(call: Writing, approval: ApprovalRow, why: string): Promise<void> {
-  await announceEnd(call, await close(call, approval, "overtaken", why), "overtaken");
+export async function overtake(
+  call: Writing,
+  approval: ApprovalRow,
+  why: string,
+  moneyOf: MoneyOf,
+): Promise<void> {
+  await announceEnd(call, await close(call, approval, "overtaken", why, moneyOf), "overtaken");
 }
 
 /** Rejects an approval whose time to decide is over. */
-export async function expire(call: Writing, approval: ApprovalRow | undefined): Promise<boolean> {
+export async function expire(
+  call: Writing,
+  approval: ApprovalRow | undefined,
+  moneyOf: MoneyOf,
+): Promise<boolean> {
   const isOver =
     approval !== undefined &&
     openStatuses.includes(approval.status) &&
@@ -84,7 +92,7 @@ export async function expire(call: Writing, approval: ApprovalRow | undefined): 
     approval.expires_at <= call.tx.now;
   if (!isOver || (await companyState(call.tx, approval.company_id)).state === "archived") return false;
   const clock = bySystem(call.tx, approval.company_id, call.newId);
-  await announceEnd(clock, await close(clock, approval, "expired", "timeout"), "expired");
+  await announceEnd(clock, await close(clock, approval, "expired", "timeout", moneyOf), "expired");
   return true;
 }
 

@@ -14,6 +14,7 @@ import { createOutcome } from "../contract/outcomes.ts";
 import { delegateOutcome } from "../contract/delegation.ts";
 import { applyReorganization, planReorganization, undoReorganization } from "../contract/reorganization.ts";
 import { pauseFor } from "../budgets/halting.ts";
+import { moneyOf } from "../budgets/requested.ts";
 import { poolOf } from "../budgets/table.ts";
 import { newId } from "../daemon/ids.ts";
 import { bySystem } from "../dispatch/context.ts";
@@ -368,7 +369,7 @@ for (const kind of storeKinds)
         await tx.lock(org.companyId);
         await tx.run(expireNow, { id: requestId, expires_at: tx.now - 1 });
         const approval = await approvalById(tx, requestId);
-        assert.ok(await expire(bySystem(tx, org.companyId, newId), approval));
+        assert.ok(await expire(bySystem(tx, org.companyId, newId), approval, moneyOf));
       });
       const late = await view(requestId);
       assert.deepEqual(
@@ -384,6 +385,56 @@ for (const kind of storeKinds)
       await org.board(contract.reject, { id: other });
       assert.equal((await view(other)).decision?.reason, "decided");
       assert.doesNotMatch(await lastMail(lead.call, other), /expired|in time/);
+    });
+
+    test("a request that ends without a decision keeps what a yes would have done to the budgets", async () => {
+      const { companyId } = org;
+      const boss = await org.agent("Payer");
+      const worker = await org.agent("Paid", boss.id);
+      await org.board(setBudget, { id: boss.id, usd: 20 });
+      const hasAsked = async (type: contract.ApprovalType, id: string) => {
+        const { money } = (await view(id)).changes;
+        assert.ok(money.length > 0, type);
+        return { type, id, money };
+      };
+      // Each type that has a budget, ended by each cause that is not a decision.
+      await org.board(grantPermission, { companyId, to: boss.id, resource: "org:hire" });
+      const hired = await hire({ budget: { usd: 4 } }, boss.call);
+      const hireRequest = await hasAsked("hire_agent", hired.id);
+      const withdrawn = await hire({ budget: { usd: 5 } }, boss.call);
+      const withdrawal = await hasAsked("hire_agent", withdrawn.id);
+      const proposal = await boss.call(changeAgent, {
+        agent: worker.id,
+        budget: { usd: 3 },
+        reason: "Paper.",
+      });
+      const change = await hasAsked("change_agent", proposal.id);
+      const { requestId = "" } = await boss.call(requestAgent, { name: "Too late to pay", waitSeconds: 0 });
+      const creation = await hasAsked("create_agent", requestId);
+      const raise = await hasAsked("budget_override", await overrideOf(lead.id));
+
+      await org.board(terminateAgent, { id: hired.agent.id, reason: "We have one." });
+      await boss.call(contract.cancelApproval, { id: withdrawn.id });
+      await org.board(applyReorganization, {
+        companyId,
+        change: { kind: "move_report", agent: worker.id, to: org.rootId },
+      });
+      await opened.store.write(async (tx) => {
+        await tx.lock(companyId);
+        for (const id of [creation.id, raise.id]) {
+          await tx.run(expireNow, { id, expires_at: tx.now - 1 });
+          const open = await approvalById(tx, id);
+          assert.ok(await expire(bySystem(tx, companyId, newId), open, moneyOf));
+        }
+      });
+      // Budgets that change later are not what would have changed then.
+      await org.board(setBudget, { id: boss.id, usd: 7 });
+      await org.board(setBudget, { id: lead.id, sessions: 90 });
+      for (const { type, id, money } of [hireRequest, withdrawal, change, creation, raise]) {
+        const { status, changes } = await view(id);
+        assert.ok(status === "rejected" || status === "cancelled", `${type} ${status}`);
+        assert.deepEqual(changes.money, money, type);
+      }
     });
 
     test("a second decision is told who decided what, and when", async () => {

@@ -23,8 +23,9 @@ export interface ApprovalKind {
   readonly summary: (tx: ReadTx, approval: ApprovalRow) => Promise<string[]>;
   /** The same as data, as far as the viewer may see it. The fields of the payload are added to it. */
   readonly sections?: (tx: ReadTx, approval: ApprovalRow, viewer: Viewer) => Promise<Sections>;
-  /** The budgets that approving would change. They change all the time, so a decision keeps them as they are then. */
-  readonly money?: (tx: ReadTx, approval: ApprovalRow, viewer: Viewer) => Promise<MoneyChange[]>;
 }
+
+/** The budgets that approving would change (budgets/requested.ts, which builds on this folder). */
+export type MoneyOf = (tx: ReadTx, approval: ApprovalRow, viewer: Viewer) => Promise<MoneyChange[]>;
 
 export type ApprovalKinds = Readonly<Record<ApprovalType, ApprovalKind>>;

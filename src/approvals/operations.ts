@@ -26,7 +26,7 @@ import {
 } from "./approval.ts";
 import { noSections } from "./sections.ts";
 import { concluder, recordStep } from "./concluding.ts";
-import type { ApprovalKinds } from "./kinds.ts";
+import type { ApprovalKinds, MoneyOf } from "./kinds.ts";
 import { diffOf, fieldsOf } from "./fields.ts";
 import {
   approvalById,
@@ -73,8 +73,8 @@ type Decision = {
   payloadHash?: string | undefined;
 };
 
-export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
-  const conclude = concluder(kinds);
+export function approvalHandlers(kinds: ApprovalKinds, moneyOf: MoneyOf): Guarded[] {
+  const conclude = concluder(kinds, moneyOf);
 
   /** The approval, if the caller may see it, it can move to this status, and its payload is the one the caller saw. */
   async function considered(call: Call<Decision>, to: contract.ApprovalStatus): Promise<ApprovalRow> {
@@ -132,12 +132,12 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
   const onView = guarded(contract.viewApproval, async (call) => {
     const { tx, actor } = call;
     const approval = await visible(call, call.input.id);
-    const { summary, sections, money } = kinds[approval.type];
+    const { summary, sections } = kinds[approval.type];
     const isOpen = openStatuses.includes(approval.status);
     const changes = {
       ...noSections,
       ...(await sections?.(tx, approval, actor)),
-      money: isOpen ? ((await money?.(tx, approval, actor)) ?? []) : await moneyThen(tx, approval, actor),
+      money: await (isOpen ? moneyOf : moneyThen)(tx, approval, actor),
       summary: (await summary(tx, approval)).map(redactText),
       fields: fieldsOf(await readable(tx, approval, actor)),
     };
@@ -257,7 +257,7 @@ async function presentSteps(tx: ReadTx, approval: ApprovalRow, steps: readonly S
   return shown;
 }
 
-/** The budgets as they were when it was decided. An agent sees its own and those of the agents below it. */
+/** The budgets as they were when it ended. An agent sees its own and those of the agents below it. */
 async function moneyThen(
   tx: ReadTx,
   approval: ApprovalRow,

@@ -1,15 +1,15 @@
 import { sql } from "kysely";
 import { settingsOf, storedSettings } from "../dispatch/company-settings.ts";
 import { tables } from "../store/schema.ts";
-import { z } from "zod";
 import { type Measure, measures } from "../contract/budgets.ts";
 import { refusalOf } from "../contract/refusal.ts";
 import type { ApprovalKind } from "../approvals/kinds.ts";
-import { type ApprovalRow, payloadOf } from "../approvals/approval.ts";
+import type { ApprovalRow } from "../approvals/approval.ts";
 import { overtake } from "../approvals/concluding.ts";
 import { approvalById, openApproval } from "../approvals/table.ts";
 import { fromUnits, inUnits, inWords, isUsedUp, monthOf, nextMonth, unspent } from "./budget.ts";
-import { carve, foreseenMoney, shownPools, weighBudget } from "./carving.ts";
+import { carve, weighBudget } from "./carving.ts";
+import { moneyOf, raiseIn } from "./requested.ts";
 import { lacking, poolOwnerOf, quantumOf } from "./reservations.ts";
 import { alertOf, dropAlert, type Place, placeOf, type Pool, poolOf, putAlert } from "./table.ts";
 import type { Writing } from "../dispatch/context.ts";
@@ -58,7 +58,7 @@ export async function halt(writing: Writing, agentId: string, pool: Pool, need =
  */
 export function isShort(pool: Pool, asked: ApprovalRow | undefined): boolean {
   if (isUsedUp(pool) || asked === undefined || pool.limit === null) return isUsedUp(pool);
-  const { measure, limit, handedDown } = wanted(asked);
+  const { measure, limit, handedDown } = raiseIn(asked);
   return pool.limit - pool.handedDown <= inUnits(measure, limit) - inUnits(measure, handedDown);
 }
 
@@ -155,7 +155,7 @@ export async function afterChange(writing: Writing, poolId: string): Promise<voi
   for (const measure of measures) {
     const asked = await overrideOf(tx, { id: poolId, measure });
     if (asked === undefined || isShort(await poolOf(tx, { companyId, id: poolId, measure }), asked)) continue;
-    if (asked.status === "pending") await overtake(writing, asked, budgetChanged);
+    if (asked.status === "pending") await overtake(writing, asked, budgetChanged, moneyOf);
     await tx.run(dropAlert, { pool_id: poolId, kind: override(measure) });
   }
   await resumeHalted(writing);
@@ -192,7 +192,7 @@ export const companiesWithHalted = query((db, _: Record<never, never>) =>
 export const overriding: ApprovalKind = {
   approve: async (call, approval) => {
     const { tx, companyId } = call;
-    const { pool: id, measure, raiseBy } = wanted(approval);
+    const { pool: id, measure, raiseBy } = raiseIn(approval);
     const pool = await poolOf(tx, { companyId, id, measure });
     if (pool.limit === null) throw noLimitLeft();
     const limit = fromUnits(measure, pool.limit + inUnits(measure, raiseBy));
@@ -204,7 +204,7 @@ export const overriding: ApprovalKind = {
   },
   deny: async () => undefined,
   summary: async (tx, approval) => {
-    const { pool: id, budget, measure, raiseBy } = wanted(approval);
+    const { pool: id, budget, measure, raiseBy } = raiseIn(approval);
     const { limit, spent } = await poolOf(tx, { companyId: approval.company_id, id, measure });
     const paused = await tx.all(pausedByPool, { poolId: id });
     return raiseChanges(
@@ -218,7 +218,7 @@ export const overriding: ApprovalKind = {
     );
   },
   sections: async (tx, approval, viewer) => {
-    const { pool: id, measure, raiseBy } = wanted(approval);
+    const { pool: id, measure, raiseBy } = raiseIn(approval);
     const companyId = approval.company_id;
     const pool = await poolOf(tx, { companyId, id, measure });
     const after = (pool.limit ?? 0) + inUnits(measure, raiseBy);
@@ -228,38 +228,16 @@ export const overriding: ApprovalKind = {
       obstacles: viewer.agentId === null ? await obstacle(tx, approval, after) : [],
     };
   },
-  money: async (tx, approval, viewer) => {
-    const { pool: id, measure, raiseBy } = wanted(approval);
-    const companyId = approval.company_id;
-    const pool = await poolOf(tx, { companyId, id, measure });
-    const after = (pool.limit ?? 0) + inUnits(measure, raiseBy);
-    const raised = { [measure]: fromUnits(measure, after) };
-    const changes =
-      id === companyId
-        ? await shownPools(tx, viewer, [{ pool, before: pool, after: { ...pool, limit: after } }])
-        : await foreseenMoney(tx, viewer, await agentById(tx, id), raised);
-    return changes.filter((change) => change.measure === measure);
-  },
 };
 
 /** Says before the decision that the budget above has no room for the raise, because approving would then be refused. */
 async function obstacle(tx: ReadTx, approval: ApprovalRow, limit: number): Promise<string[]> {
-  const { pool: id, measure } = wanted(approval);
+  const { pool: id, measure } = raiseIn(approval);
   if (id === approval.company_id) return [];
   const raised = { [measure]: fromUnits(measure, limit) };
   const refusal = await refusalOf(weighBudget(tx, await agentById(tx, id), raised));
   return refusal === undefined ? [] : [notPossibleYet(refusal)];
 }
-
-const Wanted = z.object({
-  pool: z.string(),
-  budget: z.string(),
-  measure: z.enum(measures),
-  limit: z.number(),
-  handedDown: z.number(),
-  raiseBy: z.number(),
-});
-const wanted = (approval: ApprovalRow): z.infer<typeof Wanted> => Wanted.parse(payloadOf(approval));
 
 async function raiseCompany(tx: Tx, companyId: string, measure: Measure, limit: number): Promise<void> {
   const { settings } = (await tx.first(companyRow, { id: companyId })) ?? { settings: "{}" };

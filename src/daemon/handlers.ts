@@ -5,6 +5,7 @@ import { updatingHandlers } from "../delegation/updating.ts";
 import { decidingHandlers } from "../delegation/deciding.ts";
 import { endingHandlers } from "../delegation/ending.ts";
 import { delegationHandlers } from "../delegation/delegating.ts";
+import { moneyOf } from "../budgets/requested.ts";
 import { budgetHandlers } from "../budgets/operations.ts";
 import { pauseHandlers } from "../departures/pausing.ts";
 import { changeHandlers, changing } from "../hiring/changing.ts";
@@ -117,7 +118,7 @@ export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   ...permissionHandlers,
   ...creationHandlers,
   ...configurationHandlers,
-  ...approvalHandlers(approvalKinds),
+  ...approvalHandlers(approvalKinds, moneyOf),
   ...reorganizationHandlers,
   ...sessionHandlers(parts.transcripts),
   ...whyHandlers({ sandbox: parts.sandbox, secrets: resolverOf(parts), kinds: approvalKinds }),

@@ -4,6 +4,7 @@ import { payloadOf } from "../approvals/approval.ts";
 import { overtake } from "../approvals/concluding.ts";
 import { openApprovalOf, openRequestsBy, revise } from "../approvals/table.ts";
 import { dissolveAll } from "../budgets/carving.ts";
+import { moneyOf } from "../budgets/requested.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { reportsOf } from "../capabilities/members.ts";
 import { takeAway } from "../permissions/giving.ts";
@@ -159,7 +160,7 @@ async function end(call: Writing, agent: AgentRow, reason: string): Promise<void
   const about = await tx.all(openApprovalOf, { agent_id: agent.id });
   const requested = await tx.all(openRequestsBy, { requested_by: agent.id });
   const why = agent.status === "pending_approval" ? reason : hasLeftNote(agent.name);
-  for (const approval of [...about, ...requested]) await overtake(call, approval, why);
+  for (const approval of [...about, ...requested]) await overtake(call, approval, why, moneyOf);
   await returnParts(call, agent, reason);
   await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: "the agent left" });
   await shiftHolder(tx, agent.id, 1);

@@ -25,7 +25,8 @@ import type { ApprovalKind } from "../approvals/kinds.ts";
 import { presentApproval, seesConfigurations } from "../approvals/operations.ts";
 import { openApproval, openApprovalOf } from "../approvals/table.ts";
 import { brainMarks, checkBrainConfig } from "../brains/registry.ts";
-import { foreseenMoney, weighBudget } from "../budgets/carving.ts";
+import { weighBudget } from "../budgets/carving.ts";
+import { moneyOf } from "../budgets/requested.ts";
 import { changeBudget, demandOwnToShare } from "../budgets/operations.ts";
 import { findMember, isActive, memberById } from "../capabilities/members.ts";
 import { guarded } from "../dispatch/guarded.ts";
@@ -145,11 +146,6 @@ export const changing: ApprovalKind = {
           : null,
       obstacles: viewer.agentId === null ? problems.flatMap((one) => (one ? [one.message] : [])) : [],
     };
-  },
-  money: async (tx, approval, viewer) => {
-    const { budget = {} } = changesIn(approval);
-    const changes = await foreseenMoney(tx, viewer, await agentById(tx, approval.agent_id ?? ""), budget);
-    return changes.filter(({ measure }) => budget[measure] !== undefined);
   },
 };
 
@@ -316,6 +312,6 @@ async function renamed(
   agent: AgentRow,
   name: string,
 ): Promise<Pick<AgentRow, "name" | "name_key" | "slug">> {
-  const key = await freeName(call, name, agent.id);
+  const key = await freeName(call, name, agent.id, moneyOf);
   return { name, name_key: key, slug: await freeSlug(call.tx, agent.company_id, name, agent.id) };
 }

@@ -40,7 +40,7 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { nextAgentIn, problemOfName, promptFor } from "../agents/agent.ts";
 import { employ, insertMandate } from "./employ.ts";
 import { headcountWith, noRoomFor } from "./headcount.ts";
-import { foreseenMoney } from "../budgets/carving.ts";
+import { moneyOf } from "../budgets/requested.ts";
 import { agentById, type AgentRow } from "../agents/table.ts";
 import {
   creating,
@@ -69,7 +69,8 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
   const asked = argumentsIn(call.input);
   if (typeof asked === "string") return failed("validation_error", asked);
   const key = lookOf(asked.name);
-  await expire(call, await tx.first(openApprovalOfName, { company_id: companyId, name_key: key }));
+  const holder = await tx.first(openApprovalOfName, { company_id: companyId, name_key: key });
+  await expire(call, holder, moneyOf);
   const same = await sameRequest(call, actor.agentId, key, asked);
   if (same !== undefined) return answer(tx, same);
   const next = await nextOf(tx, companyId, asked);
@@ -113,7 +114,7 @@ const onWait = guarded(waitForApproval, async (call): Promise<CreateAgentResult>
   const approval = await approvalById(tx, input.requestId);
   const isMine = actor.agentId === null || approval.requested_by === actor.agentId;
   if (!isMine || approval.type !== "create_agent") throw notFound("approval", input.requestId);
-  await expire(call, approval);
+  await expire(call, approval, moneyOf);
   return answer(tx, await approvalById(tx, approval.id), actor.agentId !== null);
 });
 
@@ -188,8 +189,6 @@ export const creation: ApprovalKind = {
       obstacles: isOpen ? obstacles : [],
     };
   },
-  money: (tx, { id, agent_id, company_id, requested_by }, viewer) =>
-    foreseenMoney(tx, viewer, { id: agent_id ?? id, company_id, boss_id: requested_by }, {}),
 };
 
 /** The arguments under their canonical names, or a sentence that says what is wrong with them. */

@@ -1,4 +1,5 @@
 import { checkBrainConfig, findBrain, isInstalled, namedReads } from "../brains/registry.ts";
+import { moneyOf } from "../budgets/requested.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
 import { insertFile } from "../knowledge/table.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
@@ -41,7 +42,7 @@ export async function employ(call: Writing, agent: NewAgent): Promise<AgentRow> 
     ended_at: null,
     person_id: null,
     ...agent,
-    name_key: await freeName(call, agent.name, agent.id),
+    name_key: await freeName(call, agent.name, agent.id, moneyOf),
     slug: await freeSlug(tx, agent.company_id, agent.name, agent.id),
   };
   await tx.run(insertAgent, row);

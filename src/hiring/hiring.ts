@@ -7,7 +7,8 @@ import { presentApproval } from "../approvals/operations.ts";
 import { type ApprovalRow, openStatuses, payloadOf } from "../approvals/approval.ts";
 import { brainShown, placeBelow, rightFrom } from "../approvals/sections.ts";
 import { lastApprovalOf, openApproval } from "../approvals/table.ts";
-import { carve, foreseenMoney, weighBudget } from "../budgets/carving.ts";
+import { carve, weighBudget } from "../budgets/carving.ts";
+import { moneyOf } from "../budgets/requested.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
 import { weigh } from "../capabilities/grants.ts";
@@ -229,7 +230,7 @@ export const hiring: ApprovalKind = {
     const saved = {
       ...agent,
       ...rowOf(configuration),
-      name_key: await freeName(call, configuration.name, agent.id),
+      name_key: await freeName(call, configuration.name, agent.id, moneyOf),
       slug: await freeSlug(tx, agent.company_id, configuration.name, agent.id),
       boss_id: boss.id,
     };
@@ -269,10 +270,6 @@ export const hiring: ApprovalKind = {
       heldUp: agent === undefined ? [] : await waitingFor(tx, viewer, agent),
       obstacles: isOpen && viewer.agentId === null ? await obstaclesTo(tx, approval, agent, boss, giver) : [],
     };
-  },
-  money: async (tx, approval, viewer) => {
-    const agent = await memberById(tx, approval.agent_id);
-    return agent === undefined ? [] : foreseenMoney(tx, viewer, agent, snapshotOf(approval).budget ?? {});
   },
 };
 

@@ -10,6 +10,7 @@ import { grantRight, takeAway } from "../permissions/giving.ts";
 import { worthOf } from "../capabilities/rights.ts";
 import { chainOf, givenTo, type GrantRow, levelOf, rebase } from "../capabilities/table.ts";
 import { demandRoomFor } from "../budgets/carving.ts";
+import { moneyOf } from "../budgets/requested.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
 import {
   assign,
@@ -42,6 +43,10 @@ export async function moveReport(
   const from = await memberById(tx, agent.boss_id);
   if (from === undefined || from.id === to.id) return;
   await demandRoomFor(tx, agent, to.id);
+  // A change that the former manager proposed is no longer that manager's to propose. It keeps the budgets that
+  // the change would have touched, so it ends before the agent moves.
+  const open = await tx.first(openApprovalOf, { agent_id: id });
+  if (open?.type === "change_agent") await overtake(call, open, movedAway(agent.name, to.name), moneyOf);
   const mandate = await outcomeById(tx, agent.mandate_id);
   const before = await outcomeFields(tx, mandate);
   await rehang(tx, agent, from, to);
@@ -54,9 +59,6 @@ export async function moveReport(
     if (grant.resource === "org:hire" && from.id === rootId) continue;
     await reroot(call, grant, to, made.has(to.id));
   }
-  // A change that the former manager proposed is no longer that manager's to propose.
-  const open = await tx.first(openApprovalOf, { agent_id: id });
-  if (open?.type === "change_agent") await overtake(call, open, movedAway(agent.name, to.name));
   await call.record(id, { from: from.id, boss: to.id }, "agent.move");
 }
 

@@ -1,4 +1,5 @@
 import { monthOf } from "../budgets/budget.ts";
+import { moneyOf } from "../budgets/requested.ts";
 import { markSeen, newEvents, type Seen, seenSoFar, sumOf } from "../events/ledger.ts";
 import { expire } from "../approvals/concluding.ts";
 import { approvalById } from "../approvals/table.ts";
@@ -245,7 +246,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
     for (const { id, company_id } of due)
       await run(company_id, () =>
         writeFor(company_id, async (call) => {
-          await expire(call, await approvalById(call.tx, id));
+          await expire(call, await approvalById(call.tx, id), moneyOf);
         }),
       );
   }
