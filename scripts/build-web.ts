@@ -21,7 +21,7 @@ export async function buildWeb(): Promise<string[]> {
     root,
     configFile: false,
     logLevel: "warn",
-    plugins: [react(), tailwind(), operationsForPage(), noted(used)],
+    plugins: [react(), tailwind(), layersInOrder(), operationsForPage(), noted(used)],
     build: {
       outDir: out,
       emptyOutDir: true,
@@ -64,6 +64,21 @@ function operationsForPage(): Plugin {
       ]);
       return `export const ops = ${JSON.stringify(Object.fromEntries(rows))};`;
     },
+  };
+}
+
+/**
+ * The first style sheet that names a layer decides its rank. The bundler may load the sheet of a page, or of parts that pages
+ * share, before the one of the app. So every sheet begins with the order of all layers, which is declared in styles.css.
+ */
+function layersInOrder(): Plugin {
+  const [order = ""] = /^@layer [^{]*?;/m.exec(readFileSync(join(root, "app/styles.css"), "utf8")) ?? [];
+  if (order === "") throw new Error("src/web/app/styles.css declares no order of layers.");
+  return {
+    name: "agency-layers",
+    enforce: "pre",
+    transform: (code, id) =>
+      id.startsWith(root) && id.endsWith(".css") ? { code: `${order}\n${code}`, map: null } : null,
   };
 }
 
