@@ -13,8 +13,8 @@ import { Random } from "./support/random.ts";
 import { postgresTables } from "./support/tables.ts";
 import { allowed } from "../src/testing/allowed.ts";
 
-const daemonKills = campaign({ quick: 10, whole: 1, long: 100 });
-const serverKills = campaign({ quick: 2, whole: 8, long: 40 });
+const daemonKills = campaign({ quick: 10, whole: 1, long: 30 });
+const serverKills = campaign({ quick: 2, whole: 8, long: 20 });
 
 test("kill -9 of the daemon with its store on PostgreSQL loses, halves and doubles nothing", async (t) => {
   const home = temporaryFolder("kill");

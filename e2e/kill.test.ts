@@ -9,8 +9,8 @@ import { Random } from "./support/random.ts";
 import { sqliteTables } from "./support/tables.ts";
 
 // A long run is many homes, two at a time, because a home that grows for hours says little about a home in use.
-const homes = campaign({ quick: 1, whole: 1, long: 6 });
-const killsPerHome = byLength({ quick: 30, whole: 30, long: 100 });
+const homes = campaign({ quick: 1, whole: 1, long: 2 });
+const killsPerHome = byLength({ quick: 30, whole: 30, long: 60 });
 
 test("kill -9 again and again under load: no acknowledged write is lost, none is half, none happens twice", async (t) => {
   const seeds = Array.from({ length: homes }, (_, number) => baseSeed + number);

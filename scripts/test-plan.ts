@@ -32,7 +32,7 @@ export function plan({ length, wanted, seed, first = [] }: Wish): Lane[] {
     .toSorted(
       (a, b) =>
         Number(isFirst(b)) - Number(isFirst(a)) ||
-        (secondsOf(b) - secondsOf(a)) * (isFirst(a) ? -1 : 1) ||
+        (secondsOf(b, length) - secondsOf(a, length)) * (isFirst(a) ? -1 : 1) ||
         (a < b ? -1 : 1),
     );
 
@@ -104,19 +104,29 @@ function isOfStore(file: string): boolean {
   return file.endsWith(".db.test.ts");
 }
 
-/** Seconds in a whole run, and how many of them are CPU time. Files of less than a second are not listed. */
-const known: Record<string, readonly [seconds: number, computing: number]> = JSON.parse(
-  readFileSync(join(import.meta.dirname, "test-seconds.json"), "utf8"),
-);
+type Figures = readonly [seconds: number, computing: number];
 
-export function secondsOf(file: string): number {
-  return known[file]?.[0] ?? 0;
+/** Seconds of a run without other load, and how many of them are CPU time. Files of less than a second are not listed. */
+interface Known {
+  readonly whole: Readonly<Record<string, Figures>>;
+  /** Only of files that play more in a long run. */
+  readonly long: Readonly<Record<string, Figures>>;
+}
+
+const known: Known = JSON.parse(readFileSync(join(import.meta.dirname, "test-seconds.json"), "utf8"));
+
+export function secondsOf(file: string, length: Length): number {
+  return figuresOf(file, length)?.[0] ?? 0;
 }
 
 /** How many cores the file uses on average. A file that mostly waits for processes and clocks uses little of one. */
-export function coresOf(file: string): number {
-  const [seconds, computing] = known[file] ?? [1, 1];
+export function coresOf(file: string, length: Length): number {
+  const [seconds, computing] = figuresOf(file, length) ?? [1, 1];
   return computing / seconds;
+}
+
+function figuresOf(file: string, length: Length): Figures | undefined {
+  return (length === "long" ? known.long[file] : undefined) ?? known.whole[file];
 }
 
 /** Picks this many in the given order. Another seed picks others. */

@@ -13,7 +13,7 @@
 // no test, and anything that the run leaves in its folder for temporary files.
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { rmSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { keepSandbox } from "../src/processes/sandbox.ts";
@@ -43,6 +43,8 @@ const { values: mode, positionals: wanted } = parseArgs({
     bail: { type: "boolean", default: false },
     /** Files whose path contains this run before the others. */
     first: { type: "string", multiple: true, default: [] },
+    /** Notes every file that passes in this file, and leaves out those it has: continues a run that was stopped. */
+    resume: { type: "string" },
     /** Writes the snapshots of test/snapshots again instead of comparing with them. */
     update: { type: "boolean", default: false },
   },
@@ -79,6 +81,7 @@ process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`, () =>
 
 async function runWanted(): Promise<Total> {
   const lanes = plan({ length, wanted, seed: Number(seed), first: mode.first });
+  leaveOutPassed(lanes);
   const files = lanes.flatMap(({ files }) => files);
   if (files.length === 0) {
     console.error("no test file matches");
@@ -149,6 +152,14 @@ async function runWanted(): Promise<Total> {
   }
 }
 
+function leaveOutPassed(lanes: Lane[]): void {
+  if (mode.resume === undefined || !existsSync(mode.resume)) return;
+  const passed = new Set(readFileSync(mode.resume, "utf8").split("\n").filter(Boolean));
+  for (const { files } of lanes) files.splice(0, files.length, ...files.filter((file) => !passed.has(file)));
+  const which = passed.size === 1 ? "1 file" : `${passed.size} files`;
+  console.log(`${which} passed before (${mode.resume}) and ${passed.size === 1 ? "is" : "are"} left out`);
+}
+
 /** Returns what could not run and why. Empty if the sandbox works or is not wanted. */
 async function leaveOutSandbox(lanes: Lane[], folder: string): Promise<string> {
   const wanted = lanes.flatMap(({ files }) => files.filter(needsSandbox));
@@ -204,11 +215,14 @@ async function runAll(lanes: Lane[], env: NodeJS.ProcessEnv): Promise<Total> {
     report(result);
     sum.passed += result.passed;
     sum.failed += result.failures.length;
-    if (result.failures.length === 0) return;
+    if (result.failures.length === 0) {
+      if (mode.resume !== undefined) appendFileSync(mode.resume, `${result.file}\n`);
+      return;
+    }
     failedFiles.push(result.file);
     if (mode.bail) interrupted.abort();
   };
-  const turns = new Turns(lanes);
+  const turns = new Turns(lanes, length);
   if (interrupted.signal.aborted) turns.close();
   else interrupted.signal.addEventListener("abort", () => turns.close());
   const work = async (): Promise<void> => {

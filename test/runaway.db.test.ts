@@ -28,8 +28,8 @@ import { onStage, type Stage } from "../src/testing/stage.ts";
 
 const turnsOf = {
   sqlite: {
-    off: byLength({ quick: 500, whole: 2000, long: 10_000 }),
-    on: byLength({ quick: 300, whole: 800, long: 3000 }),
+    off: byLength({ quick: 500, whole: 2000, long: 4000 }),
+    on: byLength({ quick: 300, whole: 800, long: 1500 }),
   },
   postgres: { off: 800, on: 400 },
 };

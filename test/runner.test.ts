@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
+import { plan } from "../scripts/test-plan.ts";
 import { Turns } from "../scripts/test-turns.ts";
 
 const start = 'import { test, describe, after } from "node:test"; import assert from "node:assert/strict";';
@@ -173,7 +174,7 @@ test("files start until the cores are in use, the longest of all lanes first", a
     { files: ["src/a.test.ts", "src/b.test.ts", "src/c.test.ts"], shared: true, env: {} },
     { files: ["e2e/seed-001-doors.test.ts"], shared: false, env: {} },
   ];
-  const turns = new Turns(lanes);
+  const turns = new Turns(lanes, "whole");
   assert.deepEqual(await turns.next(), { lane: lanes[1], file: "e2e/seed-001-doors.test.ts" });
   assert.equal((await turns.next())?.file, "src/a.test.ts");
   assert.equal((await turns.next())?.file, "src/b.test.ts");
@@ -189,11 +190,40 @@ test("files start until the cores are in use, the longest of all lanes first", a
   assert.equal(await turns.next(), undefined);
 });
 
+test("a long run begins with the hour of a page, and orders files by what they take in a long run", () => {
+  const lanes = plan({ length: "long", wanted: [], seed: 1 });
+  const [endToEnd, , others] = lanes;
+  assert.equal(endToEnd?.files[0], "e2e/web-hour.test.ts");
+  assert.equal(others?.files[0], "test/simulator-planted-bugs-2.test.ts");
+  assert.ok(!plan({ length: "whole", wanted: [], seed: 1 })[0]?.files.includes("e2e/web-hour.test.ts"));
+});
+
+test("a run that is resumed leaves out the files that passed, and plays those that failed again", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "agency-resume-"));
+  const passed = join(folder, "passed.txt");
+  const files = {
+    "src/one.test.ts": `${start} test("one", () => {});`,
+    "src/two.test.ts": `${start} import { existsSync } from "node:fs"; test("two", () => assert.ok(existsSync("fixed")));`,
+  };
+  try {
+    assert.equal((await runTests(files, "--resume", passed)).lines.at(-1), "1 passed, 1 failed");
+    const { lines } = await runTests({ ...files, fixed: "" }, "--resume", passed);
+    assert.equal(lines[0], `1 file passed before (${passed}) and is left out`);
+    assert.ok(!lines.some((line) => line.includes("src/one.test.ts")), lines.join("\n"));
+    assert.equal(lines.at(-1), "1 passed, 0 failed");
+    assert.equal(readFileSync(passed, "utf8"), "src/one.test.ts\nsrc/two.test.ts\n");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 test("the files whose seconds are known exist", () => {
-  const known: Record<string, unknown> = JSON.parse(
+  const known: Record<"whole" | "long", Record<string, unknown>> = JSON.parse(
     readFileSync(join(import.meta.dirname, "../scripts/test-seconds.json"), "utf8"),
   );
-  const gone = Object.keys(known).filter((file) => !existsSync(join(import.meta.dirname, "..", file)));
+  const gone = [...Object.keys(known.whole), ...Object.keys(known.long)].filter(
+    (file) => !existsSync(join(import.meta.dirname, "..", file)),
+  );
   assert.deepEqual(gone, []);
 });
 

@@ -7,8 +7,8 @@ import { seedsOf } from "../src/testing/seeds.ts";
 
 /** Runs without faults turn off the scheduler's sweep. This finds events that should wake an agent but don't. */
 const counts = {
-  simulator: campaign({ quick: 12, whole: 72, long: 400 }),
-  calm: campaign({ quick: 4, whole: 16, long: 200 }),
+  simulator: campaign({ quick: 12, whole: 72, long: 200 }),
+  calm: campaign({ quick: 4, whole: 16, long: 20 }),
 };
 /** Many short runs begin in more different ways than a few long ones. Some run for longer. */
 const steps = byLength({ quick: 150, whole: 150, long: 1000 });

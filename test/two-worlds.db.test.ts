@@ -7,8 +7,8 @@ import { compareWorlds } from "./two-worlds/play.ts";
 
 /** A world is built once and compared in rounds: before each, something else has happened out of sight. */
 const worlds = {
-  sqlite: campaign({ quick: 1, whole: 3, long: 200 }),
-  postgres: campaign({ quick: 0, whole: 1, long: 200 }),
+  sqlite: campaign({ quick: 1, whole: 3, long: 16 }),
+  postgres: campaign({ quick: 0, whole: 1, long: 6 }),
 };
 /** Building takes long on PostgreSQL, so in shorter runs its few worlds have more rounds. */
 const rounds = { sqlite: 2, postgres: byLength({ quick: 4, whole: 4, long: 2 }) };

@@ -15,8 +15,8 @@ export interface Kills {
   readonly seed: number;
 }
 
-const homes = campaign({ quick: 1, whole: 1, long: 4 });
-const killsPerHome = byLength({ quick: 8, whole: 8, long: 50 });
+const homes = campaign({ quick: 1, whole: 1, long: 2 });
+const killsPerHome = byLength({ quick: 8, whole: 8, long: 20 });
 
 export function testKills(store: StoreKind): void {
   for (let home = 1; home <= homes; home++)

@@ -8,7 +8,7 @@ import { dynamic } from "../store/query.ts";
 import { type Organization, sharedOrganization, bothStores } from "../testing/organization.ts";
 import { byLength } from "../testing/run-length.ts";
 
-const rounds = byLength({ quick: 50, whole: 100, long: 500 });
+const rounds = byLength({ quick: 50, whole: 100, long: 200 });
 /** How many rounds are under way at once: they are about different agents, and share the store. */
 const atOnce = 10;
 

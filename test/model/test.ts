@@ -33,6 +33,6 @@ function runFor(kind: StoreKind, part: number, parts: number): Run {
 }
 
 const countOn = {
-  sqlite: campaign({ quick: 24, whole: 72, long: 2000 }),
-  postgres: campaign({ quick: 0, whole: 4, long: 120 }),
+  sqlite: campaign({ quick: 24, whole: 72, long: 150 }),
+  postgres: campaign({ quick: 0, whole: 4, long: 10 }),
 };

@@ -12,6 +12,9 @@ const hook = join(import.meta.dirname, "plant.ts");
 const player = join(import.meta.dirname, "play.ts");
 const endWithRunner = join(root, "scripts/end-with-runner.ts");
 
+/** As in the processes of the runner: other cores are in use, so threads that collect garbage gain nothing. */
+const collecting = ["--single-threaded-gc", "--max-semi-space-size=64"];
+
 const Found = z.object({ violation: z.string(), seed: z.number() }).nullable();
 
 /** The rule that a run with these edits broke, and the seed. Null if no rule broke. */
@@ -22,7 +25,7 @@ export async function found(
 ): Promise<z.infer<typeof Found>> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ["--import", endWithRunner, "--import", hook, player, suite, String(seeds)],
+    [...collecting, "--import", endWithRunner, "--import", hook, player, suite, String(seeds)],
     { cwd: root, env: { ...process.env, AGENCY_PLANT: JSON.stringify(edits) } },
   );
   return Found.parse(JSON.parse(stdout));

@@ -6,8 +6,8 @@ import { replay, seedsOf } from "../../src/testing/seeds.ts";
 import { playReorganizations } from "./play.ts";
 
 const countOn = {
-  sqlite: campaign({ quick: 4, whole: 10, long: 120 }),
-  postgres: campaign({ quick: 0, whole: 2, long: 12 }),
+  sqlite: campaign({ quick: 4, whole: 10, long: 30 }),
+  postgres: campaign({ quick: 0, whole: 2, long: 3 }),
 };
 
 /** Plays organizations that grow, work and are reorganized at random. Several files share the seeds and run in parallel. */
