@@ -7,24 +7,21 @@ import type { Browser, Page } from "playwright-core";
 import { launchBrowser, signedIn, type Visit } from "../e2e/support/browser.ts";
 import { heapOfHome } from "../e2e/support/live-heap.ts";
 import { createGoal } from "../src/contract/goals.ts";
-import { createAgent, hireAgent } from "../src/contract/hiring.ts";
-import { createFile } from "../src/contract/knowledge.ts";
+import { createAgent } from "../src/contract/hiring.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import { listSessions } from "../src/contract/sessions.ts";
 import type { Bench, Entry } from "./bench.ts";
 import { asTable, type Figure } from "./figures.ts";
-import { fillAgents, fillSubtrees } from "./fill.ts";
 import { type Daemon, prepareHome, startDaemon } from "./home.ts";
+import { attentionRow, measureInteractions, startLargeCompany } from "./interactions.ts";
 import {
   answersAfter,
   hiddenRequests,
   loadedBy,
-  longestInteraction,
   panAndZoom,
   routeChange,
   scrollFrames,
   shownAfter,
-  watchInteractions,
 } from "./page-figures.ts";
 
 type Measured = Omit<Figure, "store">;
@@ -82,22 +79,10 @@ async function startBare(): Promise<{ url: string; stop: () => void }> {
 
 /** Home, the way between pages, and the maps of a large company. */
 async function pages(bench: Bench, browser: Browser, bare: string): Promise<Measured[]> {
-  const [agents, outcomes] = bench.quick ? [100, 500] : [1000, 5000];
-  const home = await prepareHome(bench, async ({ store, companyId, rootAgentId }) => {
-    await fillAgents(store, companyId, rootAgentId, agents, 6);
-    await fillSubtrees(store, companyId, rootAgentId, rootAgentId, outcomes - agents, 100);
-  });
-  const daemon = await startDaemon(bench, home);
+  const { daemon, companyId, rows } = await startLargeCompany(bench);
   try {
-    const { companyId } = home;
-    for (let letter = 0; letter < 6; letter++) {
-      await daemon.client.call(createGoal, { companyId, title: `Goal ${letter}` });
-      await daemon.client.call(createFile, { companyId, description: `File ${letter}`, content: "Text." });
-      await daemon.client.call(hireAgent, { companyId, name: `Asked ${letter}`, role: "writer" });
-    }
     const visit = await visited(browser, daemon);
     const { page } = visit;
-    const rows = `${agents} agents, ${outcomes} outcomes`;
     const first = await opened(bench, page, `${daemon.url}/`, bare, attentionRow);
     const loaded = await loadedBy(page);
     const figures: Measured[] = [
@@ -115,7 +100,7 @@ async function pages(bench: Bench, browser: Browser, bare: string): Promise<Meas
     ];
     figures.push(
       ...(await routes(bench, page, daemon.url, rows)),
-      await interactions(page, daemon.url, rows),
+      ...(await measureInteractions(bench, page, daemon.url, rows)),
     );
     for (const [name, path, ready] of [
       ["outcome map", "/outcomes?view=map", ".map-canvas canvas"],
@@ -154,8 +139,6 @@ async function pages(bench: Bench, browser: Browser, bare: string): Promise<Meas
   }
 }
 
-const attentionRow = "main [data-item]";
-
 /** Pages of the sidebar, and what each shows first. */
 const places = [
   ["Home", "/", attentionRow],
@@ -186,46 +169,6 @@ async function routes(bench: Bench, page: Page, url: string, rows: string): Prom
     value: median(all),
     aim: { atMost: 100 },
   }));
-}
-
-/** What a person does with keys and mouse on the largest pages. */
-async function interactions(page: Page, url: string, rows: string): Promise<Measured> {
-  let longest = 0;
-  const doing = async (path: string, ready: string, steps: () => Promise<void>): Promise<void> => {
-    await page.goto(url + path);
-    await page.locator(ready).first().waitFor();
-    await sleep(1000);
-    await watchInteractions(page);
-    await steps();
-    longest = Math.max(longest, await longestInteraction(page));
-  };
-  const press = async (...keys: readonly string[]): Promise<void> => {
-    for (const key of keys) {
-      await page.keyboard.press(key);
-      await sleep(120);
-    }
-  };
-  await doing("/", attentionRow, async () => {
-    await press("j", "j", "k", "ArrowRight", "a", "Escape", "ArrowLeft", "Control+k");
-    await page.keyboard.type("agent 7", { delay: 60 });
-    await press("ArrowDown", "Escape");
-  });
-  await doing("/org?view=outline", ".orow[data-agent]", async () => {
-    await page.locator(".orow[data-agent]").nth(2).click();
-    await press("ArrowDown", "ArrowDown", "ArrowLeft", "ArrowRight", "End", "Home", "/");
-    await page.keyboard.type("agent 12", { delay: 60 });
-  });
-  await doing("/outcomes", "[id^='o-']", async () => {
-    await press("j", "j", "ArrowRight", "ArrowLeft", "/");
-    await page.keyboard.type("outcome 4", { delay: 60 });
-  });
-  return {
-    name: "dashboard: longest interaction (INP)",
-    unit: "ms",
-    rows,
-    value: longest,
-    aim: { atMost: 100 },
-  };
 }
 
 /** The largest file that a page loads later, as the daemon sends it. */

@@ -11,6 +11,7 @@ import { dashboard } from "./dashboard.ts";
 import { floods } from "./floods.ts";
 import { heap } from "./heap.ts";
 import { hiring } from "./hiring.ts";
+import { interactions } from "./interactions.ts";
 import { crowd, deferred, mail, wake } from "./living.ts";
 import { mcp } from "./mcp.ts";
 import { memory } from "./memory.ts";
@@ -45,6 +46,7 @@ const entries: readonly Entry[] = [
   postgres,
   sessions,
   dashboard,
+  interactions,
   heap,
   memory,
 ];

@@ -97,18 +97,28 @@ export function scrollFrames(page: Page, selector: string): Promise<number> {
 /** Notes how long each interaction takes until its result is drawn, from now on. */
 export async function watchInteractions(page: Page): Promise<void> {
   await page.evaluate(`{
-    globalThis.interactions = new Map();
+    globalThis.steps = [];
+    globalThis.interactions = [];
     new PerformanceObserver((list) => {
-      for (const { interactionId, duration } of list.getEntries())
-        if (interactionId > 0) interactions.set(interactionId, Math.max(interactions.get(interactionId) ?? 0, duration));
+      for (const { interactionId, startTime, duration } of list.getEntries())
+        if (interactionId > 0) interactions.push({ startTime, duration });
     }).observe({ type: "event", durationThreshold: 16 });
   }`);
 }
 
-/** The longest interaction. One that is over within a frame is not noted. */
-export function longestInteraction(page: Page): Promise<number> {
-  return page.evaluate<number>(`new Promise((resolve) =>
-    setTimeout(() => resolve(Math.max(16, ...interactions.values())), 500))`);
+/** Interactions from now on belong to a step of this name. */
+export async function beginStep(page: Page, name: string): Promise<void> {
+  await page.evaluate(`void steps.push({ name: ${JSON.stringify(name)}, at: performance.now() })`);
+}
+
+/** The longest interaction of each step. One that is over within a frame is not noted by the browser. */
+export function longestOfSteps(page: Page): Promise<{ name: string; time: number }[]> {
+  return page.evaluate<{ name: string; time: number }[]>(`new Promise((resolve) => setTimeout(() =>
+    resolve(steps.map(({ name, at }, index) => {
+      const until = steps[index + 1]?.at ?? Infinity;
+      const own = interactions.filter(({ startTime }) => startTime >= at && startTime < until);
+      return { name, time: Math.max(16, ...own.map(({ duration }) => duration)) };
+    })), 500))`);
 }
 
 interface Loaded {
