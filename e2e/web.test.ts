@@ -217,6 +217,11 @@ describe("the dashboard: signing in and the connection", () => {
       site.daemon = await startDaemon({ home: site.home, port: Number(new URL(site.daemon.url).port) }).ready;
     }
     await site.hire("Missed Max");
+    // The row that had the focus may be far down, and new items wait while the list is scrolled.
+    await page
+      .locator("main .scroll")
+      .first()
+      .evaluate((list) => list.scrollTo({ top: 0 }));
     await card(page, "Missed Max").first().waitFor();
     await page.getByText("Live", { exact: true }).waitFor();
     assert.equal(await page.getByText(/No connection since/).count(), 0);
