@@ -1,9 +1,10 @@
 // The dashboard in a real browser, on the built daemon: what a person types is never lost, and never undoes what was not seen.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Locator, Page } from "playwright-core";
 import { updateAgent, viewAgent } from "../src/contract/agents.ts";
-import { updateCompany } from "../src/contract/companies.ts";
+import { updateCompany, viewCompany } from "../src/contract/companies.ts";
 import { createFile, readFile, writeFile } from "../src/contract/knowledge.ts";
 import { linkPerson } from "../src/contract/people.ts";
 import { signedIn } from "./support/browser.ts";
@@ -120,6 +121,46 @@ describe("drafts in the dashboard", () => {
     await field.press("Enter");
     await page.getByText("Saved: Limit of one outcome").waitFor();
     await site.daemon.board.call(updateCompany, { companyId, maxOutcomeUsd: null });
+  });
+
+  test("a setting that is typed again while it is saved is kept, and saved if it was entered", async () => {
+    const { page } = site.visit;
+    const { companyId } = site.press;
+    const { board } = site.daemon;
+    await page.goto(site.at("/settings/company"));
+    const field = page.getByLabel("Limit of one outcome in US dollars");
+    const held: (() => Promise<void>)[] = [];
+    await page.route(/\/api\/companies\/[0-9a-f-]+$/, async (route) => {
+      if (route.request().method() !== "PATCH") return route.fallback();
+      held.push(() => route.continue());
+    });
+    const release = async (): Promise<void> => {
+      while (held.length === 0) await sleep(20);
+      await held.shift()?.();
+    };
+    const limit = async () => (await board.call(viewCompany, { companyId })).settings.maxOutcomeUsd;
+    await field.fill("11");
+    await field.press("Enter");
+    await field.fill("12");
+    await field.press("Enter");
+    await release();
+    await release();
+    while ((await limit()) !== 12) await sleep(50);
+    assert.equal(await field.inputValue(), "12");
+    // Not entered: it stays as it was typed, and waits for its button.
+    await field.fill("13");
+    await field.press("Enter");
+    await field.fill("14");
+    await release();
+    while ((await limit()) !== 13) await sleep(50);
+    await page.getByText("Saved: Limit of one outcome").first().waitFor();
+    assert.equal(await field.inputValue(), "14");
+    assert.equal(await meanwhile(page).count(), 0);
+    await page.getByRole("button", { name: "Save" }).click();
+    await release();
+    while ((await limit()) !== 14) await sleep(50);
+    assert.deepEqual(held, []);
+    await board.call(updateCompany, { companyId, maxOutcomeUsd: null });
   });
 
   test("every form keeps what is typed through Escape and through a sign-out", async () => {

@@ -12,6 +12,8 @@ export interface Edited<T extends object> {
   readonly keepMine: () => void;
   /** Forgets what is typed in the fields that are behind. */
   readonly takeTheirs: () => void;
+  /** These values are saved. What was typed since they were sent stays, over them. */
+  readonly saved: (sent: T) => void;
   /** Forgets everything that is typed: it is saved, or not wanted. */
   readonly drop: () => void;
 }
@@ -41,6 +43,7 @@ export function edited<T extends object>(now: T, text: string, keep: (text: stri
     set: (part) => put({ ...values, ...part }, began),
     keepMine: () => put(values, now),
     takeTheirs: () => put(theirs(values), theirs(began)),
+    saved: (sent) => put(values, sent),
     drop: () => keep(""),
   };
 }

@@ -189,12 +189,33 @@ function Field({
   const edit = useEdited(`setting.${company.id}.${label}`, { value });
   const save = useDo(ops.updateCompany);
   const isChanged = edit.changed.length > 0;
-  const because = cantDecide ?? (edit.behind.length > 0 ? chooseFirst : undefined);
+  // Until the saved value is read again, the one before it stands here. It is not another person's change.
+  const [replaced, setReplaced] = useState<string>();
+  useEffect(() => setReplaced(undefined), [value]);
+  const isBehind = edit.behind.length > 0 && value !== replaced && !save.isBusy;
+  const because = cantDecide ?? (isBehind ? chooseFirst : undefined);
+  const latest = useRef(edit);
+  latest.current = edit;
+  // What is typed and entered while a save is under way is saved after it.
+  const isSaving = useRef(false);
+  const isWanted = useRef(false);
   const submit = async (): Promise<void> => {
     if (!isChanged || because !== undefined) return;
-    if ((await save.run({ companyId: company.id, ...change(edit.values.value) })) === undefined) return;
-    edit.drop();
-    toast(texts.saved(label));
+    isWanted.current = true;
+    if (isSaving.current) return;
+    isSaving.current = true;
+    setReplaced(value);
+    try {
+      while (isWanted.current && latest.current.changed.length > 0) {
+        isWanted.current = false;
+        const sent = latest.current.values;
+        if ((await save.run({ companyId: company.id, ...change(sent.value) })) === undefined) return;
+        latest.current.saved(sent);
+        toast(texts.saved(label));
+      }
+    } finally {
+      isSaving.current = false;
+    }
   };
   return (
     <form
@@ -221,12 +242,12 @@ function Field({
           onChange={({ target }) => edit.set({ value: target.value })}
         />
         {isChanged && (
-          <Button look="solid" type="submit" disabled={save.isBusy} because={because}>
+          <Button look="solid" type="submit" because={because}>
             Save
           </Button>
         )}
       </span>
-      <Meanwhile of={edit} says={texts.settingIsNow(value)} />
+      {isBehind && <Meanwhile of={edit} says={texts.settingIsNow(value)} />}
       <Refusal of={save.refused} />
     </form>
   );
