@@ -131,6 +131,67 @@ export function useAll<I extends object, O extends Paged, K extends ListIn<O>>(
 
 const none = [] as const;
 
+/**
+ * A row of a list by its id: from the first page, which all names share, or from the page that has it. Nothing behind that page
+ * is read.
+ */
+export function useRowOf<I extends object, L extends string, R extends { readonly id: string }>(
+  operation: PageOperation<I, Paged & Readonly<Record<L, readonly R[]>>>,
+  list: L,
+  input: I,
+  id: string | null,
+): R | undefined {
+  const first = useRead(operation, id === null ? null : { ...input, limit: mostRows }).data;
+  const here = first === undefined || id === null ? undefined : rowsById(first[list]).get(id);
+  const after = first === undefined || here !== undefined ? null : first.nextCursor;
+  // A name that is on the first page adds no entry to the cache.
+  const key = [operation.name, after === null ? null : { ...input, id }];
+  const further = useQuery({
+    queryKey: key,
+    enabled: after !== null,
+    queryFn: async (): Promise<R | null> => {
+      const known = liveNow().seq;
+      let cursor = after;
+      while (cursor !== null && id !== null) {
+        const page: Paged & Readonly<Record<L, readonly R[]>> = await sharedPage(
+          operation,
+          { ...input, limit: mostRows, cursor },
+          known,
+        );
+        const row = rowsById(page[list]).get(id);
+        if (row !== undefined) {
+          reflects.set(hashKey(key), known);
+          return row;
+        }
+        cursor = page.nextCursor;
+      }
+      reflects.set(hashKey(key), known);
+      return null;
+    },
+  });
+  return here ?? further.data ?? undefined;
+}
+
+/** Several names that look for their rows at the same time read a page once. */
+function sharedPage<I, O>(operation: PageOperation<I, O>, input: I, known: number): Promise<O> {
+  const key = [operation.name, input];
+  const hash = hashKey(key);
+  return cache.fetchQuery({
+    queryKey: key,
+    queryFn: ({ signal }) => ask(operation, input, hash, signal),
+    staleTime: (reflects.get(hash) ?? 0) < known ? 0 : Infinity,
+  });
+}
+
+const byId = new WeakMap<object, ReadonlyMap<string, unknown>>();
+
+function rowsById<R extends { readonly id: string }>(rows: readonly R[]): ReadonlyMap<string, R> {
+  let known = byId.get(rows);
+  if (known === undefined) byId.set(rows, (known = new Map(rows.map((row) => [row.id, row]))));
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made from these rows
+  return known as ReadonlyMap<string, R>;
+}
+
 async function askRows<I extends object, O extends Paged>(
   operation: PageOperation<I, O>,
   list: keyof O,

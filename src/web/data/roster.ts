@@ -1,25 +1,18 @@
 import { ops } from "virtual:operations";
 import { useHere } from "./company.ts";
 import type { Answer } from "./operations.ts";
-import { useRead } from "./reading.ts";
+import { useRowOf } from "./reading.ts";
 
-type Agents = Answer<typeof ops.listRoster>["agents"];
+type Listed = Answer<typeof ops.listRoster>["agents"][number];
 
 /** Every agent, those that have left included. */
-export const everyAgent = (companyId: string) => ({ companyId, departed: true, limit: 1000 });
+export const everyAgent = (companyId: string) => ({ companyId, departed: true });
 
-export function useEveryAgent(): Readonly<Agents> | undefined {
+/** The first page of them, as names ask for it (reading.ts). */
+export const firstAgents = (companyId: string) => ({ ...everyAgent(companyId), limit: 1000 });
+
+/** An agent by its id. Undefined until it is found. */
+export function useAgent(id: string | null): Listed | undefined {
   const { company } = useHere();
-  return useRead(ops.listRoster, everyAgent(company.id)).data?.agents;
-}
-
-const byId = new WeakMap<object, ReadonlyMap<string, string>>();
-
-/** What an agent does. Undefined until the roster is there. */
-export function useRole(id: string | null): string | undefined {
-  const agents = useEveryAgent();
-  if (agents === undefined || id === null) return undefined;
-  let roles = byId.get(agents);
-  if (roles === undefined) byId.set(agents, (roles = new Map(agents.map((each) => [each.id, each.role]))));
-  return roles.get(id);
+  return useRowOf(ops.listRoster, "agents", everyAgent(company.id), id);
 }

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { useRole } from "../data/roster.ts";
+import { useAgent } from "../data/roster.ts";
 import type { TileKind } from "./tile.tsx";
 import { Name } from "./words.tsx";
 
@@ -8,13 +8,17 @@ export function AgentName({
   of: { id, name },
   tile = "agent",
   isLink = true,
+  unknown,
 }: {
   of: { readonly id: string | null; readonly name: string | null };
   /** Null: its tile is elsewhere. */
   tile?: TileKind | null;
   /** False in a row that is a link itself. */
   isLink?: boolean;
+  /** What stands there until the name is found. */
+  unknown?: string;
 }): ReactNode {
-  const role = useRole(id);
-  return <Name of={{ kind: isLink ? "agent" : "", id, title: name }} tile={tile ?? undefined} role={role} />;
+  const agent = useAgent(id);
+  const title = name ?? agent?.name ?? unknown ?? null;
+  return <Name of={{ kind: isLink ? "agent" : "", id, title }} tile={tile ?? undefined} role={agent?.role} />;
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
-import { useRead } from "../data/reading.ts";
+import { useRowOf } from "../data/reading.ts";
 import { Line, Name, type Named } from "./words.tsx";
 
 const kinds: Readonly<Record<string, readonly [kind: string, words: string]>> = {
@@ -22,12 +22,12 @@ export function ResourceWords({
   const [scheme = "", id = ""] = resource.split(/:(.*)/s);
   const named = known.find((each) => each.id === id)?.title;
   const isFile = scheme === "kb" && named == null;
-  const files = useRead(ops.listFiles, isFile ? { companyId: company.id, limit: 500 } : null).data?.files;
+  const file = useRowOf(ops.listFiles, "files", { companyId: company.id }, isFile ? id : null);
   const found = kinds[scheme];
   if (found === undefined || id === "board")
     return <Line text={id === "board" ? "mail to the board" : resource} />;
   const [kind, words] = found;
-  const title = named ?? files?.find((each) => each.id === id)?.description;
+  const title = named ?? file?.description;
   return (
     <>
       {scheme === "mail" && "mail to "}

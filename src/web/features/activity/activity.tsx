@@ -5,8 +5,8 @@ import { removedSentences } from "../../../contract/phrases.ts";
 import { shown } from "../../../contract/visible-text.ts";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
-import { useRead } from "../../data/reading.ts";
-import { useEveryAgent } from "../../data/roster.ts";
+import { useAll, useRead } from "../../data/reading.ts";
+import { everyAgent } from "../../data/roster.ts";
 import { figure } from "../../ui/figures.tsx";
 import { FilterFields, FilterSelect, FilterTime } from "../../ui/filter-fields.tsx";
 import { Icon } from "../../ui/icons.tsx";
@@ -106,7 +106,8 @@ function inField(time: number): string {
 }
 
 function FilterBar({ filters, change }: { filters: Filters; change: (part: Filters) => void }): ReactNode {
-  const roster = useEveryAgent() ?? [];
+  const { company } = useHere();
+  const roster = useAll(ops.listRoster, "agents", everyAgent(company.id));
   const people = useRead(ops.listPeople, {}).data?.people ?? [];
   return (
     <div className="toolbar" role="search">

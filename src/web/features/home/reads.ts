@@ -1,6 +1,6 @@
 import { ops } from "virtual:operations";
 import type { PageOperation } from "../../data/operations.ts";
-import { everyAgent } from "../../data/roster.ts";
+import { firstAgents } from "../../data/roster.ts";
 
 /** How many items Home shows first. */
 export const firstItems = 100;
@@ -28,7 +28,7 @@ export function readHomeAhead(
   readAhead(ops.listSessions, homeReads.sessions(companyId));
   readAhead(ops.listEvents, homeReads.ended(companyId, lastVisit(companyId)));
   readAhead(ops.listCosts, homeReads.costs(companyId));
-  readAhead(ops.listRoster, everyAgent(companyId));
+  readAhead(ops.listRoster, firstAgents(companyId));
 }
 
 /** When this browser last looked at Home, before the present visit. A visit ends after an hour. */

@@ -4,7 +4,6 @@ import { ops } from "virtual:operations";
 import type { Refused } from "../../data/calling.ts";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
-import { useEveryAgent } from "../../data/roster.ts";
 import { figure } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useList } from "../../ui/more-rows.tsx";
@@ -220,14 +219,12 @@ interface Actor {
 
 /** Names for the ids in records. */
 function useAuthor(): (actor: Actor) => ReactNode {
-  const agents = useEveryAgent();
   const people = useRead(ops.listPeople, {}).data;
   return ({ kind, agentId, personId }) => {
     const person = people?.people.find(({ id }) => id === personId);
     if (person !== undefined)
       return <Name of={{ kind: "person", id: person.id, title: person.name }} tile="person" />;
     if (agentId === null) return <span>{kind === "board" ? "The board" : "The system"}</span>;
-    const agent = agents?.find(({ id }) => id === agentId);
-    return <AgentName of={{ id: agentId, name: agent?.name ?? "An agent" }} />;
+    return <AgentName of={{ id: agentId, name: null }} unknown="An agent" />;
   };
 }
