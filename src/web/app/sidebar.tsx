@@ -26,7 +26,7 @@ export function Sidebar({
 }): ReactNode {
   const { company, companies, me } = useHere();
   const navigate = useNavigate();
-  const { pathname } = useLocation();
+  const pathname = useLocation({ select: (place) => place.pathname });
   const counts = useRead(ops.viewCounts, me?.role === "member" ? null : { companyId: company.id }).data;
   const groups = [undefined, "Company", "Record"] as const;
   return (

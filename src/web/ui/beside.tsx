@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, type MouseEvent, type ReactNode, Suspense } from "react";
+import { lazy, type MouseEvent, type ReactNode, Suspense, useDeferredValue, useMemo } from "react";
 import { type BesideThing, PanelFrameContext } from "./beside-context.ts";
 import { useKeys } from "./keys.ts";
 import { placeOf } from "./places.ts";
@@ -23,10 +23,10 @@ export function useBeside<K extends string>(...kinds: readonly K[]): Choosing<K>
   const choose = (thing: BesideThing | undefined): void =>
     void navigate({
       to: ".",
-      search: {
-        ...search,
+      search: (now: object) => ({
+        ...now,
         ...Object.fromEntries(kinds.map((kind) => [kind, kind === thing?.kind ? thing.id : undefined])),
-      },
+      }),
       replace: true,
     });
   const click = (thing: BesideThing, event: MouseEvent): void => {
@@ -61,10 +61,15 @@ interface Beside {
   readonly more?: ReactNode;
 }
 
-/** The panel of the chosen thing, if there is one. Its code is loaded when one of its kind is first opened. */
+/**
+ * The panel of the chosen thing, if there is one. Its code is loaded when one of its kind is first opened. It is rendered after
+ * the row is marked: a click is answered at once, however much the panel shows.
+ */
 export function BesidePanel({ of: { chosen, choose }, back, more }: Beside): ReactNode {
-  if (chosen === undefined) return null;
-  const { kind, id } = chosen;
+  // The same thing is the same object, or it would be rendered again and again.
+  const shown = useDeferredValue(useMemo(() => chosen, [chosen?.kind, chosen?.id]));
+  if (shown === undefined) return null;
+  const { kind, id } = shown;
   const Panel = panels[kind];
   const thing = `"${kind} ${CSS.escape(id)}"`;
   return (
@@ -84,8 +89,9 @@ export function BesidePanel({ of: { chosen, choose }, back, more }: Beside): Rea
 
 /** A list, and beside it the chosen thing. */
 export function WithPanel({ children, ...beside }: Beside & { readonly children: ReactNode }): ReactNode {
+  const isClosed = useDeferredValue(beside.of.chosen === undefined);
   return (
-    <div className={`with-panel ${beside.of.chosen === undefined ? "closed" : ""}`}>
+    <div className={`with-panel ${isClosed ? "closed" : ""}`}>
       {children}
       <BesidePanel {...beside} />
     </div>

@@ -3,7 +3,7 @@ import { ops } from "virtual:operations";
 import type { Answer } from "../data/operations.ts";
 import { useRead } from "../data/reading.ts";
 
-type Reason = Answer<typeof ops.whyMany>["answers"][number];
+export type Reason = Answer<typeof ops.whyMany>["answers"][number];
 
 /** As many as one call answers. A longer list asks for each part of it. */
 export const mostReasons = 100;

@@ -17,14 +17,10 @@ export interface MapBox extends Rect {
   readonly planned: "leaves" | "arrives" | null;
 }
 
-export interface MapWire {
-  readonly key: string;
-  readonly path: string;
-}
-
 export interface MapLayout {
   readonly boxes: readonly MapBox[];
-  readonly wires: readonly MapWire[];
+  /** The lines from managers to teams, as one path. */
+  readonly wires: string;
   readonly bounds: Rect;
 }
 
@@ -64,7 +60,7 @@ export function layOut(agents: readonly Position[], plan: PlannedPlaces = noPlan
   const tree = layout.hierarchy(root);
   layout(tree);
   const boxes: MapBox[] = [];
-  const wires: MapWire[] = [];
+  let wires = "";
   const tops = new Map<Team, { readonly x: number; readonly y: number }>();
   tree.each(({ data, x, y }) => {
     tops.set(data, { x, y });
@@ -75,10 +71,7 @@ export function layOut(agents: readonly Position[], plan: PlannedPlaces = noPlan
       const to = tops.get(below);
       if (to === undefined) continue;
       const bend = to.y - gapY / 2;
-      wires.push({
-        key: below.agent?.id ?? "",
-        path: `M${x} ${y + data.h}V${bend}H${to.x}V${to.y}`,
-      });
+      wires += `M${x} ${y + data.h}V${bend}H${to.x}V${to.y}`;
     }
   });
   return { boxes, wires, bounds: boundsOf(boxes) };

@@ -26,6 +26,8 @@ import "../../ui/work.css";
 /** Above this number the outline is shown first. */
 const mostOnMap = 60;
 
+const none: readonly Position[] = [];
+
 /** Everything that the page shows is in the address. `at` is kept for points in the past. */
 interface Shown {
   readonly view?: string | undefined;
@@ -50,10 +52,10 @@ export function Organization(): ReactNode {
   const reorganizing = useReorganizing(company.id);
   const pausing = usePausing();
   const show = (part: Partial<Shown>): void =>
-    void navigate({ to: "/org", search: { ...search, ...part }, replace: true });
+    void navigate({ to: "/org", search: (now: object) => ({ ...now, ...part }), replace: true });
   const beside = useBeside("agent");
   const shown = beside.chosen?.id;
-  const agents = org.data?.agents ?? [];
+  const agents = org.data?.agents ?? none;
   const places = useMemo(() => placesOf(reorganizing.plan, agents), [reorganizing.plan, agents]);
   const isNarrow = matchMedia("(max-width: 760px)").matches;
   const first = agents.length > mostOnMap || isNarrow ? "outline" : "map";

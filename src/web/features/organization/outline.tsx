@@ -1,6 +1,15 @@
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { Link } from "@tanstack/react-router";
-import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  memo,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { flushSync } from "react-dom";
 import { Meter, roundMoney } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
@@ -63,8 +72,11 @@ export function Outline({
   });
   // What is chosen elsewhere, in the field that finds agents, comes into view.
   const chosenAt = rows.findIndex(({ agent }) => agent.id === selected);
+  // A row that was clicked is in view already.
+  const clicked = useRef<string>(undefined);
   useEffect(() => {
-    if (chosenAt === -1) return;
+    if (chosenAt === -1 || clicked.current === selected) return;
+    clicked.current = undefined;
     setFocus(selected);
     virtual.scrollToIndex(chosenAt);
   }, [selected, chosenAt === -1]);
@@ -102,6 +114,16 @@ export function Outline({
     else return;
     event.preventDefault();
   };
+  const select = (agent: string): void => {
+    clicked.current = agent;
+    setFocus(agent);
+    onSelect(agent);
+  };
+  // The rows get functions that stay the same, so a row is rendered only if something about it changes.
+  const latest = useRef({ fold, select });
+  latest.current = { fold, select };
+  const onFoldRow = useCallback((row: Branch, wants: boolean) => latest.current.fold(row, wants), []);
+  const onSelectRow = useCallback((agent: string) => latest.current.select(agent), []);
   const month = new Date().toLocaleString("en", { month: "long" });
   return (
     <div
@@ -155,7 +177,9 @@ export function Outline({
             row && (
               <OutlineRow
                 key={row.agent.id}
-                row={row}
+                agent={row.agent}
+                depth={row.depth}
+                reports={row.reports}
                 index={index}
                 top={start}
                 isFolded={folded.has(row.agent.id)}
@@ -163,11 +187,8 @@ export function Outline({
                 isDim={isDim(row.agent)}
                 canFocus={index === at}
                 onMenu={onMenu}
-                onFold={() => fold(row, !folded.has(row.agent.id))}
-                onSelect={() => {
-                  setFocus(row.agent.id);
-                  onSelect(row.agent.id);
-                }}
+                onFold={onFoldRow}
+                onSelect={onSelectRow}
               />
             )
           );
@@ -177,8 +198,10 @@ export function Outline({
   );
 }
 
-function OutlineRow({
-  row: { agent, depth, reports },
+const OutlineRow = memo(function OutlineRow({
+  agent,
+  depth,
+  reports,
   index,
   top,
   isFolded,
@@ -189,15 +212,17 @@ function OutlineRow({
   onSelect,
   onMenu,
 }: {
-  row: Branch;
+  agent: Position;
+  depth: number;
+  reports: number;
   index: number;
   top: number;
   isFolded: boolean;
   isSelected: boolean;
   isDim: boolean;
   canFocus: boolean;
-  onFold: () => void;
-  onSelect: () => void;
+  onFold: (row: Branch, wants: boolean) => void;
+  onSelect: (agent: string) => void;
   onMenu: ((id: string) => void) | undefined;
 }): ReactNode {
   const state = stateOf(agent);
@@ -216,7 +241,7 @@ function OutlineRow({
       aria-selected={isSelected}
       tabIndex={canFocus ? 0 : -1}
       style={{ transform: `translateY(${top}px)`, "--depth": depth }}
-      onClick={onSelect}
+      onClick={() => onSelect(agent.id)}
     >
       <span className="who" role="gridcell" style={{ paddingInlineStart: 14 + (depth + indent) * 22 }}>
         <button
@@ -227,7 +252,7 @@ function OutlineRow({
           aria-label={isFolded ? "Unfold" : "Fold"}
           onClick={(event) => {
             event.stopPropagation();
-            onFold();
+            onFold({ agent, depth, reports }, !isFolded);
           }}
         >
           {reports > 0 && <Icon name={isFolded ? "right" : "down"} />}
@@ -272,7 +297,7 @@ function OutlineRow({
       </span>
     </div>
   );
-}
+});
 
 function Count({ value, bad = false }: { value: number; bad?: boolean }): ReactNode {
   return (

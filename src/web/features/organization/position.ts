@@ -34,7 +34,9 @@ export function treeOf(agents: readonly Position[], folded: ReadonlySet<string>)
   const known = new Set(agents.map(({ id }) => id));
   for (const agent of agents) {
     const boss = agent.boss !== null && known.has(agent.boss.id) ? agent.boss.id : null;
-    below.set(boss, [...(below.get(boss) ?? []), agent]);
+    const reports = below.get(boss);
+    if (reports === undefined) below.set(boss, [agent]);
+    else reports.push(agent);
   }
   const rows: Branch[] = [];
   const visit = (boss: string | null, depth: number): void => {

@@ -14,12 +14,16 @@ export interface Leaf<N extends { readonly id: string }> {
   readonly matches: boolean;
 }
 
-export function rowsOfTree<N extends { readonly id: string }>(
+/** Which outcome stands below which. It changes only with the graph, not with what is folded or looked for. */
+export interface Forest<N extends { readonly id: string }> {
+  readonly roots: readonly N[];
+  readonly children: ReadonlyMap<string, readonly N[]>;
+}
+
+export function forestOf<N extends { readonly id: string }>(
   nodes: readonly N[],
   edges: readonly { readonly parent: string; readonly child: string }[],
-  matches: (node: N) => boolean,
-  folded: ReadonlySet<string>,
-): Leaf<N>[] {
+): Forest<N> {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const children = new Map<string, N[]>();
   const placed = new Set<string>();
@@ -27,15 +31,28 @@ export function rowsOfTree<N extends { readonly id: string }>(
     const node = byId.get(child);
     if (node === undefined || !byId.has(parent) || placed.has(child)) continue;
     placed.add(child);
-    children.set(parent, [...(children.get(parent) ?? []), node]);
+    const siblings = children.get(parent);
+    if (siblings === undefined) children.set(parent, [node]);
+    else siblings.push(node);
   }
+  return { roots: nodes.filter(({ id }) => !placed.has(id)), children };
+}
+
+export function rowsOfTree<N extends { readonly id: string }>(
+  { roots, children }: Forest<N>,
+  matches: (node: N) => boolean,
+  folded: ReadonlySet<string>,
+): Leaf<N>[] {
+  const matching = new Set<string>();
   const shows = new Map<string, boolean>();
   const isShown = (node: N): boolean => {
     const known = shows.get(node.id);
     if (known !== undefined) return known;
     shows.set(node.id, false);
     const below = (children.get(node.id) ?? []).map(isShown);
-    const answer = matches(node) || below.includes(true);
+    const isOne = matches(node);
+    if (isOne) matching.add(node.id);
+    const answer = isOne || below.includes(true);
     shows.set(node.id, answer);
     return answer;
   };
@@ -44,9 +61,9 @@ export function rowsOfTree<N extends { readonly id: string }>(
     if (!isShown(node)) return;
     const below = (children.get(node.id) ?? []).filter(isShown);
     const isFolded = folded.has(node.id);
-    rows.push({ node, depth, hasChildren: below.length > 0, isFolded, matches: matches(node) });
+    rows.push({ node, depth, hasChildren: below.length > 0, isFolded, matches: matching.has(node.id) });
     if (!isFolded) for (const child of below) add(child, depth + 1);
   };
-  for (const node of nodes) if (!placed.has(node.id)) add(node, 0);
+  for (const node of roots) add(node, 0);
   return rows;
 }

@@ -1,6 +1,6 @@
 import { flextree } from "d3-flextree";
 import type { MapItem } from "../../ui/camera.ts";
-import { type Graph, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
+import { type Graph, forestOf, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
 
 /** An outcome on the map. Purposes are at the left, and what serves them is right of them. */
 export interface Placed extends MapItem {
@@ -31,7 +31,7 @@ interface Branch {
 }
 
 export function layOutcomes(graph: Graph, matches: (node: GraphNode) => boolean): MapOfOutcomes {
-  const rows = rowsOfTree(graph.outcomes, graph.edges, matches, new Set());
+  const rows = rowsOfTree(forestOf(graph.outcomes, graph.edges), matches, new Set());
   const top: Branch = { leaf: null, below: [] };
   const path: Branch[] = [top];
   for (const leaf of rows) {

@@ -1,5 +1,5 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { type ReactNode, useCallback } from "react";
+import { memo, type ReactNode, useCallback } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
@@ -42,8 +42,11 @@ const kinds = ["perpetual", "mandate", "work", "integration", "inbox"] as const;
 export function OutcomesPage(): ReactNode {
   const navigate = useNavigate();
   const filters: Filters = useSearch({ strict: false });
-  const change = (part: Filters): void =>
-    void navigate({ to: "/outcomes", search: { ...filters, ...part }, replace: true });
+  const change = useCallback(
+    (part: Filters): void =>
+      void navigate({ to: "/outcomes", search: (now: object) => ({ ...now, ...part }), replace: true }),
+    [navigate],
+  );
   return (
     <Page title="Outcomes" heading>
       <FilterBar filters={filters} change={change} />
@@ -53,8 +56,6 @@ export function OutcomesPage(): ReactNode {
 }
 
 function FilterBar({ filters, change }: { filters: Filters; change: (part: Filters) => void }): ReactNode {
-  const { company } = useHere();
-  const roster = useAll(ops.listRoster, "agents", { companyId: company.id });
   return (
     <div className="toolbar" role="search">
       <Choice
@@ -89,19 +90,34 @@ function FilterBar({ filters, change }: { filters: Filters; change: (part: Filte
           ]}
           onChange={(kind) => change({ kind })}
         />
-        <FilterSelect
-          label="Owner"
-          value={filters.owner}
-          options={[
-            ["", "Every owner"],
-            ...roster.map(({ id, name, role }) => [id, `${name}, ${role}`] as const),
-          ]}
-          onChange={(owner) => change({ owner })}
-        />
+        <OwnerFilter value={filters.owner} change={change} />
       </FilterFields>
     </div>
   );
 }
+
+/** It has an option for every agent, which a letter in the field beside it does not render again. */
+const OwnerFilter = memo(function OwnerFilter({
+  value,
+  change,
+}: {
+  value: string | undefined;
+  change: (part: Filters) => void;
+}): ReactNode {
+  const { company } = useHere();
+  const roster = useAll(ops.listRoster, "agents", { companyId: company.id });
+  return (
+    <FilterSelect
+      label="Owner"
+      value={value}
+      options={[
+        ["", "Every owner"],
+        ...roster.map(({ id, name, role }) => [id, `${name}, ${role}`] as const),
+      ]}
+      onChange={(owner) => change({ owner })}
+    />
+  );
+});
 
 /** What a company has before it was given any work. */
 const beforeWork: ReadonlySet<string> = new Set(["perpetual", "mandate"]);

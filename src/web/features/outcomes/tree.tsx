@@ -1,18 +1,18 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { memo, type MouseEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useIsNarrow } from "../../ui/narrow.ts";
 import { useKeys } from "../../ui/keys.ts";
-import { isHeld, useReasons } from "../../ui/reasons.ts";
+import { isHeld, type Reason, useReasons } from "../../ui/reasons.ts";
 import { standingOf, unowned } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
 import { WhyLine } from "../../ui/why.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
 import { Line } from "../../ui/words.tsx";
-import { type Graph, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
+import { forestOf, type Graph, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
 import { NoMatch } from "./no-match.tsx";
 
 const rowHeight = 34;
@@ -38,10 +38,8 @@ export function OutcomeTree({
   }, [graph, search.folded]);
   const [chosen, setChosen] = useState<string>();
   const scroll = useRef<HTMLDivElement>(null);
-  const rows = useMemo(
-    () => rowsOfTree(graph.outcomes, graph.edges, matches, folded),
-    [graph, matches, folded],
-  );
+  const forest = useMemo(() => forestOf(graph.outcomes, graph.edges), [graph]);
+  const rows = useMemo(() => rowsOfTree(forest, matches, folded), [forest, matches, folded]);
   const height = useIsNarrow() ? narrowHeight : rowHeight;
   const virtual = useVirtualizer({
     count: rows.length,
@@ -78,7 +76,7 @@ export function OutcomeTree({
     else next.delete(endOf(row.node.id));
     void navigate({
       to: ".",
-      search: { ...search, folded: [...next].join(",") || undefined },
+      search: (now: object) => ({ ...now, folded: [...next].join(",") || undefined }),
       replace: true,
     });
   };
@@ -103,6 +101,28 @@ export function OutcomeTree({
   const choosing = useBeside("outcome");
   const beside = choosing.chosen?.id;
   const open = (id: string): void => void navigate({ to: `/outcomes/${id}` });
+  const acts: RowActs = {
+    choose: (event, id) => choosing.click({ kind: "outcome", id }, event),
+    focus: setChosen,
+    open,
+    fold: (id, wants) =>
+      fold(
+        rows.find(({ node }) => node.id === id),
+        wants,
+      ),
+  };
+  const latest = useRef(acts);
+  latest.current = acts;
+  // The rows get functions that stay the same.
+  const on = useMemo(
+    (): RowActs => ({
+      choose: (event, id) => latest.current.choose(event, id),
+      focus: (id) => latest.current.focus(id),
+      open: (id) => latest.current.open(id),
+      fold: (id, wants) => latest.current.fold(id, wants),
+    }),
+    [],
+  );
   if (rows.length === 0) return <NoMatch />;
   return (
     <WithPanel of={choosing} back={`#o-${beside ?? ""}`}>
@@ -116,63 +136,23 @@ export function OutcomeTree({
         >
           {items.map(({ index, start, key }) => {
             const row = rows[index];
-            if (row === undefined) return null;
-            const { node, depth, hasChildren, isFolded } = row;
-            const reason = reasons.get(node.id);
-            const { mark, label } = standingOf(node.status, reason?.state, node.blocked);
             return (
-              <div
-                key={key}
-                id={`o-${node.id}`}
-                data-about={`outcome ${node.id}`}
-                role="row"
-                aria-level={depth + 1}
-                aria-rowindex={index + 1}
-                aria-expanded={hasChildren ? !isFolded : undefined}
-                tabIndex={index === at ? 0 : -1}
-                className={`grid-row outcome-row ${row.matches ? "" : "around"} ${node.id === beside ? "sel" : ""}`}
-                style={{ transform: `translateY(${start}px)`, "--depth": Math.min(depth, 10) }}
-                onClick={(event) => choosing.click({ kind: "outcome", id: node.id }, event)}
-                onFocus={() => setChosen(node.id)}
-                onKeyDown={(event) => {
-                  if (event.key === "Enter" && event.target === event.currentTarget) open(node.id);
-                }}
-              >
-                <div role="gridcell" className="what">
-                  <button
-                    type="button"
-                    tabIndex={-1}
-                    className={`twist ${hasChildren ? "" : "leaf"} ${isFolded ? "folded" : ""}`}
-                    aria-label={isFolded ? "Unfold" : "Fold"}
-                    aria-hidden={!hasChildren}
-                    onClick={(event) => {
-                      event.stopPropagation();
-                      fold(row, !isFolded);
-                    }}
-                  >
-                    <Icon name="down" />
-                  </button>
-                  <StatusMark mark={mark} label={label} />
-                  <span className="t cut">
-                    <Line text={node.title} />
-                  </span>
-                </div>
-                <div role="gridcell" className="second cut">
-                  {node.responsible === null ? (
-                    <span className="quiet">{unowned}</span>
-                  ) : (
-                    <AgentName of={node.responsible} isLink={false} />
-                  )}
-                </div>
-                <div role="gridcell" className="second r age">
-                  <Age since={node.createdAt} />
-                </div>
-                <div role="gridcell" className="second reason cut">
-                  {reason !== undefined && isHeld(reason.state, node.blocked) && (
-                    <WhyLine of={reason} title={node.title} />
-                  )}
-                </div>
-              </div>
+              row && (
+                <OutcomeRow
+                  key={key}
+                  node={row.node}
+                  depth={row.depth}
+                  hasChildren={row.hasChildren}
+                  isFolded={row.isFolded}
+                  matches={row.matches}
+                  index={index}
+                  top={start}
+                  reason={reasons.get(row.node.id)}
+                  isSelected={row.node.id === beside}
+                  canFocus={index === at}
+                  on={on}
+                />
+              )
             );
           })}
         </div>
@@ -180,3 +160,87 @@ export function OutcomeTree({
     </WithPanel>
   );
 }
+
+interface RowActs {
+  readonly choose: (event: MouseEvent, id: string) => void;
+  readonly focus: (id: string) => void;
+  readonly open: (id: string) => void;
+  readonly fold: (id: string, wants: boolean) => void;
+}
+
+/** It is rendered again only if something about it changes. */
+const OutcomeRow = memo(function OutcomeRow({
+  node,
+  depth,
+  hasChildren,
+  isFolded,
+  matches,
+  index,
+  top,
+  reason,
+  isSelected,
+  canFocus,
+  on,
+}: Leaf<GraphNode> & {
+  index: number;
+  top: number;
+  reason: Reason | undefined;
+  isSelected: boolean;
+  canFocus: boolean;
+  on: RowActs;
+}): ReactNode {
+  const { mark, label } = standingOf(node.status, reason?.state, node.blocked);
+  return (
+    <div
+      id={`o-${node.id}`}
+      data-about={`outcome ${node.id}`}
+      role="row"
+      aria-level={depth + 1}
+      aria-rowindex={index + 1}
+      aria-expanded={hasChildren ? !isFolded : undefined}
+      tabIndex={canFocus ? 0 : -1}
+      className={`grid-row outcome-row ${matches ? "" : "around"} ${isSelected ? "sel" : ""}`}
+      style={{ transform: `translateY(${top}px)`, "--depth": Math.min(depth, 10) }}
+      onClick={(event) => on.choose(event, node.id)}
+      onFocus={() => on.focus(node.id)}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" && event.target === event.currentTarget) on.open(node.id);
+      }}
+    >
+      <div role="gridcell" className="what">
+        <button
+          type="button"
+          tabIndex={-1}
+          className={`twist ${hasChildren ? "" : "leaf"} ${isFolded ? "folded" : ""}`}
+          aria-label={isFolded ? "Unfold" : "Fold"}
+          aria-hidden={!hasChildren}
+          onClick={(event) => {
+            event.stopPropagation();
+            on.fold(node.id, !isFolded);
+          }}
+        >
+          <Icon name="down" />
+        </button>
+        <StatusMark mark={mark} label={label} />
+        <span className="t cut">
+          <Line text={node.title} />
+        </span>
+      </div>
+      <div role="gridcell" className="second cut">
+        {node.responsible === null ? (
+          <span className="quiet">{unowned}</span>
+        ) : (
+          <AgentName of={node.responsible} isLink={false} />
+        )}
+      </div>
+      <div role="gridcell" className="second r age">
+        <Age since={node.createdAt} />
+      </div>
+      <div role="gridcell" className="second reason cut">
+        {reason !== undefined && isHeld(reason.state, node.blocked) && (
+          <WhyLine of={reason} title={node.title} />
+        )}
+      </div>
+    </div>
+  );
+});
