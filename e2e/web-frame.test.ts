@@ -3,11 +3,20 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
+import { z } from "zod";
+import { grantPermission } from "../src/contract/capabilities.ts";
+import { archiveCompany, createCompany } from "../src/contract/companies.ts";
+import { createFile, listFiles } from "../src/contract/knowledge.ts";
 import { sendMessage } from "../src/contract/mail.ts";
+import { listRoster } from "../src/contract/roster.ts";
 import { listSessions } from "../src/contract/sessions.ts";
 import { viewOutcome } from "../src/contract/outcomes.ts";
 import { listGoals } from "../src/contract/goals.ts";
 import { dashboard } from "./support/dashboard.ts";
+
+const Batch = z.object({
+  calls: z.array(z.object({ operation: z.string(), input: z.record(z.string(), z.unknown()) })),
+});
 
 describe("what the pages of the dashboard share", () => {
   const site = dashboard("web-frame");
@@ -46,6 +55,70 @@ describe("what the pages of the dashboard share", () => {
       await page.goto(site.at(path));
       await page.locator(place, { hasText: said }).first().waitFor();
     }
+  });
+
+  test("agents and files on later pages of their lists have their names and roles too, without all pages", async () => {
+    const { page } = site.visit;
+    const { companyId } = site.press;
+    const { board } = site.daemon;
+    const noor = site.press.agents.get("Noor") ?? "";
+    for (const letter of ["A", "B", "C"])
+      await board.call(createFile, { companyId, description: `Shelf ${letter}`, content: "Red." });
+    const { files } = await board.call(listFiles, { companyId, limit: 1000 });
+    const { agents } = await board.call(listRoster, { companyId, departed: true, limit: 1000 });
+    const placeOf = (rows: readonly { description?: string; name?: string }[], name: string): number =>
+      rows.findIndex((row) => row.description === name || row.name === name);
+    // Both are behind the first two, which here are the first page.
+    const [file, bruno] = [placeOf(files, "Shelf A"), placeOf(agents, "Bruno")];
+    assert.ok(file >= 2 && bruno >= 2, `${file} ${bruno}`);
+    assert.ok(agents.length >= bruno + 4, `${agents.length}`);
+    const resource = `kb:${files[file]?.id}`;
+    await board.call(grantPermission, { companyId, to: noor, resource, level: "read" });
+    const read: string[] = [];
+    const inTwos = (operation: string, limit: unknown): boolean => {
+      const isOne = (operation === "org.roster" || operation === "knowledge.list") && Number(limit) === 1000;
+      if (isOne) read.push(operation);
+      return isOne;
+    };
+    await page.route(/\/api\/(?:batch|companies\/[^/]+\/(?:roster|kb))(?:\?|$)/, async (route) => {
+      const request = route.request();
+      const url = new URL(request.url());
+      const body = request.postData();
+      if (body === null) {
+        const operation = url.pathname.endsWith("roster") ? "org.roster" : "knowledge.list";
+        if (inTwos(operation, url.searchParams.get("limit"))) url.searchParams.set("limit", "2");
+        return route.continue({ url: url.href });
+      }
+      const { calls } = Batch.parse(JSON.parse(body));
+      for (const { operation, input } of calls) if (inTwos(operation, input["limit"])) input["limit"] = 2;
+      return route.continue({ postData: JSON.stringify({ calls }) });
+    });
+    await page.goto(site.at(`/approvals/${site.hireId}`));
+    await page.locator(".sub", { hasText: "Bruno, Growth lead" }).first().waitFor();
+    const pages = read.filter((operation) => operation === "org.roster").length;
+    assert.ok(
+      pages >= 2 && pages < Math.ceil(agents.length / 2),
+      `${pages} pages of ${agents.length} agents`,
+    );
+    await page.goto(site.at(`/agents/${noor}/rights`));
+    await page.getByText("“Shelf A”").first().waitFor();
+  });
+
+  test("an address with an unknown company says so and lists the others; an archived one opens", async () => {
+    const { page } = site.visit;
+    const { board } = site.daemon;
+    await page.goto(site.at("/outcomes?company=no-such-house"));
+    await page.getByText("You can't open a company called “no-such-house”.").waitFor();
+    // Nothing of another company is shown instead.
+    assert.equal(await page.getByRole("button", { name: /^Company:/ }).count(), 0);
+    assert.equal(await page.getByRole("heading", { name: "Outcomes" }).count(), 0);
+    await page.getByRole("link", { name: "Lumen Press" }).press("Enter");
+    await page.getByRole("button", { name: "Company: Lumen Press" }).waitFor();
+    const { id, slug } = await board.call(createCompany, { name: "Closed House" });
+    await board.call(archiveCompany, { companyId: id });
+    await page.goto(site.at(`/?company=${slug}`));
+    await page.getByRole("button", { name: "Company: Closed House" }).waitFor();
+    assert.equal(await page.getByText("You can't open").count(), 0);
   });
 
   test("the key / leads to a field that finds requests and sessions on the server", async () => {

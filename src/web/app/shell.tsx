@@ -1,10 +1,18 @@
-import { Outlet, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, Outlet, useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { ops } from "virtual:operations";
+import { shown } from "../../contract/visible-text.ts";
 import { actAs } from "../data/calling.ts";
-import { type Here, HereContext, inAddress, lastCompany, rememberHere } from "../data/company.ts";
+import {
+  type Here,
+  HereContext,
+  inAddress,
+  lastCompany,
+  rememberHere,
+  type ShownCompany,
+} from "../data/company.ts";
 import { followCompany } from "../data/live.ts";
-import { readCompany, useLive, useRead } from "../data/reading.ts";
+import { readCompany, useLive, useRead, useRows } from "../data/reading.ts";
 import { keepVerifying, useVerification, verifyAll } from "../data/verification.ts";
 import { tellCutText } from "../ui/cut-text.ts";
 import { figure } from "../ui/figures.tsx";
@@ -15,6 +23,7 @@ import { ShellContext } from "../ui/page.tsx";
 import { Empty, Refusal } from "../ui/states.tsx";
 import { clockTime } from "../ui/time.tsx";
 import { toast, Toasts } from "../ui/toast.tsx";
+import { Line } from "../ui/words.tsx";
 import { Palette } from "./palette.tsx";
 import { aboutHere, askAccess, askWhy, useQuestion } from "./questions.ts";
 import { Sidebar } from "./sidebar.tsx";
@@ -25,15 +34,22 @@ const Answers = lazy(async () => ({ default: (await import("./answers.tsx")).Ans
 
 /** Around every page: the sidebar, the state of the connection, the palette and the keys that work everywhere. */
 export function Shell(): ReactNode {
-  const search: { company?: string } = useSearch({ strict: false });
+  // Only this part of the address: a filter or a selection of a page does not render what is around it.
+  const wanted: string | undefined = useSearch({ strict: false, select: ({ company: name }) => name });
   const list = useRead(ops.listCompanies, { limit: 1000 });
   const me = useRead(ops.viewMe, {});
-  const companies = list.data?.companies ?? [];
-  const wanted = search.company;
-  const company =
-    companies.find(({ id, slug }) => id === wanted || slug === wanted) ??
-    companies.find(({ id }) => id === lastCompany()) ??
-    companies[0];
+  const companies = list.data?.companies ?? none;
+  const isNamed = ({ id, slug }: ShownCompany): boolean => id === wanted || slug === wanted;
+  const listed = companies.find(isNamed);
+  // The list leaves out archived companies, and it may be older than a company that was just created.
+  const isSought = wanted !== undefined && list.data !== undefined && listed === undefined;
+  const every = useRows(ops.listCompanies, "companies", isSought ? { archived: true } : null, Infinity);
+  const found = listed ?? every.data?.companies.find(isNamed);
+  const isUnknown = isSought && found === undefined;
+  // Another company than the one that the address names is never shown instead.
+  const company = isUnknown
+    ? undefined
+    : (found ?? companies.find(({ id }) => id === lastCompany()) ?? companies[0]);
   // Before the first read of a page, because the reads of its children come first.
   if (company !== undefined) {
     readCompany(company.id);
@@ -56,7 +72,8 @@ export function Shell(): ReactNode {
   const isToName = companies.length > 1 && (wanted === undefined || wanted === company?.id);
   const name = company !== undefined && isToName ? inAddress(company, companies) : wanted;
   useEffect(() => {
-    if (name !== wanted) void navigate({ to: ".", search: { ...search, company: name }, replace: true });
+    if (name !== wanted)
+      void navigate({ to: ".", search: (now: object) => ({ ...now, company: name }), replace: true });
   }, [name, wanted]);
   const [menu, setMenu] = useState(false);
   const [finds, setFinds] = useState(false);
@@ -144,7 +161,9 @@ export function Shell(): ReactNode {
               {texts.chainIsBroken(bad.seq)} {bad.advice}
             </div>
           )}
-          {here === null ? (
+          {isUnknown ? (
+            every.data !== undefined && <UnknownCompany name={wanted} companies={companies} />
+          ) : here === null ? (
             <NoCompany refused={list.refused} isEmpty={list.data !== undefined} />
           ) : (
             <HereContext value={here}>
@@ -159,6 +178,34 @@ export function Shell(): ReactNode {
         <Toasts />
       </div>
     </ShellContext>
+  );
+}
+
+const none: readonly ShownCompany[] = [];
+
+/** The address names a company that is not here, or that this person can't see. Nothing says which of the two. */
+function UnknownCompany({
+  name,
+  companies,
+}: {
+  name: string;
+  companies: readonly ShownCompany[];
+}): ReactNode {
+  return (
+    <div className="inner">
+      <Empty title={texts.unknownCompany(shown(name).slice(0, 100))}>
+        <p>{companies.length === 0 ? texts.noCompanyToOpen : texts.openAnother}</p>
+        <ul className="form">
+          {companies.map((each) => (
+            <li key={each.id}>
+              <Link to="/" search={{ company: inAddress(each, companies) }}>
+                <Line text={each.name} />
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </Empty>
+    </div>
   );
 }
 
