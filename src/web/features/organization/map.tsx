@@ -122,6 +122,7 @@ export function OrgMap({
               isTarget={drag.over === box.key}
               isDim={isDim(box.agent)}
               canFocus={box === focused}
+              isFar={map.isFar}
               onSelect={onSelect}
               onFocus={setFocus}
               onMenu={onMenu}
@@ -154,6 +155,7 @@ const Box = memo(function Box({
   isTarget,
   isDim,
   canFocus,
+  isFar,
   onSelect,
   onFocus,
   onMenu,
@@ -164,6 +166,8 @@ const Box = memo(function Box({
   isTarget: boolean;
   isDim: boolean;
   canFocus: boolean;
+  /** Only the name can be read, so the rest is not there: hundreds of cards are in view. */
+  isFar: boolean;
   onSelect: (id: string) => void;
   onFocus: (id: string) => void;
   onMenu: ((id: string) => void) | undefined;
@@ -202,25 +206,33 @@ const Box = memo(function Box({
         onSelect(agent.id);
       }}
     >
-      <header>
-        <Tile
-          id={agent.id}
-          name={agent.name}
-          {...tileOf(agent.status, agent.isPerson)}
-          size={isRow ? "xs" : ""}
-        />
-        <div className="min-w-0">
+      {isFar ? (
+        <header>
           <b className="cut">
             <Line text={agent.name} />
           </b>
-          <span className="r cut">
-            <Line text={says} />
-          </span>
-        </div>
-        <StatusMark mark={standingMarks[state]} label={texts.stateWords[state]} />
-        {box.planned === null && <MenuButton agent={agent} onMenu={onMenu} />}
-      </header>
-      {!isRow && (
+        </header>
+      ) : (
+        <header>
+          <Tile
+            id={agent.id}
+            name={agent.name}
+            {...tileOf(agent.status, agent.isPerson)}
+            size={isRow ? "xs" : ""}
+          />
+          <div className="min-w-0">
+            <b className="cut">
+              <Line text={agent.name} />
+            </b>
+            <span className="r cut">
+              <Line text={says} />
+            </span>
+          </div>
+          <StatusMark mark={standingMarks[state]} label={texts.stateWords[state]} />
+          {box.planned === null && <MenuButton agent={agent} onMenu={onMenu} />}
+        </header>
+      )}
+      {!isRow && !isFar && (
         <div className="sum">
           <span>{counted(box.reports, "report")}</span>
           <span>
@@ -246,7 +258,7 @@ function isSame(
     box.h === after.box.h &&
     box.planned === after.box.planned &&
     box.reports === after.box.reports &&
-    (["isSelected", "isTarget", "isDim", "canFocus", "onMenu"] as const).every(
+    (["isSelected", "isTarget", "isDim", "canFocus", "isFar", "onMenu"] as const).every(
       (name) => before[name] === after[name],
     ) &&
     (["name", "role", "says", "status", "spentUsd", "budgetUsd", "blocked", "workable"] as const).every(
