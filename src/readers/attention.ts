@@ -134,7 +134,7 @@ function placeIn({ now }: ReadTx, { kind, subject, part = "", expires, since }: 
   return {
     count,
     expires: expires ?? Infinity,
-    // What nobody recorded began "now", which is another time at the next call.
+    // What was not recorded began "now", which is another time at the next call.
     since: since < now ? since : Infinity,
     name: `${kind} ${subject.kind} ${subject.id ?? ""} ${part}`,
   };
