@@ -2,12 +2,12 @@
 // screen, dark and light. The tests of single pages look at them on a narrow screen too.
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { updateCompany } from "../src/contract/companies.ts";
 import { createFile } from "../src/contract/knowledge.ts";
 import { listGoals } from "../src/contract/goals.ts";
 import { listAgentSessions } from "../src/contract/sessions.ts";
+import { seriousOn } from "./support/axe.ts";
 import { dashboard } from "./support/dashboard.ts";
 
 describe("axe finds nothing serious", () => {
@@ -37,15 +37,8 @@ describe("axe finds nothing serious", () => {
   async function isClean(page: Page, what: string): Promise<void> {
     for (const theme of ["dark", "light"] as const) {
       await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
-      const axe = new AxeBuilder({ page });
-      const { violations } = await (
-        theme === "dark" ? axe : axe.withRules(["color-contrast", "link-in-text-block"])
-      ).analyze();
-      const bad = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-      assert.deepEqual(
-        bad.map(({ id, nodes }) => `${theme} ${what}: ${id} ${nodes[0]?.html.slice(0, 160) ?? ""}`),
-        [],
-      );
+      const rules = theme === "dark" ? undefined : ["color-contrast", "link-in-text-block"];
+      assert.deepEqual(await seriousOn(page, rules), [], `${theme} ${what}`);
     }
   }
 

@@ -1,8 +1,8 @@
 // A dashboard that is looked at twice: light on a wide screen, dark on a narrow one.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser, Page } from "playwright-core";
+import { seriousOn } from "./axe.ts";
 import { launchBrowser, signedIn, type Visit } from "./browser.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./daemon.ts";
 import { enliven, foundPress, type Press } from "./press.ts";
@@ -19,13 +19,7 @@ class TwoLooks {
   async looksRight(path: string, sign: string): Promise<void> {
     for (const { page } of [this.light, this.dark]) {
       await this.open(page, path, sign);
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      const bad = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-      assert.deepEqual(
-        bad.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))]),
-        [],
-        path,
-      );
+      assert.deepEqual(await seriousOn(page), [], path);
       const hidden = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       assert.ok(hidden <= 0, `${path} is ${hidden} px wider than the window`);
     }
