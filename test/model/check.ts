@@ -150,13 +150,11 @@ export async function compareAllRights(tx: ReadTx, world: World, companyId: stri
     .filter((_, index) => index % 20 === turn % 20);
   for (const agent of world.agents.values()) {
     if (agent.companyId !== companyId || !agent.active) continue;
-    for (const resource of asked) await compareRight(tx, world, agent.id, resource);
-    for (const resource of foreign)
-      same(
-        `the right of ${agent.id} on the foreign ${resource}`,
-        await effectiveRank(tx, agent.id, resource),
-        nothing,
-      );
+    // At once: PostgreSQL then answers them in a few messages.
+    await Promise.all(asked.map((resource) => compareRight(tx, world, agent.id, resource)));
+    const ranks = await Promise.all(foreign.map((resource) => effectiveRank(tx, agent.id, resource)));
+    for (const [index, resource] of foreign.entries())
+      same(`the right of ${agent.id} on the foreign ${resource}`, ranks[index], nothing);
   }
 }
 

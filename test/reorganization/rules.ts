@@ -37,12 +37,17 @@ export async function rightsOf(store: Store, all: Dump): Promise<Rights> {
   ];
   return store.read(async (tx) => {
     const rights = new Map<string, { rank: number; byPlace: number }>();
+    // All of an agent at once: PostgreSQL then answers them in a few messages instead of thousands.
     for (const agent of agents)
-      for (const resource of resources)
-        rights.set(`${agent} ${resource}`, {
-          rank: await effectiveRank(tx, agent, resource),
-          byPlace: await structuralRank(tx, agent, resource),
-        });
+      await Promise.all(
+        resources.map(async (resource) => {
+          const [rank, byPlace] = await Promise.all([
+            effectiveRank(tx, agent, resource),
+            structuralRank(tx, agent, resource),
+          ]);
+          rights.set(`${agent} ${resource}`, { rank, byPlace });
+        }),
+      );
     return rights;
   });
 }
