@@ -1,4 +1,5 @@
-import { appendFileSync, existsSync, readFileSync, renameSync, statSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, statSync } from "node:fs";
+import { appendFile } from "node:fs/promises";
 import { z } from "zod";
 import { allHeads, append, system } from "../events/ledger.ts";
 import { type Anchors, sealOperation } from "../events/verify.ts";
@@ -61,7 +62,7 @@ export async function keepAnchor(parts: AnchorParts): Promise<Anchor> {
     if (Object.keys(heads).length === 0) return;
     const at = await store.read(async (tx) => tx.now);
     const line = JSON.stringify({ at, heads, mac: macOfLine(mac, at, heads) });
-    addLine(file, line);
+    await addLine(file, line);
     if (copy === undefined) return;
     if (!/^https?:/.test(copy)) return addLine(copy, line);
     const signal = AbortSignal.timeout(5000);
@@ -99,10 +100,10 @@ export async function keepAnchor(parts: AnchorParts): Promise<Anchor> {
   };
 }
 
-function addLine(file: string, line: string): void {
+async function addLine(file: string, line: string): Promise<void> {
   if (existsSync(file) && statSync(file).size > largest) renameSync(file, `${file}.1`);
   // A crash can leave half a line, which a new line must not continue. An empty line is harmless.
-  appendFileSync(file, `\n${line}\n`, { mode: 0o600, flush: true });
+  await appendFile(file, `\n${line}\n`, { mode: 0o600, flush: true });
 }
 
 /**

@@ -4,7 +4,7 @@ import { listEvents } from "../contract/ledger.ts";
 import type { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
 import { Refusal } from "../contract/refusal.ts";
-import { markSeen, newEvents, type Seen, seenSoFar } from "../events/ledger.ts";
+import { markSeen, newDeeds, type Seen, seenSoFar } from "../events/ledger.ts";
 import { isDiskFull } from "../store/disk.ts";
 import type { Store } from "../store/store.ts";
 import { afterCommits, type Follower } from "./after-commits.ts";
@@ -52,25 +52,44 @@ export async function keepReports(parts: {
         known.set(id, new Set((await ask(viewAttention, { companyId: id, limit: 1000 })).items.map(keyOf)));
     });
 
-  /** The companies in which something happened since the last look, and how far each was told before. */
-  async function changed(): Promise<Map<string, number>> {
-    const before = new Map(seen);
-    const companies = new Map<string, number>();
+  /** The companies in which something happened since the last look, and what of it a person wants to hear of. */
+  async function changed(): Promise<Map<string, Told | undefined>> {
+    const companies = new Map<string, Told | undefined>();
     for (;;) {
-      const events = await store.read((tx) => newEvents(tx, seen));
+      const events = await store.read((tx) => newDeeds(tx, seen));
       if (events.length === 0) return companies;
-      for (const { company_id } of events) companies.set(company_id, before.get(company_id) ?? 0);
+      for (const { company_id, seq, at, operation } of events) {
+        const before = companies.get(company_id);
+        const isTold = matters.test(operation);
+        if (isTold)
+          companies.set(company_id, { first: before?.first ?? seq, count: (before?.count ?? 0) + 1, at });
+        else if (to.notify !== undefined) companies.set(company_id, before);
+      }
       markSeen(seen, events);
     }
   }
 
-  async function tellOf(companyId: string, after: number): Promise<void> {
-    const { events } = await ask(listEvents, { companyId, after, refused: false, limit: 1000 });
-    const told = events.filter(({ operation }) => matters.test(operation));
-    for (const { at, says } of told.slice(0, mostAtOnce)) to.tell({ at, says });
-    const [last] = told.slice(-1);
-    if (last !== undefined && told.length > mostAtOnce)
-      to.tell({ at: last.at, says: `… and ${told.length - mostAtOnce} more events: agency logs` });
+  async function tellOf(companyId: string, { first, count, at }: Told): Promise<void> {
+    let left = Math.min(count, mostAtOnce);
+    for (let cursor: string | undefined; left > 0;) {
+      const page = await ask(listEvents, {
+        companyId,
+        after: first - 1,
+        refused: false,
+        limit: 1000,
+        cursor,
+      });
+      const told = page.events.filter(({ operation }) => matters.test(operation)).slice(0, left);
+      for (const { at: when, says } of told) to.tell({ at: when, says });
+      left -= told.length;
+      if (page.nextCursor === null) break;
+      cursor = page.nextCursor;
+    }
+    if (count > mostAtOnce)
+      to.tell({
+        at: new Date(at).toISOString(),
+        says: `… and ${count - mostAtOnce} more events: agency logs`,
+      });
   }
 
   async function notifyOf(companyId: string, company: string): Promise<void> {
@@ -87,9 +106,9 @@ export async function keepReports(parts: {
     if (happened.size === 0) return;
     const { companies } = await ask(listCompanies, { limit: 1000 });
     for (const { id, name } of companies) {
-      const after = happened.get(id);
-      if (after === undefined) continue;
-      await tellOf(id, after);
+      if (!happened.has(id)) continue;
+      const told = happened.get(id);
+      if (told !== undefined) await tellOf(id, told);
       await notifyOf(id, name);
     }
   }
@@ -114,6 +133,13 @@ export async function keepReports(parts: {
       return Math.min(Math.max((performance.now() - begun) / share, together), longest);
     },
   });
+}
+
+/** The first of the events of a company that a person wants to hear of, how many they are, and when the last one happened. */
+interface Told {
+  readonly first: number;
+  readonly count: number;
+  readonly at: number;
 }
 
 const keyOf = ({ kind, subject, since }: AttentionItem): string => `${kind} ${subject.id ?? ""} ${since}`;

@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { open, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { markSeen, newEvents, type Seen, seenSoFar } from "../events/ledger.ts";
+import { markSeen, newDeeds, type Seen, seenSoFar } from "../events/ledger.ts";
 import { companiesByAge, rosterText } from "../roster/roster.ts";
 import type { Store } from "../store/store.ts";
 import { afterCommits, type Follower } from "./after-commits.ts";
@@ -54,7 +55,7 @@ export function keepRosterFiles(parts: {
       seen = start.seen;
     }
     for (const after = seen; ;) {
-      const events = await store.read((tx) => newEvents(tx, after));
+      const events = await store.read((tx) => newDeeds(tx, after));
       if (events.length === 0) return;
       for (const { operation, company_id, subject } of events) {
         // The event of a new company belongs to the installation, and has the company as its subject.
@@ -75,7 +76,7 @@ export function keepRosterFiles(parts: {
       const words = await store.read((tx) => rosterText(tx, id));
       if (words !== contentOf(file)) {
         await parts.at("roster");
-        replace(file, words);
+        await replace(file, words);
       }
       changed.delete(id);
     }
@@ -100,20 +101,12 @@ function contentOf(file: string): string | undefined {
   }
 }
 
-/** Replaces a file completely or not at all, even if the power fails. */
-function replace(file: string, words: string): void {
-  const descriptor = openSync(`${file}.tmp`, "w", 0o600);
-  try {
-    writeFileSync(descriptor, words);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-  renameSync(`${file}.tmp`, file);
-  const folder = openSync(join(file, ".."), "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+/** Replaces a file completely or not at all, even if the power fails. The daemon answers others meanwhile. */
+async function replace(file: string, words: string): Promise<void> {
+  await using written = await open(`${file}.tmp`, "w", 0o600);
+  await written.writeFile(words);
+  await written.sync();
+  await rename(`${file}.tmp`, file);
+  await using folder = await open(join(file, ".."), "r");
+  await folder.sync();
 }

@@ -3,7 +3,7 @@ import type { Event } from "../contract/ledger.ts";
 import { redact } from "../redaction/redact.ts";
 import { headOf } from "../store/chain.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { query } from "../store/query.ts";
+import { type Query, query } from "../store/query.ts";
 import { known } from "../store/columns.ts";
 import { type Row as RowOf, tables } from "../store/schema.ts";
 
@@ -94,21 +94,42 @@ export async function seenSoFar(tx: ReadTx): Promise<Seen> {
 /** The ends of all chains that a follower has seen, added up. Chains only grow, so an equal sum means that nothing is new. */
 export const sumOf = (seen: Seen): number => [...seen.values()].reduce((sum, seq) => sum + seq, 0);
 
+type Heads = readonly Pick<RowOf<"ledger_heads">, "company_id" | "seq">[];
+
 /** The events after these, of all chains: at most 500 of each. Empty when there are no more. `heads`: if they are known. */
-export async function newEvents(
+export const newEvents = (tx: ReadTx, seen: Seen, heads?: Heads): Promise<Row[]> =>
+  after(tx, seen, listAfter, heads);
+
+/** The same events, as far as a follower needs them that only looks for some of them. */
+export const newDeeds = (tx: ReadTx, seen: Seen): Promise<Deed[]> => after(tx, seen, deedsAfter);
+
+type Deed = Pick<Row, "company_id" | "seq" | "at" | "operation" | "subject">;
+
+const deedsAfter = query((db, p: { companyId: string; after: number; limit: number }) =>
+  db
+    .selectFrom("events")
+    .select(["company_id", "seq", "at", "operation", "subject"])
+    .where("company_id", "=", p.companyId)
+    .where("seq", ">", p.after)
+    .orderBy("seq")
+    .limit(p.limit),
+);
+
+async function after<R>(
   tx: ReadTx,
   seen: Seen,
-  heads?: readonly Pick<RowOf<"ledger_heads">, "company_id" | "seq">[],
-): Promise<Row[]> {
+  list: Query<{ companyId: string; after: number; limit: number }, R>,
+  heads?: Heads,
+): Promise<R[]> {
   const found = (heads ?? (await tx.all(allHeads, {}))).flatMap(({ company_id: companyId, seq }) => {
-    const after = seen.get(companyId) ?? 0;
-    return seq > after ? [tx.all(listAfter, { companyId, after, limit: 500 })] : [];
+    const last = seen.get(companyId) ?? 0;
+    return seq > last ? [tx.all(list, { companyId, after: last, limit: 500 })] : [];
   });
   return (await Promise.all(found)).flat();
 }
 
 /** Notes that a follower has seen these events. */
-export function markSeen(seen: Seen, events: readonly Row[]): void {
+export function markSeen(seen: Seen, events: readonly Pick<Row, "company_id" | "seq">[]): void {
   for (const { company_id, seq } of events) seen.set(company_id, seq);
 }
 
