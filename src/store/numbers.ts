@@ -2,7 +2,7 @@ import type { StatementAnswer, Statement } from "./waves.ts";
 
 /**
  * The numbers of new rows (`num`). PostgreSQL gives each row one when it is inserted, and the ledger has to wait for it. So a batch
- * draws some as soon as it has its lock: as many as the last ones used. A row that finds none gets its number when it is inserted.
+ * draws some as soon as it has its lock: as many as the largest of the last ones used. A row that finds none gets its number when it is inserted.
  *
  * The lock is held from the draw to the commit. So a company's rows have rising numbers in the order of their commits, whichever
  * node writes them. Numbers that are not used are lost.
@@ -41,7 +41,7 @@ export function keepNeeds() {
   return {
     note: (asked: Numbers["asked"]): void => {
       for (const table of new Set([...needs.keys(), ...asked.keys()])) {
-        const need = Math.max(asked.get(table) ?? 0, (needs.get(table) ?? 0) * 0.75);
+        const need = Math.max(asked.get(table) ?? 0, (needs.get(table) ?? 0) * 0.97);
         if (need < 0.2) needs.delete(table);
         else needs.set(table, Math.min(need, mostDrawn));
       }
