@@ -21,6 +21,7 @@ import {
   addVersion,
   fileById,
   type FileRow,
+  entryAhead,
   insertFile,
   versionWriter,
   storageAhead,
@@ -60,9 +61,10 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
       await call.record(id, { ...saved, description: input.description });
       return { id, ...saved };
     },
-    (tx, _, { companyId, agentId }) => {
+    (tx, { description, content, encoding }, { companyId, agentId }) => {
       membersAhead(tx, agentId);
       storageAhead(tx, companyId, agentId);
+      if (content !== undefined && encoding !== "base64") entryAhead(tx, description, content);
     },
   );
 
