@@ -18,8 +18,9 @@ import { inMap } from "../contract/in-map.ts";
  * - If a batch fails, each of its writes runs again, alone. But if the connection is lost, nothing is known about the commit.
  * - Companies whose writes come at the same time share a batch, because each commit costs the same, however much it holds. Only a
  *   company whose lock is free at that moment is in it. The others wait for their locks in batches of their own, a few at a time.
- * - A batch takes further companies until its last write has run. While it commits, the next one works. One that takes long is not
- *   waited for, and takes no more companies.
+ * - While a batch commits, the next one works, and takes further companies as they come. If it is smaller than the one that commits, it
+ *   waits for more until that has ended. So the daemon and the database work at the same time, each for about half of the writes. A
+ *   commit that takes long is not waited for.
  * - A company one of whose writes threw so late, or took long, is kept apart for a while: its batches are its own, and its writes have
  *   savepoints.
  * - A lane has one batch at a time, so a company whose lock is held elsewhere takes one connection.
@@ -73,6 +74,16 @@ interface Lane {
   isInBatch: boolean;
 }
 
+/** A batch that takes other companies as well. */
+interface Shared {
+  /** It takes no more. */
+  readonly over: () => void;
+  /** Others have come, or the batch before it has ended. */
+  wake: () => void;
+  /** Its writes. */
+  size: number;
+}
+
 export function createBatches(parts: {
   /** A link with a transaction. */
   open: () => Promise<Link>;
@@ -91,9 +102,10 @@ export function createBatches(parts: {
   const ready = new Set<Lane>();
   /** The companies that are kept apart, and for how many writes. */
   const apart = new Map<string | null, number>();
-  /** The shared batch whose writes run. */
-  let working: { readonly over: () => void } | undefined;
-  /** Adds companies to it, once it has its first locks. */
+  /** The shared batch whose writes run, and the one that commits. */
+  let working: Shared | undefined;
+  let committing: Shared | undefined;
+  /** Adds companies to the one whose writes run, once it has its first locks. */
   let join: ((lanes: readonly Lane[]) => void) | undefined;
   let places = mostAtOnce;
   let held = 0;
@@ -117,13 +129,13 @@ export function createBatches(parts: {
       if (lane.waiting[0]?.isAlone === true || lane.key === installation || apart.has(lane.key))
         void runBatch(take([lane]));
     if (ready.size === 0) return;
-    if (join !== undefined) return join(take([...ready].slice(0, mostInBatch)));
+    if (join !== undefined && committing !== undefined) return join(take([...ready].slice(0, mostInBatch)));
     if (working !== undefined || places === 0) return;
     places -= 1;
     let hasPlace = true;
     const over = (): void => {
       if (working !== own) return;
-      working = join = undefined;
+      [committing, working, join] = [own, undefined, undefined];
       begin();
     };
     const giveUp = (): void => {
@@ -131,10 +143,14 @@ export function createBatches(parts: {
       hasPlace = false;
       clearTimeout(timer);
       over();
+      if (committing === own) {
+        committing = undefined;
+        working?.wake();
+      }
       begin();
     };
     const timer = setTimeout(giveUp, longest);
-    const own = (working = { over });
+    const own = (working = { over, wake: () => undefined, size: 0 });
     void runBatch(take([...ready].slice(0, mostInBatch)), own).finally(giveUp);
   }
 
@@ -145,8 +161,11 @@ export function createBatches(parts: {
     void runBatch([lane]).finally(() => (held -= 1));
   }
 
+  const waitsForMore = (shared: Shared): boolean =>
+    shared === working && committing !== undefined && shared.size < committing.size;
+
   /** `shared`: it takes other companies as well. */
-  async function runBatch(own: Lane[], shared?: typeof working): Promise<void> {
+  async function runBatch(own: Lane[], shared?: Shared): Promise<void> {
     let link: Link;
     try {
       link = await parts.open();
@@ -165,7 +184,9 @@ export function createBatches(parts: {
       if (queue.length > 0 && (job.isAlone || queue[0]?.job.isAlone === true)) return false;
       lane.waiting.shift();
       queue.push({ job, lane });
+      if (shared !== undefined) shared.size = queue.length;
       job.start(link, queue.length);
+      shared?.wake();
       return true;
     };
     const open = (some: readonly Lane[]): void => {
@@ -196,6 +217,7 @@ export function createBatches(parts: {
         if (!isClosed) open(lockedOf(some, new Set(got)));
       });
       joining.add(joined);
+      shared?.wake();
       // If it fails, so does the transaction.
       joined.catch(() => undefined).finally(() => joining.delete(joined));
     };
@@ -255,8 +277,9 @@ export function createBatches(parts: {
         const next = queue[turn];
         if (next === undefined) {
           const [joined] = joining;
-          if (joined === undefined) break;
-          await joined;
+          if (joined !== undefined) await joined;
+          else if (shared === undefined || !waitsForMore(shared)) break;
+          else await new Promise<void>((resolve) => (shared.wake = resolve));
           continue;
         }
         const { job, lane } = next;

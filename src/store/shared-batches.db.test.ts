@@ -17,10 +17,11 @@ const keepLater = laterRow("blobs");
 const kept = selection("blobs", ["file_id"]);
 const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
 const eventsOf = selection("events", ["company_id"], sql`order by seq`);
-/** The server ends the connection of a commit with such a row. */
+/** The server ends the connection of a commit with a row that is cut, and waits at one with a gate until the gate is open. */
 const atCommit = `
   create function at_commit() returns trigger language plpgsql as $$ begin
     if new.hash like 'cut%' then perform pg_terminate_backend(pg_backend_pid()); end if;
+    if new.hash like 'gate%' then perform pg_advisory_xact_lock(hashtextextended('gate', 0)); end if;
     return null;
   end $$;
   create constraint trigger at_commit after insert on blobs deferrable initially deferred
@@ -177,26 +178,37 @@ if (testStores.has("postgres"))
       assert.ok((await keysOf("held")).includes("2 3"));
     });
 
-    test("a batch takes the companies whose writes come while it works, unless it takes long", async () => {
+    test("while a batch commits, the next one takes the companies as they come, unless that takes long", async () => {
       const isTried = (text: string): boolean => text.includes("pg_try_advisory_xact_lock");
       const isWaited = (text: string): boolean => text.includes("pg_advisory_xact_lock");
-      /** Whether the others came into the transaction of the first. On a busy machine they may come too late. */
+      const open = (): Promise<unknown> =>
+        outside.query("select pg_advisory_unlock(hashtextextended('gate', 0))");
+      const write = async (name: string, companies: readonly number[]): Promise<void> => {
+        const lock = (index: number) => async (tx: Tx) => {
+          await tx.lock(`late ${index}`);
+          await tx.run(keep, row("late", `${name} ${index}`));
+        };
+        await Promise.all(companies.map((index) => store.write(lock(index))));
+      };
+      /** Whether the last came into the transaction of the one before. On a busy machine it may come too late. */
       const comeLater = async (round: number): Promise<boolean> => {
-        const isAtWork = Promise.withResolvers<void>();
-        const mayEnd = Promise.withResolvers<void>();
-        const write = (index: number, then: () => Promise<void> | void): Promise<void> =>
-          store.write(async (tx) => {
-            await tx.lock(`late ${index}`);
-            await tx.run(keep, row("late", `${round} ${index}`));
-            await then();
-          });
+        await outside.query("select pg_advisory_lock(hashtextextended('gate', 0))");
         const watched = watchStatements();
+        const until = async (found: (texts: readonly string[]) => boolean): Promise<void> => {
+          const limit = performance.now() + 40;
+          while (!found(watched.texts) && performance.now() < limit) await sleep(1);
+        };
         try {
-          const writes = [write(0, () => (isAtWork.resolve(), mayEnd.promise))];
-          await isAtWork.promise;
-          writes.push(...[1, 2, 3].map((index) => write(index, () => undefined)));
-          while (!watched.texts.some((text) => text.startsWith("select key from"))) await sleep(1);
-          mayEnd.resolve();
+          const writes = [write(`gate ${round}`, [0, 1, 2])];
+          await until((texts) => texts.includes("commit"));
+          const before = watched.texts.length;
+          writes.push(write(`${round}`, [3]));
+          await until((texts) => texts.slice(before).some(isWaited));
+          await sleep(5);
+          const last = watched.texts.length;
+          writes.push(write(`${round}`, [4]));
+          await until((texts) => texts.slice(last).some((text) => isTried(text) || isWaited(text)));
+          await open();
           await Promise.all(writes);
           return watched.transactions.some((texts) => texts.some(isTried) && texts.some(isWaited));
         } finally {
@@ -205,7 +217,7 @@ if (testStores.has("postgres"))
       };
       let round = 0;
       while (!(await comeLater(round))) assert.ok((round += 1) < 50, "they never share a transaction");
-      assert.equal((await keysOf("late")).length, (round + 1) * 4);
+      assert.equal((await keysOf("late")).length, (round + 1) * 5);
       const mayEnd = Promise.withResolvers<void>();
       const slow = store.write(async (tx) => {
         await tx.lock("late 0");
