@@ -18,9 +18,8 @@ import { inMap } from "../contract/in-map.ts";
  * - If a batch fails, each of its writes runs again, alone. But if the connection is lost, nothing is known about the commit.
  * - Companies whose writes come at the same time share a batch, because each commit costs the same, however much it holds. Only a
  *   company whose lock is free at that moment is in it. The others wait for their locks in batches of their own, a few at a time.
- * - While a batch commits, the next one works, and takes further companies as they come. If it is smaller than the one that commits, it
- *   waits for more until that has ended. So the daemon and the database work at the same time, each for about half of the writes. A
- *   commit that takes long is not waited for.
+ * - While a batch commits, the next one works. It begins once it has as many writes as the one that commits, or that has ended. So the
+ *   daemon and the database work at the same time, each for about half of the writes. A commit that takes long is not waited for.
  * - A company one of whose writes threw so late, or took long, is kept apart for a while: its batches are its own, and its writes have
  *   savepoints.
  * - A lane has one batch at a time, so a company whose lock is held elsewhere takes one connection.
@@ -53,9 +52,13 @@ export class Stale extends Error {}
 export class Undone extends Error {}
 
 const mostInBatch = 64;
-/** How many shared batches are waited for before the next begins, and for how long, in milliseconds. */
+/**
+ * How many shared batches are waited for before the next begins, and for how long, in milliseconds. Less if one waits for a lock that is
+ * held elsewhere.
+ */
 const mostAtOnce = 2;
 const longest = 50;
+const longestWait = 5;
 /** How many companies wait for their locks at once, each on its own connection, and after which time the others are tried again. */
 const mostHeld = 4;
 const again = 20;
@@ -74,25 +77,21 @@ interface Lane {
   isInBatch: boolean;
 }
 
-/** A batch that takes other companies as well. */
+/** A batch of any companies. */
 interface Shared {
-  /** It takes no more. */
+  /** Its writes have run. */
   readonly over: () => void;
-  /** Others have come, or the batch before it has ended. */
-  wake: () => void;
-  /** Its writes. */
+  /** How many they are. */
   size: number;
+  /** It waits for its lock. */
+  waits: boolean;
 }
 
 export function createBatches(parts: {
   /** A link with a transaction. */
   open: () => Promise<Link>;
-  /** The locks that it has got: those that are free, or all of them if it waits. `isFirst`: of its batch. */
-  lock: (
-    link: Link,
-    keys: readonly string[],
-    how: { readonly waits: boolean; readonly isFirst: boolean },
-  ) => Promise<readonly string[]>;
+  /** The locks that it has got: those that are free, or all of them if it waits. */
+  lock: (link: Link, keys: readonly string[], waits: boolean) => Promise<readonly string[]>;
   /** Seals what the batch changed, just before the commit. */
   seal: (link: Link) => Promise<void>;
   committed: () => void;
@@ -105,8 +104,6 @@ export function createBatches(parts: {
   /** The shared batch whose writes run, and the one that commits. */
   let working: Shared | undefined;
   let committing: Shared | undefined;
-  /** Adds companies to the one whose writes run, once it has its first locks. */
-  let join: ((lanes: readonly Lane[]) => void) | undefined;
   let places = mostAtOnce;
   let held = 0;
 
@@ -128,41 +125,36 @@ export function createBatches(parts: {
     for (const lane of ready)
       if (lane.waiting[0]?.isAlone === true || lane.key === installation || apart.has(lane.key))
         void runBatch(take([lane]));
-    if (ready.size === 0) return;
-    if (join !== undefined && committing !== undefined) return join(take([...ready].slice(0, mostInBatch)));
-    if (working !== undefined || places === 0) return;
+    if (ready.size === 0 || working !== undefined || places === 0) return;
+    const waiting = [...ready].reduce((sum, lane) => sum + lane.waiting.length, 0);
+    if (committing !== undefined && waiting < committing.size) return;
     places -= 1;
     let hasPlace = true;
     const over = (): void => {
       if (working !== own) return;
-      [committing, working, join] = [own, undefined, undefined];
+      [committing, working] = [own, undefined];
       begin();
     };
     const giveUp = (): void => {
       if (hasPlace) places += 1;
       hasPlace = false;
       clearTimeout(timer);
+      clearTimeout(patience);
       over();
-      if (committing === own) {
-        committing = undefined;
-        working?.wake();
-      }
+      if (committing === own) committing = undefined;
       begin();
     };
     const timer = setTimeout(giveUp, longest);
-    const own = (working = { over, wake: () => undefined, size: 0 });
+    const patience = setTimeout(() => own.waits && giveUp(), longestWait);
+    const own: Shared = (working = { over, size: 0, waits: false });
     void runBatch(take([...ready].slice(0, mostInBatch)), own).finally(giveUp);
   }
 
   /** Its lock is held elsewhere. */
   function wait(lane: Lane): void {
-    if (held === mostHeld) return void setTimeout(() => leave([lane]), again).unref();
-    held += 1;
-    void runBatch([lane]).finally(() => (held -= 1));
+    if (held < mostHeld) void runBatch([lane]);
+    else setTimeout(() => leave([lane]), again).unref();
   }
-
-  const waitsForMore = (shared: Shared): boolean =>
-    shared === working && committing !== undefined && shared.size < committing.size;
 
   /** `shared`: it takes other companies as well. */
   async function runBatch(own: Lane[], shared?: Shared): Promise<void> {
@@ -186,7 +178,6 @@ export function createBatches(parts: {
       queue.push({ job, lane });
       if (shared !== undefined) shared.size = queue.length;
       job.start(link, queue.length);
-      shared?.wake();
       return true;
     };
     const open = (some: readonly Lane[]): void => {
@@ -194,9 +185,7 @@ export function createBatches(parts: {
       // One of each company in turn, or a company with many writes would take all places.
       for (let left = some; left.length > 0;) left = left.filter(admitNext);
     };
-    let isClosed = false;
     const close = (): void => {
-      isClosed = true;
       for (const lane of own) lane.admit = undefined;
       shared?.over();
     };
@@ -209,30 +198,22 @@ export function createBatches(parts: {
       for (const key of got) companies.add(key);
       return some.filter((lane) => !missed.includes(lane));
     };
-    const joining = new Set<Promise<void>>();
-    const joinLater = (some: readonly Lane[]): void => {
-      own.push(...some);
-      const keys = some.flatMap(({ key }) => key ?? []);
-      const joined = parts.lock(link, keys, { waits: false, isFirst: false }).then((got) => {
-        if (!isClosed) open(lockedOf(some, new Set(got)));
-      });
-      joining.add(joined);
-      shared?.wake();
-      // If it fails, so does the transaction.
-      joined.catch(() => undefined).finally(() => joining.delete(joined));
-    };
     const keys = own.flatMap(({ key }) => key ?? []);
-    const waits = own.length === 1;
+    const waits = own.length === 1 && held < mostHeld;
+    const isHeld = waits && keys.length > 0;
+    if (isHeld) held += 1;
+    if (shared !== undefined) shared.waits = isHeld;
+    const hasWaited = (): void => {
+      if (isHeld) held -= 1;
+      if (shared !== undefined) shared.waits = false;
+    };
     try {
-      const locked = keys.length === 0 ? keys : parts.lock(link, keys, { waits, isFirst: true });
+      const locked = keys.length === 0 ? keys : parts.lock(link, keys, waits);
       // What they read travels together with the lock.
       if (waits) open(own);
-      const first = lockedOf(own, new Set(await locked));
+      const got = new Set(await Promise.resolve(locked).finally(hasWaited));
+      const first = lockedOf(own, got);
       if (!waits) open(first);
-      if (shared !== undefined && shared === working) {
-        join = joinLater;
-        begin();
-      }
     } catch (error) {
       close();
       void link.close(error);
@@ -275,13 +256,7 @@ export function createBatches(parts: {
     try {
       for (;;) {
         const next = queue[turn];
-        if (next === undefined) {
-          const [joined] = joining;
-          if (joined !== undefined) await joined;
-          else if (shared === undefined || !waitsForMore(shared)) break;
-          else await new Promise<void>((resolve) => (shared.wake = resolve));
-          continue;
-        }
+        if (next === undefined) break;
         const { job, lane } = next;
         turn += 1;
         link.known.turn(companies, turn);

@@ -128,6 +128,8 @@ export function linkOn(
         if (rows.some((values) => !areApart({ ...into, values }, next))) insert(into);
     },
     rollBackTo: async (savepoint) => {
+      // Not a statement of the write that asks for this.
+      if (isSpoilt) throw failure;
       known.undo(savepoint);
       heads.clear();
       held = new Map(heldAt.get(savepoint));

@@ -46,9 +46,10 @@ export async function knownOf(link: Link, asked: Asking, reader?: EarlyReader): 
   return rows.map((row) => objectFields(row));
 }
 
-export function announceOn(link: Link, asked: Asking, reader: EarlyReader): void {
+/** `isAlone`: the write is the only one of its batch, so an error is its own. */
+export function announceOn(link: Link, asked: Asking, reader: EarlyReader, isAlone: boolean): void {
   const how = keepingOf(asked.prepared);
-  if (how !== "never") link.known.announce(readOf(asked), () => rowsOf(link, asked, true), how, reader);
+  if (how !== "never") link.known.announce(readOf(asked), () => rowsOf(link, asked, !isAlone), how, reader);
 }
 
 const readOf = (asked: Asking) => {

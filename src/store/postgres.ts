@@ -101,8 +101,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   /** The database's time. It is asked for if the last answer is some seconds old. */
   async function now(): Promise<number> {
     if (clock.isFresh()) return clock.now();
-    return look(readClock);
+    // Many ask at the same time. If the database is silent, one of them finds out for all.
+    return (asking ??= look(readClock).finally(() => (asking = undefined)));
   }
+  let asking: Promise<number> | undefined;
 
   const needs = keepNeeds();
   const batch = createBatches({
@@ -112,9 +114,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       if (!clock.isFresh()) readClock(link).catch(() => undefined);
       return link;
     },
-    lock: async (link, keys, { waits, isFirst }) => {
+    lock: async (link, keys, waits) => {
       const taken = waits ? keys.map((key) => link.ask(lockOf(key))) : [link.ask(freeLocksOf(keys))];
-      const draw = isFirst ? needs.draw() : undefined;
+      const draw = needs.draw();
       const drawn =
         draw === undefined ? undefined : link.ask(draw).then((answer) => link.numbers.fill(answer));
       if (waits) readHeads(txOn(link, clock.now(), mac), keys);

@@ -178,9 +178,7 @@ if (testStores.has("postgres"))
       assert.ok((await keysOf("held")).includes("2 3"));
     });
 
-    test("while a batch commits, the next one takes the companies as they come, unless that takes long", async () => {
-      const isTried = (text: string): boolean => text.includes("pg_try_advisory_xact_lock");
-      const isWaited = (text: string): boolean => text.includes("pg_advisory_xact_lock");
+    test("while a batch commits, the next one begins once it has as many writes, or the other has ended", async () => {
       const open = (): Promise<unknown> =>
         outside.query("select pg_advisory_unlock(hashtextextended('gate', 0))");
       const write = async (name: string, companies: readonly number[]): Promise<void> => {
@@ -190,34 +188,39 @@ if (testStores.has("postgres"))
         };
         await Promise.all(companies.map((index) => store.write(lock(index))));
       };
-      /** Whether the last came into the transaction of the one before. On a busy machine it may come too late. */
-      const comeLater = async (round: number): Promise<boolean> => {
+      /** How many commits those take that come one after another while three commit. On a busy machine that may take too long. */
+      const commitsOf = async (name: string, companies: readonly number[]): Promise<number> => {
         await outside.query("select pg_advisory_lock(hashtextextended('gate', 0))");
         const watched = watchStatements();
-        const until = async (found: (texts: readonly string[]) => boolean): Promise<void> => {
-          const limit = performance.now() + 40;
-          while (!found(watched.texts) && performance.now() < limit) await sleep(1);
-        };
+        const commits = (): number => watched.texts.filter((text) => text === "commit").length;
         try {
-          const writes = [write(`gate ${round}`, [0, 1, 2])];
-          await until((texts) => texts.includes("commit"));
-          const before = watched.texts.length;
-          writes.push(write(`${round}`, [3]));
-          await until((texts) => texts.slice(before).some(isWaited));
-          await sleep(5);
-          const last = watched.texts.length;
-          writes.push(write(`${round}`, [4]));
-          await until((texts) => texts.slice(last).some((text) => isTried(text) || isWaited(text)));
+          const first = write(`gate ${name}`, [0, 1, 2]);
+          for (const from = performance.now(); commits() === 0 && performance.now() - from < 30;)
+            await sleep(1);
+          const before = commits();
+          const others: Promise<void>[] = [];
+          for (const index of companies) {
+            others.push(write(name, [index]));
+            await sleep(2);
+          }
+          const early = commits() - before;
           await open();
-          await Promise.all(writes);
-          return watched.transactions.some((texts) => texts.some(isTried) && texts.some(isWaited));
+          await Promise.all([first, ...others]);
+          return early > 0 ? -early : commits() - before;
         } finally {
           watched.stop();
         }
       };
-      let round = 0;
-      while (!(await comeLater(round))) assert.ok((round += 1) < 50, "they never share a transaction");
-      assert.equal((await keysOf("late")).length, (round + 1) * 5);
+      const sometimes = async (companies: readonly number[], expected: number): Promise<void> => {
+        const found: number[] = [];
+        for (let round = 0; found.at(-1) !== expected; round++) {
+          assert.ok(round < 50, `${companies.length} took ${found.join(", ")} commits`);
+          found.push(await commitsOf(`${companies.length} ${round}`, companies));
+        }
+      };
+      await sometimes([3, 4], 1);
+      // Three are as many: they don't wait for the gate.
+      await sometimes([3, 4, 5], -1);
       const mayEnd = Promise.withResolvers<void>();
       const slow = store.write(async (tx) => {
         await tx.lock("late 0");
@@ -256,6 +259,40 @@ if (testStores.has("postgres"))
         await outside.query(`select pg_advisory_unlock(${key(index)})`);
       await Promise.all(writes);
       assert.equal((await keysOf("many")).length, many + 5);
+    });
+
+    test("nor do they if they come one after another", async () => {
+      const many = 12;
+      const key = (index: number): string => `hashtextextended('slow ${index}', 0)`;
+      const waiting = async (): Promise<number> => {
+        const found = await outside.query(
+          "select count(*)::int as count from pg_stat_activity where wait_event = 'advisory' and datname = current_database()",
+        );
+        return Object(found.rows[0]).count;
+      };
+      for (let index = 0; index < many; index++)
+        await outside.query(`select pg_advisory_lock(${key(index)})`);
+      const write = (name: string): Promise<void> =>
+        store.write(async (tx) => {
+          await tx.lock(name);
+          await tx.run(keep, row("slow", name));
+        });
+      const writes: Promise<void>[] = [];
+      let most = 0;
+      for (let index = 0; index < many; index++) {
+        writes.push(write(`slow ${index}`));
+        await sleep(55);
+        most = Math.max(most, await waiting());
+      }
+      for (let round = 0; round < 5; round++) {
+        await write(`quick ${round}`);
+        most = Math.max(most, await waiting());
+      }
+      for (let index = 0; index < many; index++)
+        await outside.query(`select pg_advisory_unlock(${key(index)})`);
+      await Promise.all(writes);
+      assert.ok(most > 0 && most < 6, `${most} connections waited`);
+      assert.equal((await keysOf("slow")).length, many + 5);
     });
 
     test("if the connection is lost at the commit, its writes are refused and not repeated, and the others are stored", async () => {

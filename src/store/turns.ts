@@ -61,7 +61,7 @@ export async function writeInBatch<T>(
         isAlone: pace === "alone",
         start: (on, number) => {
           reader = { number, isStale: false };
-          for (const asked of announced) announceOn(on, asked, reader);
+          for (const asked of announced) announceOn(on, asked, reader, pace === "alone");
           if (pace !== "early") return;
           early = { link: on, reader };
           resolve();
@@ -84,13 +84,16 @@ export async function writeInBatch<T>(
         settle: (failure) => (failure === undefined ? settle() : answer.reject(failure)),
       });
     }));
+  const late = (): Promise<never> => Promise.reject(new Error("the write has ended"));
   const go = <R>(use: (link: Link) => Promise<R>): Promise<R> => {
+    // A part of it that was not waited for. Its batch may have committed, or undone what it did.
+    if (endedAs !== undefined) return late();
     if (link !== undefined && queued === 0) return use(link);
     if (joining === undefined) join(null).catch(() => undefined);
     queued += 1;
     return turn.promise.then((given) => {
       queued -= 1;
-      return use(given);
+      return endedAs === false ? late() : use(given);
     });
   };
   const read = (asked: Asking): Promise<unknown[]> => {
@@ -112,7 +115,7 @@ export async function writeInBatch<T>(
       if (keepingOf(asked.prepared) !== "shared") return;
       // If it fails, so does the transaction.
       if (early === undefined || link !== undefined || queued > 0) read(asked).catch(() => undefined);
-      else announceOn(early.link, asked, early.reader);
+      else announceOn(early.link, asked, early.reader, false);
     },
     lock: (key) => (joining === undefined ? join(key) : go(async (given) => given.send(lockOf(key)))),
     get pending() {

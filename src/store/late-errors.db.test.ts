@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
+import { openPostgres } from "./postgres.ts";
+import { insertion, selection } from "./query.ts";
+import type { Store, Tx } from "./store.ts";
+
+const keep = insertion("blobs");
+const kept = selection("blobs", ["file_id"]);
+const byId = selection("agents", ["id"]);
+const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
+/** PostgreSQL refuses it in a text. */
+const broken = { id: "a\u0000b" };
+
+if (testStores.has("postgres"))
+  describe("an error of one write in a batch", () => {
+    let database: PostgresDatabase;
+    let store: Store;
+    before(async () => {
+      database = await storeDatabase();
+      store = await openPostgres({ url: database.url, key: "key" });
+    });
+    after(async () => {
+      await store.close();
+      await database.drop();
+    });
+    const hashesOf = async (file: string): Promise<string[]> =>
+      (await store.read((tx) => tx.all(kept, { file_id: file }))).map(({ hash }) => hash).toSorted();
+
+    test("does not undo what another attempts", async () => {
+      const [isInside, mayContinue] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const first = store.write(async (tx) => {
+        await tx.lock("attempts");
+        await tx.run(keep, row("attempts", "before"));
+        await tx
+          .attempt(async () => {
+            isInside.resolve();
+            await mayContinue.promise;
+            await tx.run(keep, row("attempts", "inside"));
+            await tx.all(kept, { file_id: "attempts" });
+          })
+          .catch(() => undefined);
+      });
+      await isInside.promise;
+      const second = store.write(async (tx) => {
+        await tx.lock("attempts");
+        await tx.first(byId, broken);
+      });
+      second.catch(() => undefined);
+      await sleep(30);
+      mayContinue.resolve();
+      await first;
+      await assert.rejects(second);
+      assert.deepEqual(await hashesOf("attempts"), ["before", "inside"]);
+    });
+
+    test("is told as it is, after few runs, also if it comes from what the write announced", async () => {
+      for (const announces of [false, true]) {
+        let runs = 0;
+        const write = store.write(async (tx) => {
+          runs += 1;
+          if (announces) tx.ahead(byId, broken);
+          await tx.lock("announced");
+          await tx.first(byId, broken);
+          await tx.run(keep, row("announced", String(runs)));
+        });
+        await assert.rejects(write, /invalid byte sequence|0x00/);
+        assert.ok(runs <= 3, `it ran ${runs} times`);
+      }
+    });
+
+    test("leaves nothing that a part of the write does afterwards", async () => {
+      for (let round = 0; round < 20; round++) {
+        const file = `late ${round}`;
+        const part = async (tx: Tx): Promise<void> => {
+          for (let each = 0; each < round % 5; each++) await tx.all(kept, { file_id: `none ${each}` });
+          await tx.run(keep, row(file, "late"));
+        };
+        const bad = store.write(async (tx) => {
+          await tx.lock("late");
+          await Promise.all([tx.all(kept, { file_id: "none" }).then(() => assert.fail("no")), part(tx)]);
+        });
+        bad.catch(() => undefined);
+        const good = ["one", "two", "three"].map((hash) =>
+          store.write(async (tx) => {
+            await tx.lock("late");
+            await part({ ...tx, run: async () => undefined });
+            await tx.run(keep, row(file, hash));
+          }),
+        );
+        await Promise.all(good);
+        await assert.rejects(bad, /no/);
+        await sleep(5);
+        assert.deepEqual(await hashesOf(file), ["one", "three", "two"]);
+      }
+    });
+
+    test("of others makes a write run alone, and not again and again", async () => {
+      let companies = 0;
+      let isOver = false;
+      /** Each fails after a change, so all writes of its batch run again. It has a new company each time: none is kept apart. */
+      const fail = async (): Promise<void> => {
+        while (!isOver)
+          await store
+            .write(async (tx) => {
+              await tx.lock(`unlucky ${(companies += 1)}`);
+              await tx.run(keep, row("unlucky", "undone"));
+              throw new Error("no");
+            })
+            .catch(() => undefined);
+      };
+      const failing = Array.from({ length: 30 }, fail);
+      const most = await Promise.all(
+        Array.from({ length: 10 }, async (_, index) => {
+          let most = 0;
+          for (let round = 0; round < 20; round++) {
+            let runs = 0;
+            await store.write(async (tx) => {
+              runs += 1;
+              await tx.lock(`lucky ${index}`);
+              await tx.run(keep, row("unlucky", `${index} ${round}`));
+            });
+            most = Math.max(most, runs);
+          }
+          return most;
+        }),
+      ).finally(() => (isOver = true));
+      await Promise.all(failing);
+      // The third run that fails is the last with others.
+      assert.ok(Math.max(...most) <= 4, `some ran ${Math.max(...most)} times`);
+      assert.equal((await hashesOf("unlucky")).length, 200);
+    });
+  });
+else test("needs PostgreSQL", () => undefined);
