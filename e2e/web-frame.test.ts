@@ -1,5 +1,7 @@
 // The dashboard in a real browser: what all pages share. Names with roles, the field to find in a list, forced colours, widths.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
@@ -30,6 +32,35 @@ describe("what the pages of the dashboard share", () => {
       await sleep(100);
     }
   };
+
+  test("the layers of the styles have the order of styles.css, whichever sheet a page loads first", async () => {
+    const { page } = site.visit;
+    const source = readFileSync(join(import.meta.dirname, "../src/web/app/styles.css"), "utf8");
+    const declared = /^@layer ([^{]*?);/m.exec(source)?.[1]?.split(/,\s*/) ?? [];
+    assert.ok(declared.length > 5);
+    // Pages load their sheets as they are opened, so each is the first one once.
+    for (const path of ["/", "/costs", `/org?view=map`, "/sessions", "/settings/company"]) {
+      await page.goto(site.at(path));
+      await page.locator("main h1").first().waitFor();
+      const seen = await page.evaluate<string[]>(
+        `[...new Set([...document.styleSheets].flatMap((sheet) =>
+          [...sheet.cssRules].flatMap((rule) => rule.nameList ?? (rule instanceof CSSLayerBlockRule ? [rule.name] : []))))]`,
+      );
+      assert.deepEqual(
+        seen.filter((name) => declared.includes(name)),
+        declared.filter((name) => seen.includes(name)),
+        path,
+      );
+      assert.ok(seen.includes("pages") && seen.includes("base"), path);
+    }
+    // What a page says about a part of it counts more than what holds everywhere: names in a sentence are words of it.
+    await page.goto(site.at("/activity"));
+    await page.locator(".event .name").first().waitFor();
+    assert.equal(
+      await page.evaluate(`getComputedStyle(document.querySelector(".event .name")).display`),
+      "inline",
+    );
+  });
 
   test("every list and header has the role beside the name of an agent", async () => {
     const { page } = site.visit;
