@@ -156,7 +156,9 @@ export function AccessPart({ id }: { id: string }): ReactNode {
                 <ul className="lines">
                   {all.map(({ agent, held, because }) => (
                     <li key={agent.id}>
-                      <AgentName of={agent} />
+                      <span className="who">
+                        <AgentName of={agent} />
+                      </span>
                       <span className="tag">{held}</span>
                       <span className="quiet">
                         <Said text={because} />
