@@ -217,8 +217,12 @@ async function transcript(bench: Bench, browser: Browser, bare: string): Promise
     const whole = page.getByRole("button", { name: "Show it from the beginning" });
     if ((await whole.count()) > 0) await whole.click();
     const count = `Math.round(document.querySelector(".transcript .lines").clientHeight / 24)`;
-    await page.waitForFunction(`${count} >= ${lines}`);
-    const counted = await page.evaluate<number>(count);
+    // Playwright's own way to wait for an expression evaluates it as text in the page, which the page's policy forbids.
+    let counted = 0;
+    while (counted < lines) {
+      counted = await page.evaluate<number>(count);
+      await sleep(50);
+    }
     const frames = await scrollFrames(page, ".transcript");
     await page.goto(bare);
     const empty = await scrollFrames(page, ".transcript");
