@@ -40,7 +40,8 @@ describe("pages about people and work, by keyboard alone", () => {
     await page.locator("textarea:focus").waitFor();
     await keys.type("Name two books first.");
     await keys.press("Enter");
-    await page.getByText("Name two books first.").filter({ visible: true }).first().waitFor();
+    // The note itself is on the page from the moment it is typed.
+    await person.toast("Sent back to Bruno with your note.");
     assert.equal((await site.daemon.board.call(viewApproval, { id: second })).status, "revision_requested");
   });
 
