@@ -48,7 +48,7 @@ describe("under a flood", () => {
         isMet =
           seen.flooded[flood.answer] !== undefined &&
           (seen.p50 <= 200 || seen.p50 <= 10 * (await under(bare, flood, probes, milliseconds)).p50);
-        assert.ok(isMet || attempts.length < 3, `${name}: ${attempts.join("; ")}`);
+        assert.ok(isMet || attempts.length < 5, `${name}: ${attempts.join("; ")}`);
       }
     }
     const now = await memoryAtRest(daemon, base * 1.2);

@@ -86,6 +86,7 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
     const old = (): ReturnType<typeof sessionProcesses> =>
       sessionProcesses(home).filter(({ pid, sessionId }) => before.has(pid) || dead.has(sessionId));
     slowest = Math.max(slowest, await gone(old, orphanMilliseconds, `kill ${killed}`));
+    await ended(arena, dead);
     const tokens = known.slice(-5).map(({ token: old }) => old);
     note(await checkRefused(arena.daemon.url, tokens));
     note(await checkInvariants(arena.daemon));
@@ -115,6 +116,18 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
       `${notes.ghosts} tried by processes without a daemon, ${notes.haunted} of those reached one; ${board.stops} stopped by ` +
       `the board; at rest ${(rested / 1000).toFixed(1)} s after the last kill`,
   };
+}
+
+/**
+ * Waits until these sessions have ended. A daemon that starts ends those of its last run, but does not wait for a company whose lock the
+ * database still keeps for the daemon that was killed.
+ */
+async function ended(arena: Arena, ids: ReadonlySet<string>): Promise<void> {
+  const { board, companyId } = arena.daemon;
+  for (const until = performance.now() + allowed(10_000); performance.now() < until; await sleep(50)) {
+    const { sessions } = await board.call(listSessions, { companyId, live: true });
+    if (!sessions.some(({ id }) => ids.has(id))) return;
+  }
 }
 
 /** Waits until some sessions have begun, or a while has passed: machines differ in speed. */
