@@ -160,7 +160,7 @@ export function addUp(program: Command, context: Context): void {
         });
         const link = isTerminal ? await signInLink(client) : null;
         setFlagsFromString("--semi-space-growth-factor=2");
-        returnMemoryWhenIdle(() => daemon.store.rest());
+        returnMemoryWhenIdle(daemon.rest);
         if (flags.json === true)
           terminal.out(
             JSON.stringify({

@@ -35,6 +35,8 @@ import type { Metrics } from "./metrics.ts";
 export interface Core {
   readonly store: Store;
   readonly dispatch: Dispatch;
+  /** Gives up memory that calls can do without. */
+  readonly rest: () => void;
 }
 
 export interface CoreParts
@@ -99,8 +101,15 @@ export function createCore(parts: CoreParts): Core {
     throw new Error(`operations without a handler: ${missing.map(({ name }) => name).join(", ")}`);
   const conceal = (call: Writing, input: unknown) => secrets.conceal(call, input);
   const hideIn = (companyId: string, text: string) => secrets.hideIn(companyId, text);
-  const dispatch = createDispatcher({ ...parts, handlers, conceal, hideIn, onLimit: tellOfLimit });
-  return { store: parts.store, dispatch };
+  const { dispatch, rest } = createDispatcher({ ...parts, handlers, conceal, hideIn, onLimit: tellOfLimit });
+  return {
+    store: parts.store,
+    dispatch,
+    rest: () => {
+      rest();
+      parts.store.rest();
+    },
+  };
 }
 
 /**

@@ -105,6 +105,8 @@ export interface Daemon {
   readonly origin: string;
   readonly token: string;
   readonly store: Store;
+  /** Gives up memory that calls can do without. */
+  readonly rest: () => void;
   readonly sandbox: () => Sandbox;
   /** Sessions may work for this long to save their state; no new ones start. A second call without a time ends the wait. */
   stop(drainMilliseconds?: number): Promise<void>;
@@ -385,6 +387,7 @@ async function startLocked(opened: {
     origin: origin(),
     token,
     store,
+    rest: core.rest,
     sandbox: sandbox.report,
     stop: (drainMilliseconds = 0) => {
       if (stopping !== undefined) void work.drain(drainMilliseconds);

@@ -78,7 +78,8 @@ export interface DispatcherParts {
 
 export type Dispatch = (request: DispatchRequest) => Promise<unknown>;
 
-export function createDispatcher(parts: DispatcherParts): Dispatch {
+/** `rest`: gives up memory that calls can do without. */
+export function createDispatcher(parts: DispatcherParts): { dispatch: Dispatch; rest: () => void } {
   const handlers = new Map<Operation, Guarded>();
   for (const handler of parts.handlers) {
     if (handlers.has(handler.operation)) throw new Error(`${handler.operation.name} has two handlers`);
@@ -87,7 +88,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
   const answers = new KeptAnswers(parts.store);
   const homes = new Homes();
 
-  return async (request) => {
+  const dispatch: Dispatch = async (request) => {
     const handler = handlers.get(request.operation);
     if (handler === undefined) throw new Error(`${request.operation.name} has no handler`);
     const accepted = handler.accept(request.input);
@@ -148,6 +149,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
       throw error;
     }
   };
+  return { dispatch, rest: () => answers.rest() };
 }
 
 /** The credential of a call: it comes with the request or, for signing in, as an argument. */

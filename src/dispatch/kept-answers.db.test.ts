@@ -77,6 +77,16 @@ for (const kind of bothStores)
       assert.equal(await cost(list), 1);
     });
 
+    test("are given up at rest if anything was committed since they were asked for, and else stay", async () => {
+      const other = await org.another();
+      await list();
+      org.core.rest();
+      assert.ok((await cost(list)) < 2);
+      await other.outcome("elsewhere");
+      org.core.rest();
+      assert.ok((await cost(list)) > 3);
+    });
+
     test("show every acknowledged write, of this node and of another", async () => {
       for (const title of ["two", "three", "four"]) {
         await list();

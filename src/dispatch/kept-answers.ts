@@ -156,6 +156,11 @@ export class KeptAnswers {
     return answer;
   }
 
+  /** Gives up the answers that were last known to be right before the last commit. */
+  rest(): void {
+    for (const [key, { commits }] of this.#entries) if (commits < this.#commits) this.#drop(key);
+  }
+
   #drop(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
