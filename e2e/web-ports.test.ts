@@ -1,5 +1,5 @@
 // Another program on a port of the same machine, in a real browser on the built daemon. A browser sends a cookie to every port of
-// its host, and SameSite does not look at ports. So that program gets the cookie of the dashboard. It must be worth nothing there.
+// its host, and SameSite does not look at ports. Such a program gets the cookie of the dashboard. It must be worth nothing there.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
