@@ -1,20 +1,36 @@
-// The dashboard in a real browser, on the built daemon: what axe finds on every page and in every kind of dialog, on a wide
-// screen, dark and light. The tests of single pages look at them on a narrow screen too.
+// The dashboard in a real browser, on the built daemon: what axe finds on every page and in every dialog, on a wide screen, dark
+// and light. The tests of single pages look at them on a narrow screen too.
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
-import { updateCompany } from "../src/contract/companies.ts";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { updateAgent } from "../src/contract/agents.ts";
+import { reject } from "../src/contract/approvals.ts";
+import { createCompany, freezeCompany, listCompanies, updateCompany } from "../src/contract/companies.ts";
+import { decideOutcome } from "../src/contract/delegation.ts";
+import { sendMessage } from "../src/contract/mail.ts";
+import { submitOutcome, updateOutcome } from "../src/contract/outcomes.ts";
+import { linkPerson } from "../src/contract/people.ts";
+import { listRepos } from "../src/contract/repos.ts";
 import { createFile } from "../src/contract/knowledge.ts";
-import { listGoals } from "../src/contract/goals.ts";
+import { createGoal, listGoals } from "../src/contract/goals.ts";
 import { listAgentSessions } from "../src/contract/sessions.ts";
 import { seriousOn } from "./support/axe.ts";
+import { newVisit, signedIn } from "./support/browser.ts";
 import { dashboard } from "./support/dashboard.ts";
+import { furnish } from "./support/press-archive.ts";
 
 describe("axe finds nothing serious", () => {
-  const site = dashboard("web-axe");
+  // Two agents run programs, which need no sandbox here.
+  const site = dashboard("web-axe", { AGENCY_SANDBOX: "off" });
   let goal = "";
   let file = "";
   let session = "";
+  let live = "";
+  let kept: Awaited<ReturnType<typeof furnish>>;
+  const ids = { submitted: "", completed: "", blocked: "", rejected: "", frozen: "", archived: "" };
 
   before(async () => {
     const { board } = site.daemon;
@@ -22,29 +38,70 @@ describe("axe finds nothing serious", () => {
     for (; session === "";)
       session =
         (await board.call(listAgentSessions, { id: site.press.rootId, limit: 1 })).sessions[0]?.id ?? "";
+    kept = await furnish(site.daemon, site.press, site.home);
+    const marlow = await site.press.as("Marlow");
+    await endless("Noor", "Greta");
+    while (live === "")
+      live =
+        (await board.call(listAgentSessions, { id: site.press.agents.get("Noor") ?? "", end: "running" }))
+          .sessions[0]?.id ?? "";
+    const branches = async () => (await board.call(listRepos, { companyId })).repos[0]?.published ?? [];
+    while ((await branches()).length === 0) await sleep(100);
     await board.call(updateCompany, { companyId, maxSessions: 0 });
-    goal = (await board.call(listGoals, { companyId })).outcomes[0]?.id ?? "";
+    const { outcomes } = await board.call(listGoals, { companyId });
+    goal = outcomes.find(({ title }) => title === "The store takes pre-orders")?.id ?? "";
     ({ id: file } = await board.call(createFile, {
       companyId,
       description: "Voice",
       content: "# Voice\n\n*Calm.*",
     }));
+    for (const [key, title] of [
+      ["submitted", "The spine is chosen"],
+      ["completed", "The ribbon is sewn"],
+      ["blocked", "The thread is bought"],
+    ] as const)
+      ids[key] = (await board.call(createGoal, { companyId, title })).id;
+    for (const id of [ids.submitted, ids.completed])
+      await marlow.call(submitOutcome, { id, note: "A round one." });
+    await board.call(decideOutcome, { id: ids.completed, verdict: "pass" });
+    await board.call(updateOutcome, { id: ids.blocked, blocked: { reason: "The shop is closed." } });
+    ids.rejected = await site.hire("Rejected Ria");
+    await board.call(reject, { id: ids.rejected });
+    await site.hire("Second Sam");
+    const { companies } = await board.call(listCompanies, { archived: true });
+    ids.archived = companies.find(({ state }) => state === "archived")?.id ?? "";
+    ids.frozen = (await board.call(createCompany, { name: "Frozen Foods" })).id;
+    await board.call(freezeCompany, { companyId: ids.frozen });
   });
+
+  /** Gives an agent a program that does not end, and something to do. */
+  async function endless(name: string, boss: string): Promise<void> {
+    const { companyId } = site.press;
+    const id = site.press.agents.get(name) ?? "";
+    const args = ["-e", "setInterval(() => {}, 1000)"];
+    await site.daemon.board.call(updateAgent, {
+      id,
+      adapterType: "process",
+      adapterConfig: { command: process.execPath, args },
+    });
+    await (await site.press.as(boss)).call(sendMessage, { companyId, to: id, body: "What did it cost?" });
+  }
 
   const theo = (): string => site.press.agents.get("Theo") ?? "";
 
   /** In the dark theme by all rules, in the light one by those about colours. */
-  async function isClean(page: Page, what: string): Promise<void> {
+  async function isClean(page: Page, what: string, part?: string): Promise<void> {
     for (const theme of ["dark", "light"] as const) {
       await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
       const rules = theme === "dark" ? undefined : ["color-contrast", "link-in-text-block"];
-      assert.deepEqual(await seriousOn(page, rules), [], `${theme} ${what}`);
+      const found = await seriousOn(page, rules, part);
+      assert.deepEqual(found, [], `${theme} ${what}`);
     }
   }
 
   async function open(page: Page, path: string): Promise<void> {
     await page.goto(site.at(path));
-    await page.locator("main h1").first().waitFor();
+    await page.locator("main h1, main [role=alert]").first().waitFor();
     await page.locator(".skeleton, [aria-busy=true]").first().waitFor({ state: "detached" });
   }
 
@@ -61,6 +118,16 @@ describe("axe finds nothing serious", () => {
       `/org?view=outline&agent=${theo()}`,
       `/org?view=map&agent=${theo()}`,
       "/reorganizations",
+      `/reorganizations/${kept.reorganizationId}`,
+      `/agents/${kept.departedId}`,
+      `/approvals/${kept.revisedId}`,
+      `/approvals/${ids.rejected}`,
+      `/knowledge/${kept.pictureId}`,
+      `/sessions/${live}`,
+      "/settings/repos?repo=shop&branch=agency/worker/fix",
+      `/settings/company?company=${ids.archived}`,
+      // No such thing is there.
+      "/outcomes/00000000-0000-7000-8000-000000000000",
       "/hire",
       "/outcomes",
       "/outcomes?view=table",
@@ -86,7 +153,31 @@ describe("axe finds nothing serious", () => {
     }
   });
 
-  test("in every kind of dialog, menu and popover", async () => {
+  test("on the pages of a browser that is not signed in", async () => {
+    const { board } = site.daemon;
+    const stranger = await newVisit(site.browser);
+    const { page } = stranger;
+    const used = await board.call(linkPerson, { id: "me" });
+    await (await signedIn(site.browser, site.daemon, { link: used.link })).context.close();
+    const old = await board.call(linkPerson, { id: "me" });
+    const db = new DatabaseSync(join(site.home, "agency.db"), { timeout: 60_000 });
+    db.exec("update credentials set expires_at = 1 where kind = 'link' and revoked_at is null");
+    db.close();
+    for (const [path, says] of [
+      ["/", "This browser is not signed in."],
+      [`/sign-in${new URL(used.link).hash}`, "used"],
+      [`/sign-in${new URL(old.link).hash}`, "This sign-in link has expired."],
+      ["/sign-in#agl_nonsense", "This sign-in link is not known here."],
+    ] as const) {
+      await page.goto("about:blank");
+      await page.goto(site.at(path));
+      await page.getByText(says).first().waitFor();
+      await isClean(page, says);
+    }
+    await stranger.context.close();
+  });
+
+  test("in every dialog, menu and popover", async () => {
     const { page } = site.visit;
     const click = (name: string | RegExp) => () =>
       page.getByRole("button", { name, exact: true }).first().click();
@@ -95,37 +186,86 @@ describe("axe finds nothing serious", () => {
       async () => {
         for (const key of all) await page.keyboard.press(key);
       };
-    const dialogs: readonly (readonly [path: string, opens: () => Promise<unknown>, sign: string])[] = [
-      ["/", keys("Control+k"), "dialog[open]"],
-      ["/", keys("?"), "dialog[open]"],
-      ["/", click("Theme, text size and keys"), "[popover]:popover-open"],
-      ["/", click("Company: Lumen Press"), "[popover]:popover-open"],
-      [`/agents/${theo()}`, keys("w"), "dialog[open]"],
-      [`/agents/${theo()}`, keys("e"), "dialog[open]"],
-      [`/agents/${theo()}`, keys("p"), "dialog[open]"],
-      [`/agents/${theo()}`, click("Fire…"), "dialog[open] .plan-moves li"],
-      [`/agents/${theo()}/rights`, click("Grant"), "dialog[open]"],
-      [`/org?view=outline&agent=${theo()}`, keys("."), "dialog[open]"],
-      [`/outcomes/${goal}`, click("Block"), "dialog[open]"],
-      [`/outcomes/${goal}`, click("Close"), "dialog[open]"],
-      [`/approvals/${site.hireId}`, keys("r"), "textarea:focus"],
-      [`/approvals/${site.hireId}`, click(/^how can .+ give this\?$/), "[popover]:popover-open"],
-      ["/knowledge", click("Add a file"), "dialog[open]"],
-      [`/knowledge/${file}`, click("Edit"), "main textarea"],
-      [`/knowledge/${file}`, click("Delete"), "dialog[open]"],
-      ["/activity", click("Verify"), "dialog[open]"],
-      ["/companies", click("New company"), "dialog[open]"],
-      ["/settings/company", click("Freeze"), "dialog[open]"],
-      ["/settings/servers", click("Add"), "dialog[open]"],
-      ["/settings/secrets", click("Add"), "dialog[open]"],
-      ["/settings/repos", click("Add"), "dialog[open]"],
-      ["/settings/people", click("Invite"), "dialog[open]"],
+    const choose = (label: string) => async () => {
+      const list = page.getByRole("combobox", { name: label });
+      await list.locator("option").nth(1).waitFor({ state: "attached" });
+      await list.selectOption({ index: 1 });
+    };
+    const pickAll = async (): Promise<void> => {
+      for (const box of await page.locator(".requests").getByRole("checkbox").all()) await box.check();
+      await page
+        .locator(".batch-bar")
+        .getByRole("button", { name: /^Approve/ })
+        .click();
+    };
+    const dialog = "dialog[open]";
+    const popover = "[popover]:popover-open";
+    const agent = (name: string): string => site.press.agents.get(name) ?? "";
+    const of = (company: string): string => `company=${company}`;
+    const here = of(site.press.companyId);
+    const dialogs: readonly (readonly [
+      path: string,
+      opens: () => Promise<unknown>,
+      part: string,
+      sign?: string,
+    ])[] = [
+      ["/", keys("Control+k"), dialog],
+      ["/", keys("?"), dialog],
+      ["/", click("Theme, text size and keys"), popover],
+      ["/", click("Company: Lumen Press"), popover],
+      [`/agents/${theo()}`, keys("w"), dialog],
+      [`/agents/${theo()}`, keys("e"), dialog],
+      [`/agents/${theo()}`, keys("p"), dialog],
+      [`/agents/${theo()}`, click("Fire…"), dialog, ".plan-moves li"],
+      [`/agents/${theo()}/rights`, click("Grant"), dialog],
+      [`/org?view=outline&agent=${theo()}`, keys("."), dialog],
+      [`/outcomes/${goal}`, click("Complete"), dialog],
+      [`/outcomes/${goal}`, click("Block"), dialog],
+      [`/outcomes/${goal}`, click("Delegate"), dialog],
+      [`/outcomes/${goal}`, click("Take back"), dialog],
+      [`/outcomes/${goal}`, click("Close"), dialog],
+      [`/outcomes/${ids.blocked}`, click("Unblock"), dialog],
+      [`/outcomes/${ids.submitted}`, click("Accept"), dialog],
+      [`/outcomes/${ids.submitted}`, click("Send back"), dialog],
+      [`/outcomes/${ids.completed}`, click("Reopen"), dialog],
+      [`/approvals/${site.hireId}`, keys("r"), "main", "textarea:focus"],
+      [`/approvals/${site.hireId}`, click(/^how can .+ give this\?$/), popover],
+      [`/approvals/${site.hireId}`, choose("Compare with"), dialog],
+      [`/approvals/${ids.rejected}`, click("Delete this agent"), dialog],
+      ["/approvals", pickAll, dialog],
+      ["/hire", choose("Copy brain and prompt from"), dialog],
+      [`/mail/${site.press.rootId}?box=all`, click("Done"), dialog],
+      [`/mail/${agent("Greta")}?box=deferred`, click("Cancel"), dialog],
+      [`/sessions/${live}`, click("Stop"), dialog],
+      ["/knowledge", click("Add a file"), dialog],
+      [`/knowledge/${file}`, click("Edit"), "main", "textarea"],
+      [`/knowledge/${file}`, click("Delete"), dialog],
+      ["/activity", click("Verify"), dialog],
+      ["/companies", click("New company"), dialog],
+      [`/settings/company?${of(ids.frozen)}`, click("Thaw"), dialog],
+      [`/settings/company?${of(ids.archived)}`, click("Unarchive"), dialog],
+      [`/settings/company?${here}`, click("Freeze"), dialog],
+      [`/settings/company?${here}`, click("Archive"), dialog],
+      ["/settings/servers", click("Add"), dialog],
+      ["/settings/servers", click("Remove"), dialog],
+      ["/settings/secrets", click("Add"), dialog],
+      ["/settings/secrets", click("Replace"), dialog],
+      ["/settings/secrets", click("Remove"), dialog],
+      ["/settings/repos", click("Add"), dialog],
+      ["/settings/repos", click("Remove"), dialog],
+      ["/settings/repos?repo=shop&branch=agency/worker/fix", click("Push"), dialog],
+      ["/settings/people", click("Invite"), dialog],
+      ["/settings/people", click("New link"), dialog],
+      ["/settings/people", click("Change role"), dialog],
+      ["/settings/people", click("Remove"), dialog],
+      ["/settings/browsers", click("Sign out"), dialog],
     ];
-    for (const [path, opens, sign] of dialogs) {
+    // The pages behind them are looked at above, so only the part that opened is.
+    for (const [path, opens, part, sign = ""] of dialogs) {
       await open(page, path);
       await opens();
-      await page.locator(sign).first().waitFor();
-      await isClean(page, `${path}, ${sign}`);
+      await page.locator(`${part} ${sign}`).first().waitFor();
+      await isClean(page, `${path}, ${part} ${sign}`, part);
     }
   });
 });

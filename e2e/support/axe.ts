@@ -3,11 +3,16 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 
 /**
- * The serious and critical violations, by all rules or by these. No page has frames. Without them, axe need not open a second page for
+ * The serious and critical violations, by all rules or by these, on the page or in the part that a selector names. No page has frames. Without them, axe need not open a second page for
  * each look to join what it found in them ("legacy mode"), and it describes only what it reports. Both were a third of the time.
  */
-export async function seriousOn(page: Page, rules?: string[]): Promise<{ id: string; html: string[] }[]> {
+export async function seriousOn(
+  page: Page,
+  rules?: string[],
+  part?: string,
+): Promise<{ id: string; html: string[] }[]> {
   const axe = new AxeBuilder({ page }).options({ resultTypes: ["violations"] }).setLegacyMode();
+  if (part !== undefined) axe.include(part);
   const { violations } = await (rules === undefined ? axe : axe.withRules(rules)).analyze();
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")

@@ -41,14 +41,14 @@ class Dashboard {
   }
 }
 
-/** To be called in a `describe`. */
-export function dashboard(name: string): Dashboard {
+/** To be called in a `describe`. `env`: further settings of the daemon. */
+export function dashboard(name: string, env: Readonly<Record<string, string>> = {}): Dashboard {
   const home = temporaryFolder(name);
   let profile: Profile;
   const site = new Dashboard(home.path);
   before(async () => {
     // One test starts it again at the same address.
-    site.daemon = await startDaemon({ home: home.path, port: await fixedPort() }).ready;
+    site.daemon = await startDaemon({ home: home.path, port: await fixedPort(), env }).ready;
     site.press = await foundPress(site.daemon);
     ({ hireId: site.hireId } = await enliven(site.daemon, site.press));
     site.browser = await launchBrowser();
