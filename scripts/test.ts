@@ -53,8 +53,11 @@ const { values: mode, positionals: wanted } = parseArgs({
 const length: Length = mode.quick ? "quick" : mode.long ? "long" : "whole";
 const seed = process.env["AGENCY_TEST_SEED"] ?? String(randomInt(2 ** 31));
 if (mode.update) process.env["AGENCY_TEST_UPDATE"] = "1";
-/** Enough for two cores, also if most of the files that run are waiting. In a quick run few wait. */
-const mostProcesses = length === "quick" ? 5 : 8;
+/**
+ * Enough for two cores, also if most of the files that run are waiting. In a quick run few wait. The real programs of brains compute more
+ * than is counted for their files, and give up on what takes long: fewer run at a time.
+ */
+const mostProcesses = length === "quick" ? 5 : process.env["AGENCY_TEST_PROGRAMS"] === undefined ? 6 : 4;
 const interrupted = new AbortController();
 const failedFiles: string[] = [];
 
