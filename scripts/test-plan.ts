@@ -104,29 +104,17 @@ function isOfStore(file: string): boolean {
   return file.endsWith(".db.test.ts");
 }
 
-type Figures = readonly [seconds: number, computing: number];
-
-/** Seconds of a run without other load, and how many of them are CPU time. Files of less than a second are not listed. */
+/** Seconds of a run without other load. Files of less than a second are not listed. */
 interface Known {
-  readonly whole: Readonly<Record<string, Figures>>;
+  readonly whole: Readonly<Record<string, number>>;
   /** Only of files that play more in a long run. */
-  readonly long: Readonly<Record<string, Figures>>;
+  readonly long: Readonly<Record<string, number>>;
 }
 
 const known: Known = JSON.parse(readFileSync(join(import.meta.dirname, "test-seconds.json"), "utf8"));
 
 export function secondsOf(file: string, length: Length): number {
-  return figuresOf(file, length)?.[0] ?? 0;
-}
-
-/** How many cores the file uses on average. A file that mostly waits for processes and clocks uses little of one. */
-export function coresOf(file: string, length: Length): number {
-  const [seconds, computing] = figuresOf(file, length) ?? [1, 1];
-  return computing / seconds;
-}
-
-function figuresOf(file: string, length: Length): Figures | undefined {
-  return (length === "long" ? known.long[file] : undefined) ?? known.whole[file];
+  return (length === "long" ? known.long[file] : undefined) ?? known.whole[file] ?? 0;
 }
 
 /** Picks this many in the given order. Another seed picks others. */

@@ -234,7 +234,7 @@ async function runAll(lanes: Lane[], env: NodeJS.ProcessEnv): Promise<Total> {
       let first: string | undefined = turn.file;
       await serve({
         next: () => {
-          const file = first ?? turns.take(lane);
+          const file = first ?? turns.follow(lane);
           first = undefined;
           return file;
         },

@@ -169,23 +169,35 @@ test("a quick run of all files draws rows of the long tables, and a run of named
   assert.equal((await runTests(files, "rows")).lines.at(-1), "9 passed, 0 failed");
 });
 
-test("files start until the cores are in use, the longest of all lanes first", async () => {
+test("files start until the cores are in use, the longest of all lanes first, and two always run", async () => {
   const lanes = [
     { files: ["src/a.test.ts", "src/b.test.ts", "src/c.test.ts"], shared: true, env: {} },
     { files: ["e2e/seed-001-doors.test.ts"], shared: false, env: {} },
   ];
-  const turns = new Turns(lanes, "whole");
+  let inUse = 3;
+  const turns = new Turns(lanes, "whole", { coresInUse: () => inUse, cores: 4 });
   assert.deepEqual(await turns.next(), { lane: lanes[1], file: "e2e/seed-001-doors.test.ts" });
   assert.equal((await turns.next())?.file, "src/a.test.ts");
-  assert.equal((await turns.next())?.file, "src/b.test.ts");
   const [first, second] = lanes;
   assert.ok(first !== undefined && second !== undefined);
-  first.files.push("src/d.test.ts");
-  assert.equal(turns.take(first), "src/c.test.ts");
+  // The two files have just started: each counts as one core until what it computes is measured.
   assert.equal(turns.take(first), undefined);
-  turns.end("src/a.test.ts");
+  inUse = 1.5;
+  assert.equal(turns.take(first), "src/b.test.ts");
+  assert.equal(turns.take(first), undefined);
+  inUse = 0.5;
+  assert.equal(turns.take(first), "src/c.test.ts");
+  first.files.push("src/d.test.ts");
+  assert.equal(turns.take(first), undefined);
+  inUse = 4;
+  for (const file of ["e2e/seed-001-doors", "src/a", "src/b"]) turns.end(`${file}.test.ts`);
   assert.equal(turns.take(first), "src/d.test.ts");
   assert.equal(turns.take(second), undefined);
+  // A process that has ended a file goes on with the next one, up to two for each core.
+  first.files.push(...[..."efghijkl"].map((name) => `src/${name}.test.ts`));
+  let follows = 0;
+  while (turns.follow(first) !== undefined) follows += 1;
+  assert.equal(follows, 6);
   turns.close();
   assert.equal(await turns.next(), undefined);
 });
