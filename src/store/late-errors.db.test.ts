@@ -55,6 +55,32 @@ if (testStores.has("postgres"))
       assert.deepEqual(await hashesOf("attempts"), ["before", "inside"]);
     });
 
+    test("is not told to the write whose turn it is, if both read the same table at the same moment", async () => {
+      for (const asksFirst of ["in turn", "early"]) {
+        const [hasTurn, isEarly, mayRead] = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+        const read = async (tx: Tx, id: string): Promise<unknown> => tx.first(byId, { id });
+        const inTurn = store.write(async (tx) => {
+          await tx.lock("same moment");
+          await tx.turn();
+          hasTurn?.resolve();
+          await mayRead?.promise;
+          return asksFirst === "in turn" ? read(tx, "none") : Promise.resolve().then(() => read(tx, "none"));
+        });
+        await hasTurn?.promise;
+        const early = store.write(async (tx) => {
+          await tx.lock("same moment");
+          isEarly?.resolve();
+          await mayRead?.promise;
+          return read(tx, broken.id);
+        });
+        early.catch(() => undefined);
+        await isEarly?.promise;
+        mayRead?.resolve();
+        assert.equal(await inTurn, undefined);
+        await assert.rejects(early, /invalid byte sequence|0x00/);
+      }
+    });
+
     test("is told as it is, after few runs, also if it comes from what the write announced", async () => {
       for (const announces of [false, true]) {
         let runs = 0;

@@ -10,8 +10,8 @@ import type { StatementAnswer, Statement, Waves } from "./waves.ts";
  * that fails, PostgreSQL runs no other until a rollback.
  */
 export interface Link {
-  /** Resolves with the answer, or fails with the first error of the transaction. `isEarly`: for a write that waits for its turn. */
-  ask(statement: Statement, isEarly?: boolean): Promise<StatementAnswer>;
+  /** Resolves with the answer, or fails with the first error of the transaction. */
+  ask(statement: Statement): Promise<StatementAnswer>;
   /** Does not wait for the answer. An error fails the next statement that is asked, and the commit. */
   send(statement: Statement): void;
   begin(statement: string): void;
@@ -84,13 +84,13 @@ export function linkOn(
       }
     }
   };
-  const ask = async (statement: Statement, isEarly = false): Promise<StatementAnswer> => {
+  const ask = async (statement: Statement): Promise<StatementAnswer> => {
     try {
       if (isClosed) throw new Error("the transaction has ended");
       return await waves.ask(statement);
     } catch (error) {
       // Of a wave that fails, the statement that failed is told first.
-      if (failure === undefined) isSpoilt = isEarly;
+      if (failure === undefined) isSpoilt = statement.isEarly === true;
       throw (failure ??= error);
     }
   };

@@ -27,7 +27,8 @@ export function asking(prepared: PreparedQuery, params: Readonly<Record<string, 
 export async function rowsOf(link: Link, asked: Asking, isEarly = false): Promise<unknown[]> {
   const { checks, sql, changes, together } = asked.prepared;
   link.reach(asked);
-  const { rows } = await link.ask({ text: sql, values: asked.values, isRead: !changes, together }, isEarly);
+  const { values } = asked;
+  const { rows } = await link.ask({ text: sql, values, isRead: !changes, isEarly, together });
   if (checks.length > 0) for (const row of rows) checkRow(Object(row), checks);
   return rows;
 }

@@ -23,6 +23,11 @@ export interface Statement {
   /** It changes nothing. */
   readonly isRead?: boolean;
   /**
+   * It reads for a write that waits for its turn (batches.ts). It is read together only with others like it: the write whose turn it is
+   * would take an error of another one's values for its own.
+   */
+  readonly isEarly?: boolean;
+  /**
    * The text that reads for several. Its value is a list of their values, as JSON. A row has the place of its values in the list, as
    * `at`.
    */
@@ -110,6 +115,7 @@ export function wavesOn(
   return {
     ask: (statement) => {
       const { text, values = [], isArrays = false, isFirst = false, isRead = false } = statement;
+      const { isEarly = false } = statement;
       const sent = values.map(asSent);
       return new Promise((resolve, reject) => {
         const together = sent.every((value) => typeof value === "string") ? statement.together : undefined;
@@ -125,7 +131,8 @@ export function wavesOn(
           resolve,
           reject,
         };
-        const readKey = isRead && !isArrays ? (together ?? `${text} ${JSON.stringify(sent)}`) : undefined;
+        const readKey =
+          isRead && !isArrays ? `${isEarly} ${together ?? text + JSON.stringify(sent)}` : undefined;
         const mate = readKey === undefined ? undefined : reads.get(readKey);
         if (mate !== undefined) return void mate.mates.push({ ...asked, prepared: mate.prepared });
         const own = { ...asked, prepared: prepared(text) };
