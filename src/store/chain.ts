@@ -68,6 +68,10 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
   let rows = new Map<string, Changed>();
   /** Statements that were sent, and whose rows are not known yet. PostgreSQL need not be waited for. */
   let sent: Promise<void>[] = [];
+  /** Attempts and reads of the ledger that have not ended. */
+  let open = 0;
+  /** The write has ended. What is pending may belong to others now. */
+  let isOver = false;
   const leave = (): void => {
     const [recorded, changed, known] = [events, rows, Promise.all(sent)];
     [events, rows, sent] = [[], new Map(), []];
@@ -84,7 +88,11 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
   /** Reads the ledger, with everything that was recorded before. */
   const sealed = async <R>(read: () => Promise<R>): Promise<R> => {
     await plain.turn();
-    if (hasLeft() || plain.pending.length > 0) await catchUp();
+    if (isOver) throw new Error("the write has ended");
+    if (hasLeft() || plain.pending.length > 0) {
+      open += 1;
+      await catchUp().finally(() => (open -= 1));
+    }
     return read();
   };
   const noteIn =
@@ -153,6 +161,7 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
       await plain.turn();
       await Promise.all(sent);
       const saved = { events: [...events], rows: new Map(rows), pending: [...plain.pending] };
+      open += 1;
       try {
         return await plain.attempt(async () => {
           const result = await part();
@@ -161,14 +170,19 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
         });
       } catch (error) {
         await Promise.allSettled(sent);
+        if (isOver) throw error;
         ({ events, rows } = saved);
         sent = [];
         void plain.pending.splice(0, plain.pending.length, ...saved.pending);
         throw error;
+      } finally {
+        open -= 1;
       }
     },
   };
-  const result = await work(tx);
+  const result = await work(tx).finally(() => (isOver = true));
+  // Some of it might be stored, and the rest not.
+  if (open > 0) throw new Error("the write did not wait for a part of it");
   if (hasLeft()) leave();
   return result;
 }

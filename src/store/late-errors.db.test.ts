@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { append, system } from "../events/ledger.ts";
 import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
 import { openPostgres } from "./postgres.ts";
 import { insertion, selection } from "./query.ts";
@@ -9,6 +10,7 @@ import type { Store, Tx } from "./store.ts";
 const keep = insertion("blobs");
 const kept = selection("blobs", ["file_id"]);
 const byId = selection("agents", ["id"]);
+const eventsOf = selection("events", ["company_id"]);
 const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
 /** PostgreSQL refuses it in a text. */
 const broken = { id: "a\u0000b" };
@@ -121,6 +123,51 @@ if (testStores.has("postgres"))
         assert.deepEqual(await hashesOf(file), ["one", "three", "two"]);
       }
     });
+
+    for (const [what, part, isStored] of [
+      [
+        "attempts something",
+        (tx, goesOn) => tx.attempt(() => goesOn.then(() => tx.first(byId, { id: "" }))),
+        false,
+      ],
+      ["reads the ledger", (tx, goesOn) => goesOn.then(() => tx.all(eventsOf, { company_id: "" })), true],
+    ] as const satisfies [string, (tx: Tx, goesOn: Promise<void>) => Promise<unknown>, boolean][])
+      for (const isGood of [true, false])
+        test(`takes nothing from others if it ${what} after ${isGood ? "its end" : "it failed"}`, async () => {
+          const file = `${what} ${isGood}`;
+          const [hasTurn, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+          let late: Promise<unknown> = Promise.resolve();
+          const first = store.write(async (tx) => {
+            await tx.lock("parts");
+            await tx.turn();
+            late = part(tx, goesOn.promise);
+            late.catch(() => undefined);
+            await tx.all(kept, { file_id: file });
+            hasTurn.resolve();
+            if (!isGood) throw new Error("no");
+            await tx.run(keep, row(file, "first"));
+          });
+          first.catch(() => undefined);
+          await hasTurn.promise;
+          const others = ["second", "third"].map((hash) =>
+            store.write(async (tx) => {
+              await tx.lock("parts");
+              await tx.run(keep, row(file, hash));
+              append(tx, { companyId: file, actor: system, operation: "test", subject: null, data: {} });
+              await tx.all(kept, { file_id: file });
+              if (hash === "third") goesOn.resolve();
+              for (let each = 0; each < 3; each++) await tx.all(kept, { file_id: `none ${each}` });
+            }),
+          );
+          await Promise.all(others);
+          await assert.rejects(late, /the write has ended/);
+          const [{ status }] = await Promise.allSettled([first]);
+          assert.equal(status, isGood && isStored ? "fulfilled" : "rejected");
+          const hashes = ["second", "third"];
+          assert.deepEqual(await hashesOf(file), status === "fulfilled" ? ["first", ...hashes] : hashes);
+          const events = await store.read((tx) => tx.all(eventsOf, { company_id: file }));
+          assert.equal(events.length, 2);
+        });
 
     test("of others makes a write run alone, and not again and again", async () => {
       let companies = 0;

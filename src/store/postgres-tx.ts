@@ -245,10 +245,11 @@ export function txBy(way: LinkWay, now: number, mac: Mac): PlainTx {
         link.savepoint(savepoint);
         try {
           const result = await work();
-          await link.ask({ text: `release savepoint ${savepoint}` });
+          await go(() => link.ask({ text: `release savepoint ${savepoint}` }));
           return result;
         } catch (error) {
-          await link.rollBackTo(savepoint);
+          // If the write has ended, this fails: the changes of the writes after it would be undone as well.
+          await go(() => link.rollBackTo(savepoint));
           link.keep(savepoint);
           throw error;
         }
