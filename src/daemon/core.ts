@@ -141,20 +141,20 @@ export async function admitBoard(
 const credentialByHash = selection("credentials", ["hash"]);
 
 /**
- * Deletes what is kept for a limited time: idempotency keys after a week, texts of acknowledged messages by setting, and the rows
- * of nodes other than this one after a day of silence.
+ * Deletes what is kept for a limited time: idempotency keys after a week, the rows of nodes other than this one after a day of silence,
+ * unused secrets after a day, and texts of acknowledged messages by setting.
  */
 export async function tidy(store: Store, own = ""): Promise<void> {
   await store.write(async (tx) => {
     await tx.run(dropOldKeys, { before: tx.now - 7 * day });
     await tx.run(dropNodesBefore, { before: tx.now - day, own });
-    await forgetUnused(tx, tx.now - day);
   });
   for (const { id, settings } of await store.read((tx) => tx.all(allCompanies, {}))) {
     const { messageRetentionDays } = parseSettings(settings);
     for (let more = true; more;)
       more = await store.write(async (tx) => {
         await tx.lock(id);
+        await forgetUnused(tx, id, tx.now - day);
         return (await compactMail(tx, id, tx.now - messageRetentionDays * day, 100)) === 100;
       });
   }

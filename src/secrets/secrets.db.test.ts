@@ -199,7 +199,7 @@ for (const kind of bothStores)
         (await board(listSecrets, { companyId })).secrets.some(({ name }) => name.startsWith("REPLACED-"));
       assert.equal(await isThere(), true);
       const kept = await made({ KEPT: value });
-      await store.write((tx) => forgetUnused(tx, tx.now + 1000));
+      await store.write((tx) => forgetUnused(tx, companyId, tx.now + 1000));
       assert.equal(await isThere(), false);
       assert.deepEqual((await resolved(secrets, kept)).missing, []);
     });

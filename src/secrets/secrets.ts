@@ -295,17 +295,17 @@ export function hiddenIn(value: unknown, hide: (text: string) => string): unknow
   return Array.isArray(value) ? entries.map(([, item]) => item) : Object.fromEntries(entries);
 }
 
-/** Removes secrets with generated names that nothing refers to any more, such as those of a plan that was not applied. */
-export async function forgetUnused(tx: Tx, before: number): Promise<void> {
-  for (const { company_id, name } of await tx.all(unused, { before }))
+/** Removes secrets of a company with generated names that nothing refers to any more, such as those of a plan that was not applied. */
+export async function forgetUnused(tx: Tx, company_id: string, before: number): Promise<void> {
+  for (const { name } of await tx.all(unused, { company_id, before }))
     await tx.run(dropRow, { company_id, name });
 }
 
-const unused = textQuery((p: { before: number }) => {
+const unused = textQuery((p: { company_id: string; before: number }) => {
   const names = (table: string, column: string) =>
     sql`not exists (select 1 from ${sql.table(table)} t where t.${sql.ref(column)} like '%"' || s.name || '"%')`;
-  return sql<{ company_id: string; name: string }>`
-    select s.company_id, s.name from secrets s where s.generated = 1 and s.created_at < ${p.before}
+  return sql<{ name: string }>`
+    select s.name from secrets s where s.company_id = ${p.company_id} and s.generated = 1 and s.created_at < ${p.before}
       and ${names("agents", "brain_config")} and ${names("companies", "settings")}
       and ${names("mcp_servers", "config")} and ${names("approvals", "payload")} and ${names("reorganizations", "images")} limit 100`;
 });
