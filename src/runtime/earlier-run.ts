@@ -1,3 +1,4 @@
+import { writeIn } from "../dispatch/context.ts";
 import type { Exit } from "../processes/runner.ts";
 import type { InCompany } from "./lanes.ts";
 import { byNode } from "./node-leases.ts";
@@ -22,7 +23,7 @@ interface Endings {
  * pause or another node, may have left one here.
  */
 export async function endEarlierRun(parts: NodeParts, endings: Endings): Promise<void> {
-  const { store, nodeId, runner } = parts;
+  const { store, nodeId, runner, newId } = parts;
   const { run, isOwn, finished, giveUp, settle, removing } = endings;
   const { left, live } = await store.read(async (tx) => ({
     left: await tx.all(processesOn, { node_id: nodeId }),
@@ -51,7 +52,8 @@ export async function endEarlierRun(parts: NodeParts, endings: Endings): Promise
     [...companies].map((companyId) =>
       run(companyId, async () => {
         for (const { id, company_id } of left)
-          if (company_id === companyId) await store.write((tx) => forgetProcess(tx, id));
+          if (company_id === companyId)
+            await writeIn(store, companyId, newId, ({ tx }) => forgetProcess(tx, id));
         for (const session of live) if (session.company_id === companyId) await endOne(session);
       }),
     ),

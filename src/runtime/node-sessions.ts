@@ -220,7 +220,9 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       .catch((error: unknown) => parts.reportBug(error, `end of session ${id}`));
     await at("spawned");
     try {
-      const accepted = await store.write((tx) => recordProcess(tx, id, process.pid, process.started));
+      const accepted = await writeIn(store, companyId, newId, ({ tx }) =>
+        recordProcess(tx, id, process.pid, process.started),
+      );
       await at("recorded");
       if (accepted) {
         lease();

@@ -4,6 +4,7 @@ import { newId, newSecret } from "../daemon/ids.ts";
 import { seenSoFar } from "../events/ledger.ts";
 import type { NodeParts } from "../runtime/node-parts.ts";
 import { createScheduler, type Scheduler } from "../runtime/scheduler.ts";
+import type { Query } from "../store/query.ts";
 import type { Store } from "../store/store.ts";
 import { createOrganization, openTestStore, type Organization, type StoreKind } from "./organization.ts";
 import { type ScriptedRunner, scriptedRunner } from "./scripted-runner.ts";
@@ -47,7 +48,16 @@ export async function openStage(kind: StoreKind): Promise<Stage> {
   const node: Stage["node"] = (name, parts = {}) => {
     const runner = scriptedRunner(org.core.dispatch);
     const reportBug = (error: unknown): void => void bugs.push(error);
-    const scheduler = createScheduler({ store, nodeId: name, runner, newId, newSecret, reportBug, ...parts });
+    const locking = lockingFirst(store);
+    const scheduler = createScheduler({
+      store: locking,
+      nodeId: name,
+      runner,
+      newId,
+      newSecret,
+      reportBug,
+      ...parts,
+    });
     runners.push(runner);
     const made = { scheduler, runner };
     nodes.add(made);
@@ -114,6 +124,44 @@ export function withClock(store: Store, clock: () => number): Store {
     ...store,
     read: (work) => store.read((tx) => work({ ...tx, now: clock() })),
     write: (work) => store.write((tx) => work({ ...tx, now: clock() })),
+  };
+}
+
+/**
+ * The same store. It fails a write that records something in a company, or changes a row that the ledger seals, before it has taken a
+ * lock: writes with a lock could move the head of the company's chain each time before this one, until it is given up.
+ */
+function lockingFirst(store: Store): Store {
+  return {
+    ...store,
+    write: (work, on) =>
+      store.write(async (tx) => {
+        let isLocked = false;
+        const demand = (changes: boolean): void => {
+          if (changes && !isLocked)
+            throw new Error("a write changed something of a company without its lock");
+        };
+        const seals = (q: Query<never, unknown>): boolean => q.on(tx.dialect).seals !== undefined;
+        return work({
+          ...tx,
+          lock: (key) => {
+            isLocked = true;
+            return tx.lock(key);
+          },
+          run: async (q, params) => {
+            demand(seals(q));
+            return tx.run(q, params);
+          },
+          count: async (q, params) => {
+            demand(seals(q));
+            return tx.count(q, params);
+          },
+          append: (event) => {
+            demand(event.company_id !== "");
+            tx.append(event);
+          },
+        });
+      }, on),
   };
 }
 
