@@ -43,9 +43,15 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
     const cause: Cause | undefined = approval && { kind: "approval", about: "approval", on: approval.id };
     const does = text.isPending(isRevision);
     const names = approval && [approvalRef(approval)];
-    return isRevision
+    const reviser = isRevision ? await reviserOf(sight, approval) : undefined;
+    return reviser === "requester"
       ? answer("moving", does, { busy: true, names })
-      : answer("waiting", does, { busy: true, cause, names });
+      : answer("waiting", does, {
+          busy: true,
+          cause,
+          names,
+          hint: reviser === "board" ? text.boardRevises : "",
+        });
   }
   const short = isKnown ? await shortOf(sight, agent) : undefined;
   if (agent.status === "paused")
@@ -99,6 +105,12 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
   if (room === "none") return answer("moving", text.noNodeStarts, { hint: text.startANode });
   if (room === "full") return answer("moving", text.noNodeHasRoom, { hint: text.howToMakeRoom });
   return answer("moving", text.isIdle, { hint: text.whenItStarts });
+}
+
+/** The agent that asked revises its request. If it has left, or people asked, only the board can. */
+async function reviserOf(sight: Sight, { requested_by: id }: ApprovalRow): Promise<"requester" | "board"> {
+  const requester = id === null ? undefined : await sight.agent(id);
+  return requester === undefined || requester.status === "terminated" ? "board" : "requester";
 }
 
 /** What a trail ends with, beside its sentence. */

@@ -139,17 +139,19 @@ const firstLineOf = ({ description }: { description: string }): string =>
 async function approvalItems({ tx, companyId, sight, leavesOf, kinds }: Look): Promise<Draft[]> {
   const { you } = sight;
   const rows = await tx.all(openApprovals, { company_id: companyId });
+  const hasLeft = (id: string): boolean => (sight.agentNamed(id)?.status ?? "terminated") === "terminated";
   return (
     rows
-      // Only the board decides. The requester revises its request by itself.
+      // Only the board decides. The requester revises its request by itself, or the board does if the requester has left.
       .filter(({ status, requested_by }) =>
         you === null
-          ? status === "pending" || requested_by === null
+          ? status === "pending" || requested_by === null || hasLeft(requested_by)
           : requested_by === you && status !== "pending",
       )
       .map((row): Draft => {
         const title = redactText(titleOf(row));
-        const isPending = row.status === "pending";
+        const state =
+          row.status === "pending" ? "pending" : row.requested_by === null ? "revision" : "orphaned";
         return {
           kind: "approval",
           subject: { kind: "approval", id: row.id, title },
@@ -159,8 +161,7 @@ async function approvalItems({ tx, companyId, sight, leavesOf, kinds }: Look): P
           leaves: leavesOf({ kind: "approval", about: "approval", on: row.id }),
           show: () => ({
             title,
-            reason:
-              you === null ? text.needsDecision[isPending ? "pending" : "revision"] : text.revisionOfYours,
+            reason: you === null ? text.needsDecision[state] : text.revisionOfYours,
             by: partyRef(sight, row.requested_by),
             facts: { type: row.type, status: row.status, payloadHash: row.payload_hash, agent: row.agent_id },
             abilities: requestCalls({ companyId, you }, row, kinds),

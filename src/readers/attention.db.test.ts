@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { createFile } from "../contract/knowledge.ts";
 import { describe, test } from "node:test";
-import { pauseAgent, terminateAgent, updateAgent } from "../contract/agents.ts";
+import { pauseAgent, setPermissions, terminateAgent, updateAgent } from "../contract/agents.ts";
 import { type AttentionItem, attentionKinds, viewAttention } from "../contract/attention.ts";
 import { type Measure, setBudget } from "../contract/budgets.ts";
 import { requestPermission } from "../contract/capabilities.ts";
-import { approve } from "../contract/approvals.ts";
+import { approve, reject, requestRevision } from "../contract/approvals.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { hireAgent } from "../contract/hiring.ts";
 import { boardInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
@@ -201,6 +201,35 @@ for (const kind of storeKinds)
       );
       assert.equal((await demandAgreement(org)).waiting, 4);
       await settle(org, item);
+      await nothingLeft(org);
+    });
+
+    staged("a hire that was sent back waits for the board once its requester has left", async ({ org }) => {
+      const { board, companyId } = org;
+      await board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+      const lead = await org.agent("Lena");
+      await board(setPermissions, { id: lead.id, canCreateAgents: true });
+      const part = await lead.call(createOutcome, { title: "part", parents: [lead.id] });
+      await lead.call(delegateOutcome, { id: part.id, hire: { name: "Ada", role: "writer" } });
+      const id = (await only(org))?.subject.id ?? "";
+      await board(requestRevision, { id, decisionNote: "Cheaper." });
+      await nothingLeft(org);
+      assert.equal((await board(why, { id: part.id })).state, "moving");
+      await board(terminateAgent, { id: lead.id, reason: "The team is smaller." });
+      const item = await only(org);
+      assert.ok(item !== undefined);
+      assert.deepEqual([item.kind, item.subject.id], ["approval", id]);
+      assert.match(item.reason, /its requester left\. Resubmit or reject it\./);
+      assert.deepEqual(
+        item.holdsUp.outcomes.map((each) => each.id),
+        [part.id],
+      );
+      const answer = await board(why, { id: part.id });
+      assert.equal(answer.state, "waiting");
+      assert.match(answer.says, /The board can resubmit or reject it\./);
+      await settle(org, item);
+      await only(org);
+      await board(reject, { id });
       await nothingLeft(org);
     });
 

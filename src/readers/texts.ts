@@ -72,6 +72,7 @@ export const isMissing = "is not an agent of this company";
 export const hasLeftWork = "has left the company, and its manager should have taken over its work";
 export const isPending = (isRevision: boolean): string =>
   `is not hired yet: its approval ${isRevision ? "must be revised and resubmitted" : "is waiting for the board"}`;
+export const boardRevises = "The board can resubmit or reject it.";
 export const isPaused = "is paused";
 export const isPausedFor = (reason: string | null): string =>
   reason === null ? isPaused : `${isPaused}: ${reason.replace(/[.\s]+$/, "")}`;
@@ -154,6 +155,8 @@ export const thinksLater = (brain: string, until: number): string =>
 export const needsDecision = {
   pending: "The request takes effect only if the board approves it.",
   revision: "The board sent the board's request back for a revision. Resubmit or reject it.",
+  orphaned:
+    "The board sent the request back for a revision, and then its requester left. Resubmit or reject it.",
 };
 export const inboxOf = (name: string | null): string => `The inbox of ${name ?? departedAgent}`;
 export const notAnswered = "The message is in the board's inbox and not acknowledged.";
