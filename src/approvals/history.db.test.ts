@@ -11,7 +11,7 @@ import { changeAgent, hireAgent } from "../contract/hiring.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { readInbox } from "../contract/mail.ts";
 import { createOutcome } from "../contract/outcomes.ts";
-import { delegateOutcome } from "../contract/delegation.ts";
+import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
 import { applyReorganization, planReorganization, undoReorganization } from "../contract/reorganization.ts";
 import { pauseFor } from "../budgets/halting.ts";
 import { moneyOf } from "../budgets/requested.ts";
@@ -435,6 +435,21 @@ for (const kind of storeKinds)
         assert.ok(status === "rejected" || status === "cancelled", `${type} ${status}`);
         assert.deepEqual(changes.money, money, type);
       }
+    });
+
+    test("a request below a reclaimed agent keeps the budget of that agent as it was before", async () => {
+      const { companyId } = org;
+      const chief = await org.agent("Chief");
+      await org.board(grantPermission, { companyId, to: chief.id, resource: "org:hire" });
+      await org.board(setBudget, { id: chief.id, usd: 20 });
+      const below = await org.agent("Aide", chief.id);
+      const { id } = await hire({ reportsTo: below.id, budget: { usd: 4 } }, chief.call);
+      const { money } = (await view(id)).changes;
+      assert.ok(money.some(({ pool }) => pool.title === "Chief"));
+      await org.board(reclaimOutcome, { id: chief.id, reason: "Another way." });
+      const { status, changes } = await view(id);
+      assert.equal(status, "cancelled");
+      assert.deepEqual(changes.money, money);
     });
 
     test("a second decision is told who decided what, and when", async () => {

@@ -122,8 +122,11 @@ export async function reclaimAgents(
     ended.push(member);
     for (const below of await reportsOf(tx, id)) frontier.push(below.id);
   }
+  for (const member of ended) await fence(call, member);
+  // Before the first budget is dissolved: a request keeps the budgets that a yes would have changed.
+  for (const member of ended) await endRequests(call, member, reason);
   for (const member of ended) {
-    await end(call, member, reason);
+    await release(call, member, reason);
     // Ended outcomes are rerouted too: if one is reopened, the manager verifies it.
     await tx.run(reroute, { from: member.id, to: bossId, now: tx.now });
     for (const work of await tx.all(liveWorkOf, { responsible_id: member.id })) {
@@ -151,16 +154,24 @@ function takenBack(row: OutcomeRow, bossId: string): OutcomeRow {
   };
 }
 
-/** From here on no credential, session or right of the agent works. */
-async function end(call: Writing, agent: AgentRow, reason: string): Promise<void> {
-  const { tx } = call;
+/** From here on no credential and no right of the agent works. */
+async function fence({ tx }: Writing, agent: AgentRow): Promise<void> {
   await saveAgent(tx, agent, { status: "terminated", epoch: agent.epoch + 1, ended_at: tx.now });
   await tx.run(endCredentials, { agent_id: agent.id, revoked_at: tx.now });
-  // An approval about an agent that has left has nothing to approve, and requests by that agent end with it.
+}
+
+/** An approval about an agent that has left has nothing to approve, and requests by that agent end with it. */
+async function endRequests(call: Writing, agent: AgentRow, reason: string): Promise<void> {
+  const { tx } = call;
   const about = await tx.all(openApprovalOf, { agent_id: agent.id });
   const requested = await tx.all(openRequestsBy, { requested_by: agent.id });
   const why = agent.status === "pending_approval" ? reason : hasLeftNote(agent.name);
   for (const approval of [...about, ...requested]) await overtake(call, approval, why, moneyOf);
+}
+
+/** Ends the sessions of the agent, and gives back what it holds for others. */
+async function release(call: Writing, agent: AgentRow, reason: string): Promise<void> {
+  const { tx } = call;
   await returnParts(call, agent, reason);
   await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: "the agent left" });
   await shiftHolder(tx, agent.id, 1);
@@ -184,7 +195,9 @@ async function depart(
     for (const grant of await givenTo(tx, report.id, agent.id)) await takeAway(call, grant);
     if (report.status === "pending_approval") await expectBy(call, report.id, heir);
   }
-  await end(call, agent, reason);
+  await fence(call, agent);
+  await endRequests(call, agent, reason);
+  await release(call, agent, reason);
   await tx.run(reanchor, { from: agent.id, to: heirId });
   await tx.run(reroute, { from: agent.id, to: heirId, now: tx.now });
   await tx.run(withdrawRequests, { agent_id: agent.id, answered_at: tx.now });

@@ -187,7 +187,7 @@ export const coreBugs: readonly Bug[] = [
         replace: 'row.status === "pending_approval"',
       },
       {
-        in: "end",
+        in: "fence",
         find: "await tx.run(endCredentials, { agent_id: agent.id, revoked_at: tx.now });",
         replace: "",
       },
@@ -309,7 +309,7 @@ export const coreBugs: readonly Bug[] = [
   },
   {
     name: "the rights derived from those of a departed agent stay valid",
-    edits: [{ in: "end", find: "await shiftHolder(tx, agent.id, 1);", replace: "" }],
+    edits: [{ in: "release", find: "await shiftHolder(tx, agent.id, 1);", replace: "" }],
   },
   {
     name: "the outcomes that a departed agent delegated have no verifier",

@@ -10,7 +10,7 @@ export const organizationBugs: readonly Bug[] = [
     name: "reclaiming does not end the session of a report",
     edits: [
       {
-        in: "end",
+        in: "release",
         find: 'await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: "the agent left" });',
         replace: "",
       },
@@ -18,7 +18,7 @@ export const organizationBugs: readonly Bug[] = [
   },
   {
     name: "reclaiming does not end the rights of a report",
-    edits: [{ in: "end", find: "await shiftHolder(tx, agent.id, 1);", replace: "" }],
+    edits: [{ in: "release", find: "await shiftHolder(tx, agent.id, 1);", replace: "" }],
   },
   {
     name: "reclaiming ignores the reports of reports",

@@ -108,7 +108,7 @@ export const sessionBugs: readonly Bug[] = [
     name: "the key of an agent that left still works",
     edits: [
       {
-        in: "end",
+        in: "fence",
         find: "await tx.run(endCredentials, { agent_id: agent.id, revoked_at: tx.now });",
         replace: "",
       },
@@ -119,7 +119,7 @@ export const sessionBugs: readonly Bug[] = [
     name: "the credentials of a departed agent stay valid",
     edits: [
       {
-        in: "end",
+        in: "fence",
         find: "await tx.run(endCredentials, { agent_id: agent.id, revoked_at: tx.now });",
         replace: "",
       },
