@@ -6,6 +6,7 @@ import { personById } from "../capabilities/people.ts";
 import type { Viewer } from "../capabilities/visible.ts";
 import type { ReadTx } from "../store/store.ts";
 import { type ApprovalRow, isRevisable, openStatuses } from "./approval.ts";
+import { otherMustDecide } from "./thread.ts";
 
 type Call = ReturnType<typeof callTo>;
 type Caller = contract.ApprovalAbility["by"][number];
@@ -23,16 +24,19 @@ export async function abilitiesOf(
   const isOpen = openStatuses.includes(status) && !isOver;
   const isDenied = type === "hire_agent" && (status === "rejected" || status === "cancelled");
   const denied = isDenied ? await memberById(tx, agent_id) : undefined;
+  const isOthers = isOpen && (await otherMustDecide(tx, person?.id ?? null, approval)) !== undefined;
   const mayBe = (when: boolean, call: Call, ...by: Caller[]): contract.ApprovalAbility[] => {
     const isRequester = by.includes("requester") && viewer.agentId === approval.requested_by;
     const isTheirs = viewer.agentId === null || by.includes("reader") || isRequester;
     return when ? [{ ...call, by, yours: isTheirs && person?.role !== "viewer" }] : [];
   };
+  const decided = (when: boolean, call: Call): contract.ApprovalAbility[] =>
+    mayBe(when, call, "board").map((ability) => ({ ...ability, yours: ability.yours && !isOthers }));
   const seen = { id, payloadHash };
   return [
-    ...mayBe(isPending, callTo(contract.approve, seen), "board"),
-    ...mayBe(isOpen, callTo(contract.reject, seen), "board"),
-    ...mayBe(isPending && isRevisable(type), callTo(contract.requestRevision, seen), "board"),
+    ...decided(isPending, callTo(contract.approve, seen)),
+    ...decided(isOpen, callTo(contract.reject, seen)),
+    ...decided(isPending && isRevisable(type), callTo(contract.requestRevision, seen)),
     ...mayBe(
       isOpen && status === "revision_requested",
       callTo(contract.resubmit, seen),

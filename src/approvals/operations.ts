@@ -42,10 +42,10 @@ import {
 import {
   addStep,
   commentsInARow,
-  demandOther,
   isEnd,
   lastStep,
   newestSteps,
+  otherMustDecide,
   presentAuthor,
   whyEnded,
   stepOfRevision,
@@ -82,7 +82,10 @@ export function approvalHandlers(kinds: ApprovalKinds, moneyOf: MoneyOf): Guarde
     const approval = await visible(call, call.input.id);
     if (!canMove(approval.status, to))
       throw notPossibleFrom(approval.status, to, await settledBy(tx, approval));
-    if (to !== "cancelled" && to !== "pending") await demandOther(call, approval);
+    if (to !== "cancelled" && to !== "pending") {
+      const refusal = await otherMustDecide(tx, call.actor.personId, approval);
+      if (refusal !== undefined) throw refusal;
+    }
     if (approval.expires_at !== null && approval.expires_at <= tx.now) throw expiredUndecided();
     const seen = call.input.payloadHash;
     if (seen !== undefined && seen !== approval.payload_hash) throw changedSinceSeen(approval.payload_hash);
@@ -134,9 +137,12 @@ export function approvalHandlers(kinds: ApprovalKinds, moneyOf: MoneyOf): Guarde
     const approval = await visible(call, call.input.id);
     const { summary, sections } = kinds[approval.type];
     const isOpen = openStatuses.includes(approval.status);
+    const known = { ...noSections, ...(await sections?.(tx, approval, actor)) };
+    const other =
+      isOpen && actor.agentId === null ? await otherMustDecide(tx, actor.personId, approval) : undefined;
     const changes = {
-      ...noSections,
-      ...(await sections?.(tx, approval, actor)),
+      ...known,
+      obstacles: [...(other === undefined ? [] : [`${other.message} ${other.hint}`]), ...known.obstacles],
       money: await (isOpen ? moneyOf : moneyThen)(tx, approval, actor),
       summary: (await summary(tx, approval)).map(redactText),
       fields: fieldsOf(await readable(tx, approval, actor)),

@@ -3,6 +3,7 @@ import type { MoneyChange, StepKind } from "../contract/approvals.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { boardPeople, holderOf, presentBy } from "../capabilities/people.ts";
 import type { By } from "../contract/actors.ts";
+import type { Refusal } from "../contract/refusal.ts";
 import { insertion, selection } from "../store/query.ts";
 import type { NewRow } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -29,7 +30,7 @@ export async function addStep(
     author_id: actor.agentId,
     author_person_id: actor.personId,
     body,
-    self_decided: selfDecidable.includes(kind) && (await isOwnRequest(call, approval)) ? 1 : 0,
+    self_decided: selfDecidable.includes(kind) && (await isOwnRequest(tx, actor.personId, approval)) ? 1 : 0,
     money: money === null ? null : JSON.stringify(money),
     revision: revisionOf(approval),
     created_at: tx.now,
@@ -63,15 +64,18 @@ export const presentAuthor = (tx: ReadTx, step: StepRow): Promise<By> =>
   presentBy(tx, { kind: step.author_kind, agentId: step.author_id, personId: step.author_person_id });
 
 /** No person decides a request of their own position while another board person can. */
-export async function demandOther(call: Writing, approval: ApprovalRow): Promise<void> {
-  if (!(await isOwnRequest(call, approval))) return;
-  const others = (await boardPeople(call.tx)).filter(({ id }) => id !== call.actor.personId);
-  if (others.length > 0) throw ownRequest(others.map(({ name }) => name));
+export async function otherMustDecide(
+  tx: ReadTx,
+  personId: string | null,
+  approval: ApprovalRow,
+): Promise<Refusal | undefined> {
+  if (!(await isOwnRequest(tx, personId, approval))) return undefined;
+  const others = (await boardPeople(tx)).filter(({ id }) => id !== personId);
+  return others.length === 0 ? undefined : ownRequest(others.map(({ name }) => name));
 }
 
-/** Whether the person who acts made this request, or holds the position that did. */
-async function isOwnRequest({ tx, actor }: Writing, approval: ApprovalRow): Promise<boolean> {
-  const { personId } = actor;
+/** Whether this person made the request, or holds the position that did. */
+async function isOwnRequest(tx: ReadTx, personId: string | null, approval: ApprovalRow): Promise<boolean> {
   if (personId === null || approval.requested_by === null) return false;
   return (
     approval.requested_person_id === personId || (await holderOf(tx, approval.requested_by))?.id === personId

@@ -13,6 +13,7 @@ import {
   updateAgent,
   viewAgent,
 } from "../contract/agents.ts";
+import { viewAttention } from "../contract/attention.ts";
 import { createCompany, listCompanies, updateCompany } from "../contract/companies.ts";
 import { createAgent, hireAgent } from "../contract/hiring.ts";
 import { listEvents } from "../contract/ledger.ts";
@@ -393,6 +394,28 @@ for (const kind of storeKinds)
       };
       await board(setPermissions, { id: seat.id, canCreateAgents: true });
       const id = await ask();
+      // The page says so before the call does.
+      const decisions = async (who: TestCaller) => {
+        const { abilities, changes } = await who(approvals.viewApproval, { id });
+        const own = abilities.filter(({ yours }) => yours).map(({ name }) => name.replace("approval.", ""));
+        return [own, changes.obstacles.filter((says) => /position that you hold.*Ask /.test(says)).length];
+      };
+      const all = ["approve", "reject", "request_revision", "cancel", "comment"];
+      assert.deepEqual(await decisions(dee.call), [["cancel", "comment"], 1]);
+      assert.deepEqual(await decisions(board), [all, 0]);
+      const listed = async (who: TestCaller) => {
+        const { items } = await who(viewAttention, { companyId });
+        const item = items.find(({ subject }) => subject.id === id);
+        return [item?.abilities.map(({ name }) => name.replace("approval.", "")), item?.reason];
+      };
+      assert.deepEqual(await listed(board), [
+        ["approve", "reject", "request_revision"],
+        "The request takes effect only if the board approves it.",
+      ]);
+      assert.deepEqual(await listed(dee.call), [
+        ["cancel"],
+        "The request comes from a position that you hold, so another board person has to decide it.",
+      ]);
       for (const decide of [approvals.approve, approvals.reject, approvals.requestRevision]) {
         const refused = await refusal(dee.call(decide, { id }), "refused");
         assert.match(refused.hint, new RegExp((await board(contract.viewMe, {})).person.name));
@@ -408,6 +431,9 @@ for (const kind of storeKinds)
       for (const { id: each, role } of (await dee.call(contract.listPeople, {})).people)
         if (role === "board" && each !== dee.id)
           await dee.call(contract.updatePerson, { id: each, role: "viewer" });
+      const alone = await dee.call(approvals.viewApproval, { id: own });
+      assert.deepEqual(alone.changes.obstacles, []);
+      assert.ok(alone.abilities.some(({ name, yours }) => yours && name === "approval.approve"));
       await dee.call(approvals.approve, { id: own });
       const { events } = await dee.call(listEvents, { companyId, limit: 1000 });
       const decided = events.filter(({ operation }) => operation === "approval.approve").slice(-2);

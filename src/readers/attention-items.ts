@@ -6,12 +6,13 @@ import { callTo } from "../contract/operation.ts";
 import { setSecret } from "../contract/secrets.ts";
 import { signInMcpServer, testMcpServer } from "../contract/servers.ts";
 import type { Reference } from "../contract/words.ts";
-import { openStatuses } from "../approvals/approval.ts";
+import { type ApprovalRow, openStatuses } from "../approvals/approval.ts";
 import type { ApprovalKinds } from "../approvals/kinds.ts";
 import { titleOf } from "../approvals/texts.ts";
 import { inWords, isNearlyUsedUp, isUsedUp, lineOf, percentSpent } from "../budgets/budget.ts";
 import { poolName } from "../budgets/reservations.ts";
 import type { Pool } from "../budgets/table.ts";
+import { boardPeople, positionsOf } from "../capabilities/people.ts";
 import { levelOf } from "../capabilities/table.ts";
 import { resourceWords } from "../capabilities/texts.ts";
 import { visibleName } from "../capabilities/visible.ts";
@@ -43,6 +44,8 @@ export interface Look {
   readonly tx: ReadTx;
   readonly companyId: string;
   readonly sight: CompanySight;
+  /** The person who looks. */
+  readonly personId: string | null;
   readonly leavesOf: (cause: Cause) => ReadonlySet<string>;
   readonly kinds: ApprovalKinds;
   readonly company: Awaited<ReturnType<typeof companyState>>;
@@ -136,8 +139,10 @@ export async function lastEvents(
 const firstLineOf = ({ description }: { description: string }): string =>
   description.replace(/^Message: /, "");
 
-async function approvalItems({ tx, companyId, sight, leavesOf, kinds }: Look): Promise<Draft[]> {
+async function approvalItems(look: Look): Promise<Draft[]> {
+  const { tx, companyId, sight, leavesOf, kinds } = look;
   const { you } = sight;
+  const isOthers = await decidedByOthers(look);
   const rows = await tx.all(openApprovals, { company_id: companyId });
   const hasLeft = (id: string): boolean => (sight.agentNamed(id)?.status ?? "terminated") === "terminated";
   return (
@@ -161,14 +166,31 @@ async function approvalItems({ tx, companyId, sight, leavesOf, kinds }: Look): P
           leaves: leavesOf({ kind: "approval", about: "approval", on: row.id }),
           show: () => ({
             title,
-            reason: you === null ? text.needsDecision[state] : text.revisionOfYours,
+            reason:
+              you !== null
+                ? text.revisionOfYours
+                : isOthers(row)
+                  ? text.needsDecision.own
+                  : text.needsDecision[state],
             by: partyRef(sight, row.requested_by),
             facts: { type: row.type, status: row.status, payloadHash: row.payload_hash, agent: row.agent_id },
-            abilities: requestCalls({ companyId, you }, row, kinds),
+            abilities: requestCalls({ companyId, you }, row, kinds, isOthers(row)),
           }),
         };
       })
   );
+}
+
+/** Which requests the person who looks can't decide, as otherMustDecide() says it of one (approvals/thread.ts). */
+async function decidedByOthers({ tx, sight, personId }: Look): Promise<(row: ApprovalRow) => boolean> {
+  if (personId === null || sight.you !== null) return () => false;
+  const others = (await boardPeople(tx)).filter(({ id }) => id !== personId);
+  const held = new Set((await positionsOf(tx, personId)).map(({ id }) => id));
+  return ({ status, requested_by, requested_person_id }) =>
+    others.length > 0 &&
+    status === "pending" &&
+    requested_by !== null &&
+    (requested_person_id === personId || held.has(requested_by));
 }
 
 async function questionItems({ tx, companyId, sight }: Look): Promise<Draft[]> {

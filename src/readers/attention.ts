@@ -10,6 +10,7 @@ import {
 import type { ApprovalKinds } from "../approvals/kinds.ts";
 import { companyState } from "../dispatch/company-settings.ts";
 import { guarded, type Guarded } from "../dispatch/guarded.ts";
+import type { Actor } from "../events/ledger.ts";
 import { cursorParts, pageAfter } from "../dispatch/page.ts";
 import { query, textQuery } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -41,7 +42,7 @@ export async function attentionIn(
   tx: ReadTx,
   companyId: string,
   parts: AttentionParts,
-  you: string | null = null,
+  { agentId: you, personId }: Pick<Actor, "agentId" | "personId"> = { agentId: null, personId: null },
 ) {
   const sight = await companySight(tx, companyId, parts.secrets, you);
   const view = viewOf(sight, parts.sandbox(), Infinity, you);
@@ -68,7 +69,7 @@ export async function attentionIn(
     found.leaves.add(trail.leaf ?? id);
   }
   const leavesOf = (cause: Cause): ReadonlySet<string> => causes.get(keyOf(cause))?.leaves ?? new Set();
-  const look: Look = { tx, companyId, sight, leavesOf, kinds: parts.kinds, company, still };
+  const look: Look = { tx, companyId, sight, personId, leavesOf, kinds: parts.kinds, company, still };
   const drafts = [...(await rowItems(look)), ...(await causeItems(look, [...causes.values()]))];
   const heldBy = holdingUp(sight);
   const places = new Map(drafts.map((draft) => [draft, placeIn(tx, draft, heldBy.count(draft))]));
@@ -95,7 +96,7 @@ const isForYou = (you: string | null, { cause }: Trail): boolean =>
 export const attentionHandlers = (parts: AttentionParts): Guarded[] => [
   guarded(viewAttention, async ({ tx, companyId, input, actor, caller }) => {
     if (actor.agentId !== null && caller.person === undefined) throw text.onlyPeopleAttend();
-    const found = await attentionIn(tx, companyId, parts, actor.agentId);
+    const found = await attentionIn(tx, companyId, parts, actor);
     const { items, placeOf, pressing, health, next, sight, present } = found;
     const isAbout =
       input.outcome === undefined ? () => true : await concerning(tx, sight, items, input.outcome);

@@ -77,7 +77,13 @@ function stallCalls({ companyId, you }: Helper, outcome: Looked): Ability[] {
 }
 
 /** What the board or, from its position, the requester can do with an open request. */
-export function requestCalls({ you }: Helper, row: ApprovalRow, kinds: ApprovalKinds): Ability[] {
+export function requestCalls(
+  { you }: Helper,
+  row: ApprovalRow,
+  kinds: ApprovalKinds,
+  isOthers = false,
+): Ability[] {
+  if (isOthers) return [callTo(approvals.cancelApproval, { id: row.id })];
   const decide = { id: row.id, payloadHash: row.payload_hash };
   const isPending = row.status === "pending";
   const canRevise = isPending && kinds[row.type].redraft !== undefined;

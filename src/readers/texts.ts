@@ -155,6 +155,7 @@ export const thinksLater = (brain: string, until: number): string =>
 export const needsDecision = {
   pending: "The request takes effect only if the board approves it.",
   revision: "The board sent the board's request back for a revision. Resubmit or reject it.",
+  own: "The request comes from a position that you hold, so another board person has to decide it.",
   orphaned:
     "The board sent the request back for a revision, and then its requester left. Resubmit or reject it.",
 };

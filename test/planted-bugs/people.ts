@@ -77,7 +77,7 @@ export const peopleBugs: readonly Bug[] = [
   },
   {
     name: "a person decides a request of their own position",
-    edits: [{ in: "demandOther", find: "if (others.length > 0)", replace: "if (others.length > 1_000_000)" }],
+    edits: [{ in: "otherMustDecide", find: "others.length === 0 ?", replace: "others.length < 1_000_000 ?" }],
   },
   {
     name: "sessions start in a frozen company",
