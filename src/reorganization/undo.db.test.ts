@@ -5,7 +5,10 @@ import { grantPermission } from "../contract/capabilities.ts";
 import { readFile } from "../contract/knowledge.ts";
 import { acknowledgeMessage, boardInbox, readInbox } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { createAgent } from "../contract/hiring.ts";
+import { reject, viewApproval } from "../contract/approvals.ts";
+import { requestAgent } from "../contract/create-agent.ts";
+import { changeAgent, createAgent, hireAgent } from "../contract/hiring.ts";
+import { findBroken } from "../invariants/examine.ts";
 import type { Output } from "../contract/operation.ts";
 import { createKey, listAgents, terminateAgent, viewAgent } from "../contract/agents.ts";
 import {
@@ -24,7 +27,7 @@ import {
   undoReorganization,
   viewReorganization,
 } from "../contract/reorganization.ts";
-import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds, type TestCaller } from "../testing/organization.ts";
 import { buildScene, type Scene } from "../../test/reorganization/scene.ts";
 import { charge } from "../budgets/table.ts";
 import { compare, dump, notRestored } from "../simulator/restored.ts";
@@ -318,6 +321,78 @@ for (const kind of storeKinds)
       await org.board(reopenOutcome, { id: work.id, reason: "Not good enough." });
       const { responsible, delegatedBy } = await org.board(viewOutcome, { id: work.id });
       assert.deepEqual([responsible?.id, delegatedBy?.id], [ann.id, lead.id]);
+    });
+
+    test("a request whose name is taken meanwhile stays closed, and the rest is undone", async () => {
+      const { board, companyId } = org;
+      const requested = async (by: TestCaller, name: string): Promise<string> =>
+        (await by(requestAgent, { name, waitSeconds: 0 })).requestId ?? "";
+      const statusOf = async (id: string) => (await board(viewApproval, { id })).status;
+      for (const take of [
+        (name: string) => requested(org.root, name),
+        (name: string) => board(createAgent, { companyId, name, role: "writer" }),
+      ]) {
+        const { lead, n } = await buildScene(org);
+        const [taken, free] = [
+          await requested(lead.call, `Nova ${n}`),
+          await requested(lead.call, `Vega ${n}`),
+        ];
+        const { id } = await apply({ kind: "fire", agent: lead.id });
+        await take(`Nova ${n}`);
+        assert.deepEqual((await board(viewReorganization, { id })).undoable, {
+          possible: true,
+          reason: null,
+        });
+        await undo(id);
+        assert.deepEqual([await statusOf(taken), await statusOf(free)], ["cancelled", "pending"]);
+        assert.equal((await board(viewAgent, { id: lead.id })).status, "idle");
+      }
+    });
+
+    test("an agent does not come back while a request holds its name", async () => {
+      const { made } = await buildScene(org);
+      const { name } = await org.board(viewAgent, { id: made.id });
+      const { id } = await apply({ kind: "fire", agent: made.id });
+      const { requestId = "" } = await org.root(requestAgent, { name, waitSeconds: 0 });
+      const { message } = await refusal(undo(id), "conflict");
+      assert.ok(message.includes(`the name ${name} was requested for a new agent`), message);
+      await org.board(reject, { id: requestId });
+      await undo(id);
+    });
+
+    test("a change that the manager of the meantime proposed ends, and the earlier one is open again", async () => {
+      const { board } = org;
+      for (const hasProposed of [true, false]) {
+        const { lead, other, ann } = await buildScene(org);
+        const propose = async (by: TestCaller): Promise<string> =>
+          (await by(changeAgent, { agent: ann.id, prompt: "Work slowly.", reason: "Quality." })).id;
+        const statusOf = async (id: string) => (await board(viewApproval, { id })).status;
+        assert.equal((await board(viewAgent, { id: ann.id })).boss?.id, lead.id);
+        const first = hasProposed ? await propose(lead.call) : undefined;
+        const { id } = await apply({ kind: "move_report", agent: ann.id, to: other.id });
+        const second = await propose(other.call);
+        assert.equal((await board(viewReorganization, { id })).undoable.possible, true);
+        await undo(id);
+        assert.equal(await statusOf(second), "cancelled");
+        if (first !== undefined) assert.equal(await statusOf(first), "pending");
+        assert.deepEqual(await store.read((tx) => findBroken(tx, { areas: ["organization", "work"] })), []);
+      }
+    });
+
+    test("an agent that fires, hires and undoes stays within the limit of agents", async () => {
+      const elsewhere = await org.another();
+      const { board, companyId } = elsewhere;
+      const lead = await elsewhere.agent("Lead");
+      const one = await elsewhere.agent("One", lead.id);
+      await board(grantPermission, { companyId, to: lead.id, resource: "org:hire" });
+      await board(updateCompany, { companyId, maxAgents: 3 });
+      const { id } = await lead.call(applyReorganization, { change: { kind: "fire", agent: one.id } });
+      await lead.call(hireAgent, { companyId, name: "Two", role: "writer" });
+      const { message } = await refusal(lead.call(undoReorganization, { id }), "limited");
+      assert.match(message, /The company has 3 agents, and agents can hire up to 3\./);
+      // The limit does not bind the board.
+      await board(undoReorganization, { id });
+      assert.equal((await board(viewAgent, { id: one.id })).status, "idle");
     });
 
     test("only the board, or the boss who did it, undoes it", async () => {

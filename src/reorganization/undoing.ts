@@ -2,8 +2,11 @@ import type { CallContext } from "../dispatch/context.ts";
 import { isActive, type Member, memberById, sameName, sameSlug } from "../capabilities/members.ts";
 import { givenTo, recount } from "../capabilities/table.ts";
 import { haltAgain } from "../budgets/halting.ts";
-import { openStatuses, payloadOf } from "../approvals/approval.ts";
-import { approvalById, revise } from "../approvals/table.ts";
+import { moneyOf } from "../budgets/requested.ts";
+import { noRoomFor } from "../hiring/headcount.ts";
+import { type ApprovalRow, openStatuses, payloadOf } from "../approvals/approval.ts";
+import { overtake } from "../approvals/concluding.ts";
+import { approvalById, openApprovalOf, openApprovalOfName, revise } from "../approvals/table.ts";
 import { addStep } from "../approvals/thread.ts";
 import { fire } from "../departures/leaving.ts";
 import { agentById, agentOfMandate, endSessions, saveAgent } from "../agents/table.ts";
@@ -19,7 +22,7 @@ import type { ImagedTable } from "../store/row-keys.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { deleteRow, type Difference, insertRow, type Image, rowAt, setColumns, textIn } from "./images.ts";
 import { takeAway } from "../permissions/giving.ts";
-import { notUndoable, reasons as endings, undoneNote } from "./texts.ts";
+import { movedAway, notUndoable, reasons as endings, undoneNote } from "./texts.ts";
 
 /**
  * Puts every row back as it was before the change, and ends the agents that the change created. It is refused, with the
@@ -38,6 +41,8 @@ export async function putBack(call: CallContext, all: readonly Difference[]): Pr
     .flatMap((difference) => withoutResuming(difference, resumed));
   demandNone(await changedSince(tx, found));
   demandNone(await takenSince(tx, found));
+  await demandRoom(call, found);
+  for (const difference of found) await endProposal(call, difference);
   for (const difference of found) await restore(call, difference);
   for (const { table, key, before } of found)
     if (table === "grants" && before !== null) await recount(tx, textIn(key["id"]));
@@ -147,10 +152,34 @@ async function takenSince(tx: ReadTx, found: readonly Difference[]): Promise<str
       (await tx.first(sameName, { company_id, name_key })) ??
       (await tx.first(sameSlug, { company_id, slug }));
     if (other !== undefined) reasons.push(`another agent was named ${name}`);
+    if ((await tx.first(openApprovalOfName, { company_id, name_key })) !== undefined)
+      reasons.push(`the name ${name} was requested for a new agent`);
     const successor = await tx.first(agentOfMandate, { mandate_id: agent.mandate_id });
     if (successor !== undefined) reasons.push(`${successor.name} has taken over the mandate of ${name}`);
   }
   return reasons;
+}
+
+/** Firing, hiring in that place and undoing would get an agent past the limit. The limit does not bind the board. */
+async function demandRoom(
+  { tx, companyId, actor }: CallContext,
+  found: readonly Difference[],
+): Promise<void> {
+  const count = (is: (one: Difference) => boolean): number => found.filter(is).length;
+  const more = count(isLeaving) - count(({ table, before }) => table === "agents" && before === null);
+  const full = actor.agentId === null || more <= 0 ? undefined : await noRoomFor(tx, companyId, more);
+  if (full !== undefined) throw full;
+}
+
+/** What the manager of the meantime proposed for an agent ends, as when an agent moves (moving.ts). */
+async function endProposal(call: CallContext, { table, key, before, after }: Difference): Promise<void> {
+  const { tx } = call;
+  if (table !== "agents" || before?.["boss_id"] == null || after === null) return;
+  const [agentId, bossId] = [textIn(key["id"]), textIn(before["boss_id"])];
+  const open = await tx.first(openApprovalOf, { agent_id: agentId });
+  if (open?.type !== "change_agent" || open.requested_by === bossId) return;
+  const [agent, boss] = [await memberById(tx, agentId), await memberById(tx, bossId)];
+  await overtake(call, open, movedAway(agent?.name ?? agentId, boss?.name ?? bossId), moneyOf);
 }
 
 async function restore(call: CallContext, { table, key, before, after }: Difference): Promise<void> {
@@ -183,10 +212,18 @@ async function restoreApproval(call: CallContext, key: Image, before: Image): Pr
   const isOpen = openStatuses.includes(approval.status);
   // The payload of a decided approval stays as it was decided.
   if (payload !== undefined && !isOpen) return;
+  // Another request or an agent has the name that it held. It stays as it ended, and can be made again.
+  if (!isOpen && (await isNameTaken(tx, approval))) return;
   if (payload !== undefined)
     await revise(call, approval, payloadOf({ payload: textIn(payload) }), undoneNote);
   await setColumns(tx, "approvals", key, columns);
   if (!isOpen) await addStep(call, await approvalById(tx, approval.id), "reopened", undoneNote);
+}
+
+async function isNameTaken(tx: ReadTx, { company_id, name_key }: ApprovalRow): Promise<boolean> {
+  if (name_key === null) return false;
+  const name = { company_id, name_key };
+  return ((await tx.first(openApprovalOfName, name)) ?? (await tx.first(sameName, name))) !== undefined;
 }
 
 /** Records, for followers of the ledger, which agents came back, moved back, or got their brain back. */
