@@ -116,13 +116,13 @@ for (const host of ["127.0.0.1", "agency.localhost"])
         cookie.split("=")[1] ?? "",
       ];
       const open: string[] = [];
-      for (const operation of operations) {
+      for (const [index, operation] of operations.entries()) {
         const { method, path } = operation.http;
         const filled = path.replace(/:(\w+)\*?/g, (_, name) =>
           name === "companyId" ? companyId : site.press.rootId,
         );
         const body = takesBody(operation) ? "{}" : undefined;
-        const guess = keys[open.length % keys.length];
+        const guess = keys[index % keys.length];
         for (const given of new Set([undefined, guess])) {
           const headers = { cookie: cookie, ...(given !== undefined && { "x-agency-page": given }) };
           const { status } = await send(method, filled, headers, body);
@@ -143,11 +143,21 @@ for (const host of ["127.0.0.1", "agency.localhost"])
           assert.doesNotMatch(await answer.text(), /"seq"/);
         }
       const calls = [
-        { name: viewMe.name, input: {} },
-        { name: listGoals.name, input: { companyId } },
+        { operation: viewMe.name, input: {} },
+        { operation: listGoals.name, input: { companyId } },
       ];
-      const batch = await send("POST", "/api/batch", { cookie: cookie }, JSON.stringify({ calls }));
-      assert.doesNotMatch(await batch.text(), /Owner|"outcomes"/);
+      const batch = async (given: string | undefined) => {
+        const headers = { cookie: cookie, ...(given !== undefined && { "x-agency-page": given }) };
+        const answer = await send("POST", "/api/batch", headers, JSON.stringify({ calls }));
+        return { status: answer.status, says: await answer.text() };
+      };
+      for (const given of keys) {
+        const { status, says } = await batch(given);
+        assert.equal(status, 401, says);
+        assert.doesNotMatch(says, /"person"|"outcomes"/);
+      }
+      // With the page key, the same request is answered.
+      assert.match((await batch(key)).says, /"person"[^]*"outcomes"|"outcomes"[^]*"person"/);
       for (const path of ["/mcp", "/mcp/org"])
         assert.equal(
           (await send("POST", path, { cookie: cookie, accept: "application/json, text/event-stream" }, "{}"))
