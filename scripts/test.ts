@@ -60,6 +60,7 @@ if (mode.update) process.env["AGENCY_TEST_UPDATE"] = "1";
 const mostProcesses = length === "quick" ? 5 : process.env["AGENCY_TEST_PROGRAMS"] === undefined ? 6 : 4;
 const interrupted = new AbortController();
 const failedFiles: string[] = [];
+let allPassedBefore = false;
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
@@ -79,13 +80,17 @@ if (failedFiles.length > 0) {
 }
 if (total.passed + total.failed > 0) console.log(`The run took ${Math.round(process.uptime())} s.`);
 process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`, () =>
-  process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0),
+  process.exit(total.failed > 0 || (total.passed === 0 && !allPassedBefore) ? 1 : 0),
 );
 
 async function runWanted(): Promise<Total> {
   const lanes = plan({ length, wanted, seed: Number(seed), first: mode.first });
-  leaveOutPassed(lanes);
+  const isContinued = leaveOutPassed(lanes);
   const files = lanes.flatMap(({ files }) => files);
+  if (files.length === 0 && isContinued) {
+    allPassedBefore = true;
+    return { passed: 0, failed: 0 };
+  }
   if (files.length === 0) {
     console.error("no test file matches");
     return { passed: 0, failed: 0 };
@@ -155,12 +160,23 @@ async function runWanted(): Promise<Total> {
   }
 }
 
-function leaveOutPassed(lanes: Lane[]): void {
-  if (mode.resume === undefined || !existsSync(mode.resume)) return;
-  const passed = new Set(readFileSync(mode.resume, "utf8").split("\n").filter(Boolean));
-  for (const { files } of lanes) files.splice(0, files.length, ...files.filter((file) => !passed.has(file)));
-  const which = passed.size === 1 ? "1 file" : `${passed.size} files`;
-  console.log(`${which} passed before (${mode.resume}) and ${passed.size === 1 ? "is" : "are"} left out`);
+/** Whether any file was left out. A file that passed in a shorter run has not passed in this one. */
+function leaveOutPassed(lanes: Lane[]): boolean {
+  if (mode.resume === undefined || !existsSync(mode.resume)) return false;
+  const passed = new Set(readFileSync(mode.resume, "utf8").split("\n"));
+  let count = 0;
+  for (const { files } of lanes) {
+    const left = files.filter((file) => !passed.has(notedAs(file)));
+    count += files.length - left.length;
+    files.splice(0, files.length, ...left);
+  }
+  const which = count === 1 ? "1 file" : `${count} files`;
+  console.log(`${which} passed before (${mode.resume}) and ${count === 1 ? "is" : "are"} left out`);
+  return count > 0;
+}
+
+function notedAs(file: string): string {
+  return `${length} ${file}`;
 }
 
 /** Returns what could not run and why. Empty if the sandbox works or is not wanted. */
@@ -219,7 +235,7 @@ async function runAll(lanes: Lane[], env: NodeJS.ProcessEnv): Promise<Total> {
     sum.passed += result.passed;
     sum.failed += result.failures.length;
     if (result.failures.length === 0) {
-      if (mode.resume !== undefined) appendFileSync(mode.resume, `${result.file}\n`);
+      if (mode.resume !== undefined) appendFileSync(mode.resume, `${notedAs(result.file)}\n`);
       return;
     }
     failedFiles.push(result.file);

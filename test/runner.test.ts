@@ -223,7 +223,14 @@ test("a run that is resumed leaves out the files that passed, and plays those th
     assert.equal(lines[0], `1 file passed before (${passed}) and is left out`);
     assert.ok(!lines.some((line) => line.includes("src/one.test.ts")), lines.join("\n"));
     assert.equal(lines.at(-1), "1 passed, 0 failed");
-    assert.equal(readFileSync(passed, "utf8"), "src/one.test.ts\nsrc/two.test.ts\n");
+    assert.equal(readFileSync(passed, "utf8"), "quick src/one.test.ts\nquick src/two.test.ts\n");
+    // Nothing is left to play, and nothing failed.
+    const last = await runTests(files, "--resume", passed);
+    assert.equal(last.lines[0], `2 files passed before (${passed}) and are left out`);
+    assert.deepEqual([last.lines.at(-1), last.code], ["0 passed, 0 failed", 0]);
+    // A file that passed in a shorter run has not passed in this one.
+    writeFileSync(passed, "whole src/one.test.ts\n");
+    assert.equal((await runTests(files, "--resume", passed)).lines.at(-1), "1 passed, 1 failed");
   } finally {
     rmSync(folder, { recursive: true });
   }
