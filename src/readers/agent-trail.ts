@@ -43,15 +43,13 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
     const cause: Cause | undefined = approval && { kind: "approval", about: "approval", on: approval.id };
     const does = text.isPending(isRevision);
     const names = approval && [approvalRef(approval)];
-    const reviser = isRevision ? await reviserOf(sight, approval) : undefined;
-    return reviser === "requester"
-      ? answer("moving", does, { busy: true, names })
-      : answer("waiting", does, {
-          busy: true,
-          cause,
-          names,
-          hint: reviser === "board" ? text.boardRevises : "",
-        });
+    const requester = isRevision ? await requesterOf(sight, approval) : undefined;
+    if (requester !== undefined) {
+      const { state, says, cause: why, until } = await trailOfAgent(sight, sandbox, requester.id);
+      const hint = state === "moving" ? "" : says;
+      return answer(state, does, { busy: true, names, hint, cause: why, until });
+    }
+    return answer("waiting", does, { busy: true, cause, names, hint: isRevision ? text.boardRevises : "" });
   }
   const short = isKnown ? await shortOf(sight, agent) : undefined;
   if (agent.status === "paused")
@@ -107,10 +105,13 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
   return answer("moving", text.isIdle, { hint: text.whenItStarts });
 }
 
-/** The agent that asked revises its request. If it has left, or people asked, only the board can. */
-async function reviserOf(sight: Sight, { requested_by: id }: ApprovalRow): Promise<"requester" | "board"> {
+/** The agent that asked revises its request. Undefined: it has left, or people asked, so only the board can. */
+async function requesterOf(
+  sight: Sight,
+  { requested_by: id }: ApprovalRow,
+): Promise<LookedAgent | undefined> {
   const requester = id === null ? undefined : await sight.agent(id);
-  return requester === undefined || requester.status === "terminated" ? "board" : "requester";
+  return requester?.status === "terminated" ? undefined : requester;
 }
 
 /** What a trail ends with, beside its sentence. */

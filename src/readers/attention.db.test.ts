@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createFile } from "../contract/knowledge.ts";
 import { describe, test } from "node:test";
-import { pauseAgent, setPermissions, terminateAgent, updateAgent } from "../contract/agents.ts";
+import { pauseAgent, resumeAgent, setPermissions, terminateAgent, updateAgent } from "../contract/agents.ts";
 import { type AttentionItem, attentionKinds, viewAttention } from "../contract/attention.ts";
 import { type Measure, setBudget } from "../contract/budgets.ts";
 import { requestPermission } from "../contract/capabilities.ts";
@@ -215,6 +215,15 @@ for (const kind of storeKinds)
       await board(requestRevision, { id, decisionNote: "Cheaper." });
       await nothingLeft(org);
       assert.equal((await board(why, { id: part.id })).state, "moving");
+      // The revision comes from Lena, so nothing comes while she is paused.
+      await board(pauseAgent, { id: lead.id });
+      const paused = await only(org);
+      assert.deepEqual([paused?.kind, paused?.subject.id], ["stall", lead.id]);
+      const stuck = await board(why, { id: part.id });
+      assert.equal(stuck.state, "stuck");
+      assert.match(stuck.says, /must be revised and resubmitted\. Lena is paused/);
+      await board(resumeAgent, { id: lead.id });
+      await nothingLeft(org);
       await board(terminateAgent, { id: lead.id, reason: "The team is smaller." });
       const item = await only(org);
       assert.ok(item !== undefined);
