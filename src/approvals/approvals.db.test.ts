@@ -1,6 +1,6 @@
 import { JsonObject } from "../contract/words.ts";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { hireAgent } from "../contract/hiring.ts";
 import * as contract from "../contract/approvals.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
@@ -11,24 +11,11 @@ import { delegateOutcome } from "../contract/delegation.ts";
 import { why } from "../contract/why.ts";
 import { configurationOf } from "../hiring/drafting.ts";
 import { agentById } from "../agents/table.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, storeKinds, sharedOrganization } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`approvals on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store, { approvals: true });
-    });
-    after(() => opened.close());
+  describe(`approvals on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind, { approvals: true });
 
     const hire = async (name: string, more: Record<string, unknown> = {}) => {
       const { agent, approval } = await org.root(hireAgent, { name, role: "Engineer", ...more });
@@ -62,9 +49,7 @@ for (const kind of storeKinds)
       });
       assert.equal(approved.status, "approved");
       assert.equal((await org.board(viewAgent, { id: agent.id })).status, "idle");
-      const running = await opened.store.read(async (tx) =>
-        configurationOf(tx, await agentById(tx, agent.id)),
-      );
+      const running = await store.read(async (tx) => configurationOf(tx, await agentById(tx, agent.id)));
       assert.deepEqual(running, approved.payload["requestedConfigurationSnapshot"]);
       const { messages } = await org.root(readInbox, {});
       assert.ok(
@@ -118,7 +103,7 @@ for (const kind of storeKinds)
         "conflict",
       );
       await org.board(contract.approve, { id: approval.id, payloadHash: again.payloadHash });
-      const row = await opened.store.read((tx) => agentById(tx, agent.id));
+      const row = await store.read((tx) => agentById(tx, agent.id));
       assert.deepEqual(
         [row.status, row.title, row.prompt?.includes("abcdefghijklmnop")],
         ["idle", "Lead", true],

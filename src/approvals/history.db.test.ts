@@ -1,6 +1,6 @@
 // An approval remembers everything: each revision, each note with its author, and how it ended.
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { terminateAgent } from "../contract/agents.ts";
 import * as contract from "../contract/approvals.ts";
 import { setBudget } from "../contract/budgets.ts";
@@ -20,32 +20,18 @@ import { newId } from "../daemon/ids.ts";
 import { bySystem } from "../dispatch/context.ts";
 import { findBroken } from "../invariants/examine.ts";
 import { updating } from "../store/query.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestCaller,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, storeKinds, type TestCaller, sharedOrganization } from "../testing/organization.ts";
 import type { Payload } from "./approval.ts";
 import { expire } from "./concluding.ts";
 import { fieldsOf } from "./fields.ts";
 import { approvalById } from "./table.ts";
 
 for (const kind of storeKinds)
-  describe(`the history of approvals on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
+  describe(`the history of approvals on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind, { approvals: true });
     let lead: { id: string; call: TestCaller };
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store, { approvals: true });
-      lead = await org.agent("Lead");
-      await org.board(grantPermission, { companyId: org.companyId, to: lead.id, resource: "org:hire" });
-    });
-    after(() => opened.close());
+    lead = await org.agent("Lead");
+    await org.board(grantPermission, { companyId: org.companyId, to: lead.id, resource: "org:hire" });
 
     let number = 0;
     const hire = async (more: Record<string, unknown> = {}, by: TestCaller = org.root) => {
@@ -226,7 +212,7 @@ for (const kind of storeKinds)
     const overrideOf = async (id: string): Promise<string> => {
       const { companyId } = org;
       await org.board(setBudget, { id, sessions: 3 });
-      await opened.store.write(async (tx) => {
+      await store.write(async (tx) => {
         const pool = await poolOf(tx, { companyId, id, measure: "sessions" });
         await pauseFor(bySystem(tx, companyId, newId), id, pool);
       });
@@ -365,7 +351,7 @@ for (const kind of storeKinds)
       assert.match(await lastMail(lead.call, fired.id), /because of another change: .*did not decide on it/s);
 
       const { requestId = "" } = await lead.call(requestAgent, { name: "Too late", waitSeconds: 0 });
-      await opened.store.write(async (tx) => {
+      await store.write(async (tx) => {
         await tx.lock(org.companyId);
         await tx.run(expireNow, { id: requestId, expires_at: tx.now - 1 });
         const approval = await approvalById(tx, requestId);
@@ -419,7 +405,7 @@ for (const kind of storeKinds)
         companyId,
         change: { kind: "move_report", agent: worker.id, to: org.rootId },
       });
-      await opened.store.write(async (tx) => {
+      await store.write(async (tx) => {
         await tx.lock(companyId);
         for (const id of [creation.id, raise.id]) {
           await tx.run(expireNow, { id, expires_at: tx.now - 1 });
@@ -503,7 +489,7 @@ for (const kind of storeKinds)
     });
 
     test("after all of this, every invariant holds", async () => {
-      const found = await opened.store.read((tx) => findBroken(tx, { areas: ["organization", "work"] }));
+      const found = await store.read((tx) => findBroken(tx, { areas: ["organization", "work"] }));
       assert.deepEqual(found, []);
     });
   });

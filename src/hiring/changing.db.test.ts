@@ -1,6 +1,6 @@
 // Changing an employed agent: the board directly, a manager through an approval.
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { createKey, terminateAgent, updateAgent } from "../contract/agents.ts";
 import * as approvals from "../contract/approvals.ts";
 import { setBudget } from "../contract/budgets.ts";
@@ -16,26 +16,12 @@ import { viewSession } from "../contract/sessions.ts";
 import { agentById } from "../agents/table.ts";
 import { newId } from "../daemon/ids.ts";
 import { noticesFor } from "../runtime/tool-notices.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestCaller,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, storeKinds, type TestCaller, sharedOrganization } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`changing agents on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
+  describe(`changing agents on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind, { approvals: true });
     let number = 0;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store, { approvals: true });
-    });
-    after(() => opened.close());
 
     /** A manager with a separate budget, and a report. */
     const team = async () => {
@@ -43,7 +29,7 @@ for (const kind of storeKinds)
       await org.board(setBudget, { id: boss.id, usd: 10 });
       return { boss, ann: await org.agent(`Ann ${number}`, boss.id) };
     };
-    const rowOf = (id: string) => opened.store.read((tx) => agentById(tx, id));
+    const rowOf = (id: string) => store.read((tx) => agentById(tx, id));
     const lastChange = async (id: string) => {
       const { events } = await org.board(listEvents, { companyId: org.companyId, limit: 1000 });
       return events.findLast(({ operation, subject }) => operation === "agent.update" && subject === id)
@@ -240,7 +226,7 @@ for (const kind of storeKinds)
     test("a running session is asked to stop and may still finish its turn, but not for a change of the budget", async () => {
       const { ann } = await team();
       const session = await org.session(ann.id);
-      const told = async () => (await noticesFor(opened.store, newId, session.token)).join("\n");
+      const told = async () => (await noticesFor(store, newId, session.token)).join("\n");
       await org.board(updateAgent, { id: ann.id, budget: { usd: 3 } });
       assert.doesNotMatch(await told(), /is stopped at/);
       await org.board(updateAgent, { id: ann.id, effort: "low" });

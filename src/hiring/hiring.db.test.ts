@@ -1,6 +1,6 @@
 import { JsonObject } from "../contract/words.ts";
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import * as approvals from "../contract/approvals.ts";
 import {
   grantPermission,
@@ -16,28 +16,14 @@ import { listAgents, terminateAgent, viewAgent, deleteAgent } from "../contract/
 import * as outcomes from "../contract/outcomes.ts";
 import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
 import { dynamic } from "../store/query.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, storeKinds, sharedOrganization } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`hiring on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    let boss: Awaited<ReturnType<Organization["agent"]>>;
+  describe(`hiring on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind, { fast: true, approvals: true });
     let names = 0;
-    before(async () => {
-      opened = await openTestStore(kind, { fast: true });
-      org = await createOrganization(opened.store, { approvals: true });
-      boss = await org.agent("Chief");
-      await org.board(grantPermission, { companyId: org.companyId, to: boss.id, resource: "org:hire" });
-    });
-    after(() => opened.close());
+    const boss = await org.agent("Chief");
+    await org.board(grantPermission, { companyId: org.companyId, to: boss.id, resource: "org:hire" });
 
     const named = (more: Record<string, unknown> = {}) => ({ name: `N ${++names}`, role: "worker", ...more });
     const hire = async (more: Record<string, unknown> = {}, by = boss.call) => {
@@ -390,7 +376,7 @@ for (const kind of storeKinds)
     });
 
     async function eventsAbout(id: string): Promise<string[]> {
-      const rows = await opened.store.read((tx) =>
+      const rows = await store.read((tx) =>
         tx.all(
           dynamic((db) =>
             db.selectFrom("events").select("operation").where("subject", "=", id).orderBy("seq"),

@@ -11,41 +11,24 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { grantPermission } from "../contract/capabilities.ts";
 import { createFile, listFiles, readFile, viewAccessLog, writeFile } from "../contract/knowledge.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { updateCompany } from "../contract/companies.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, storeKinds, sharedOrganization } from "../testing/organization.ts";
 import { unchanged } from "../../test/digest.ts";
 
 for (const kind of storeKinds)
-  describe(`knowledge and the workspace on ${kind}`, () => {
+  describe(`knowledge and the workspace on ${kind}`, async () => {
     const folder = mkdtempSync(join(tmpdir(), "agency-session-"));
     const workspace = join(folder, "workspace");
-    let opened: TestStore;
-    let org: Organization;
-    let agent: Awaited<ReturnType<Organization["agent"]>>;
-    let session: Awaited<ReturnType<Organization["session"]>>;
-    before(async () => {
-      mkdirSync(workspace);
-      writeFileSync(join(folder, "secret"), "a secret of the host");
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-      agent = await org.agent("Agent");
-      session = await org.session(agent.id, workspace);
-    });
-    after(async () => {
-      await opened.close();
-      rmSync(folder, { recursive: true, force: true });
-    });
+    const { org, store } = await sharedOrganization(kind);
+    mkdirSync(workspace);
+    writeFileSync(join(folder, "secret"), "a secret of the host");
+    const agent = await org.agent("Agent");
+    const session = await org.session(agent.id, workspace);
+    after(() => rmSync(folder, { recursive: true, force: true }));
 
     // covers KB-14, KB-22, KB-23
     test("a session writes by a path in its workspace, and the bytes are taken then", async () => {
@@ -68,7 +51,7 @@ for (const kind of storeKinds)
       const without = await org.session(homeless.id);
       const path = join(workspace, "report.bin");
       symlinkSync(join(folder, "secret"), join(workspace, "link"));
-      await unchanged(opened.store, async () => {
+      await unchanged(store, async () => {
         const create = { description: "stolen", path };
         for (const call of [agent.call, others.call, without.call])
           await refusal(call(createFile, create), "refused");

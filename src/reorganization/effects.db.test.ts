@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setBudget } from "../contract/budgets.ts";
 import { createAgent } from "../contract/hiring.ts";
 import { createKey, viewAgent } from "../contract/agents.ts";
@@ -18,21 +18,14 @@ import { newId } from "../daemon/ids.ts";
 import {
   createOrganization,
   openTestStore,
-  type Organization,
   refusal,
   storeKinds,
-  type TestStore,
+  sharedOrganization,
 } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`budgets in a reorganization on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`budgets in a reorganization on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind);
 
     const make = async (name: string, reportsTo: string, budget: object = {}) =>
       (await org.board(createAgent, { companyId: org.companyId, name, role: "worker", reportsTo, budget }))
@@ -68,7 +61,7 @@ for (const kind of storeKinds)
         ],
       ]);
       // Spending in between moves nothing else, so the plan still stands.
-      await opened.store.write((tx) => charge(tx, rich, "tokens", 7));
+      await store.write((tx) => charge(tx, rich, "tokens", 7));
       assert.equal((await told({ kind: "fire", agent: rich })).hash, fired.hash);
     });
 
@@ -78,7 +71,7 @@ for (const kind of storeKinds)
       const poor = await make("Poor", lead, { tokens: 0 });
       const worker = await make("Worker", lead);
       await org.board(setBudget, { id: poor, tokens: 60 });
-      await opened.store.write(async (tx) => {
+      await store.write(async (tx) => {
         await charge(tx, lead, "tokens", 40);
         const { pools } = await placeOf(tx, { id: worker, company_id: companyId });
         await halt(bySystem(tx, companyId, newId), worker, pools.tokens);

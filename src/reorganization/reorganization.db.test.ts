@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { grantPermission, listPermissions } from "../contract/capabilities.ts";
 import { readFile, writeFile } from "../contract/knowledge.ts";
 import { boardInbox, readInbox, sendMessage } from "../contract/mail.ts";
@@ -17,26 +17,18 @@ import {
 import {
   type TestCaller,
   createOrganization,
-  openTestStore,
-  type Organization,
   refusal,
   storeKinds,
-  type TestStore,
+  sharedOrganization,
 } from "../testing/organization.ts";
 import { buildScene, type Scene } from "../../test/reorganization/scene.ts";
 import { compare, dump } from "../simulator/restored.ts";
 import { demandTold } from "../../test/reorganization/reorganizing.ts";
 
 for (const kind of storeKinds)
-  describe(`reorganizing on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
+  describe(`reorganizing on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind, { fast: true });
     let scene: Scene;
-    before(async () => {
-      opened = await openTestStore(kind, { fast: true });
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
 
     const board = async (change: Change): Promise<Reorganization> =>
       org.board(applyReorganization, { companyId: org.companyId, change });
@@ -54,14 +46,14 @@ for (const kind of storeKinds)
     /** Plans, applies with the plan's hash, and sees that both tell of every row that changed, and of no other. */
     async function carryOut(change: Change): Promise<Reorganization> {
       const { companyId } = org;
-      const start = await dump(opened.store);
+      const start = await dump(store);
       const plan = await org.board(planReorganization, { companyId, change });
-      assert.deepEqual(compare(start, await dump(opened.store)), [], "planning changes nothing");
+      assert.deepEqual(compare(start, await dump(store)), [], "planning changes nothing");
       const done = await org.board(applyReorganization, { companyId, change, hash: plan.hash });
       const told = (list: Reorganization["moves"]) =>
         list.map(({ kind: of, what, from, to }) => `${of} ${what} ${from} ${to}`).toSorted();
       assert.deepEqual(told(done.moves), told(plan.moves));
-      demandTold(done, start, await dump(opened.store));
+      demandTold(done, start, await dump(store));
       assert.ok((await lastToBoard()).startsWith(`Reorganized: ${done.summary}.`));
       return done;
     }
@@ -252,7 +244,7 @@ for (const kind of storeKinds)
     });
 
     test("firing and shrinking: the agents with the least work leave, the deepest first, with the reason", async () => {
-      const small = await createOrganization(opened.store);
+      const small = await createOrganization(store);
       scene = await buildScene(small);
       const shrink = { kind: "shrink", to: 6 } as const;
       const { companyId } = small;
@@ -297,10 +289,10 @@ for (const kind of storeKinds)
         companyId,
         change: { kind: "move_report", agent: scene.bob.id, to: scene.other.id },
       });
-      const before = await dump(opened.store);
+      const before = await dump(store);
       const refused = await refusal(org.board(applyReorganization, { companyId, change, hash }), "conflict");
       assert.match(String(refused.details?.["hash"]), /^[0-9a-f]{64}$/);
-      assert.deepEqual(compare(before, await dump(opened.store)), []);
+      assert.deepEqual(compare(before, await dump(store)), []);
     });
 
     test("a boss reorganizes only below itself; no change makes a circle or moves the root or a pending agent", async () => {
