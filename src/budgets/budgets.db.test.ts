@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { approve, reject, viewApproval } from "../contract/approvals.ts";
 import { listCosts, setBudget } from "../contract/budgets.ts";
 import { agentInbox } from "../contract/mail.ts";
@@ -8,32 +8,30 @@ import { resumeAgent, terminateAgent, viewAgent } from "../contract/agents.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
 import { why } from "../contract/why.ts";
 import { storeKinds } from "../testing/organization.ts";
-import { budgetLineOf, onBudget, overrides, tokens, uses, givenWork } from "../testing/spenders.ts";
-import type { Stage } from "../testing/stage.ts";
+import {
+  budgetLineOf,
+  stagedOnBudget,
+  overrides,
+  tokens,
+  uses,
+  givenWork,
+  spending,
+  limitTokens,
+} from "../testing/spenders.ts";
 
 const day = 24 * 3600 * 1000;
 
 for (const kind of storeKinds)
   describe(`budgets on ${kind}`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
-      test(name, () => onBudget(kind, play));
-    };
+    const staged = stagedOnBudget(kind);
 
     staged(
       "a session has its share set aside before it starts, and gives back what it did not use",
       async (stage) => {
         const { org, runner } = stage;
-        const { companyId } = org;
-        await org.board(updateCompany, {
-          companyId,
-          monthlyBudget: { tokens: 1000 },
-          sessionBudget: { tokens: 300 },
-        });
+        await limitTokens(org, 1000, 300);
         const ann = await org.agent("Ann");
-        await givenWork(org, ann.id);
-        const gate = Promise.withResolvers<void>();
-        runner.plan(ann.id, uses(gate.promise, 100));
-        await stage.rest();
+        const gate = await spending(stage, ann.id, 100);
         assert.deepEqual(await budgetLineOf(stage, "tokens"), {
           measure: "tokens",
           limit: 1000,
@@ -118,10 +116,7 @@ for (const kind of storeKinds)
         const { org, runner } = stage;
         const ann = await org.agent("Ann");
         await org.board(setBudget, { id: ann.id, tokens: 100 });
-        await givenWork(org, ann.id);
-        const gate = Promise.withResolvers<void>();
-        runner.plan(ann.id, uses(gate.promise, 130));
-        await stage.rest();
+        const gate = await spending(stage, ann.id, 130);
         const [asked] = await overrides(stage);
         await org.board(reject, { id: asked?.id ?? "", decisionNote: "not now" });
         await stage.rest();
@@ -179,11 +174,7 @@ for (const kind of storeKinds)
       async (stage) => {
         const { org, runner } = stage;
         const { companyId } = org;
-        await org.board(updateCompany, {
-          companyId,
-          monthlyBudget: { tokens: 100 },
-          sessionBudget: { tokens: 50 },
-        });
+        await limitTokens(org, 100, 50);
         const agents = [await org.agent("Ann"), await org.agent("Ben")];
         const gate = Promise.withResolvers<void>();
         for (const { id } of agents) {
@@ -261,10 +252,7 @@ for (const kind of storeKinds)
       assert.equal((await budgetLineOf(stage, "tokens")).limit, null);
       assert.equal((await budgetLineOf(stage, "usd")).limit, 1000);
       const ann = await org.agent("Ann");
-      await givenWork(org, ann.id);
-      const gate = Promise.withResolvers<void>();
-      runner.plan(ann.id, uses(gate.promise, 5_000_000_000));
-      await stage.rest();
+      const gate = await spending(stage, ann.id, 5_000_000_000);
       assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
       // Of money it has a limit, and no report is too great to be held against it.
       runner.started[0]?.onUsage({ inputTokens: 0, outputTokens: 0, costUsd: Number.POSITIVE_INFINITY });

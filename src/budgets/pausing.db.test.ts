@@ -1,28 +1,27 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { approve, viewApproval } from "../contract/approvals.ts";
 import { listCosts, setBudget } from "../contract/budgets.ts";
 import { agentInbox } from "../contract/mail.ts";
-import { updateCompany } from "../contract/companies.ts";
 import { resumeAgent, updateAgent, viewAgent } from "../contract/agents.ts";
 import { why } from "../contract/why.ts";
 import { refusal, storeKinds } from "../testing/organization.ts";
 import {
   budgetLineOf,
-  onBudget,
+  stagedOnBudget,
   overrides,
-  reportsTokens,
   tokens,
   uses,
   givenWork,
+  spending,
+  limitTokens,
+  reportsTokens,
 } from "../testing/spenders.ts";
 import type { Stage } from "../testing/stage.ts";
 
 for (const kind of storeKinds)
   describe(`agents that a budget pauses on ${kind}`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
-      test(name, () => onBudget(kind, play));
-    };
+    const staged = stagedOnBudget(kind);
     const statusOf = async ({ org }: Stage, id: string) => (await org.board(viewAgent, { id })).status;
 
     staged(
@@ -50,17 +49,9 @@ for (const kind of storeKinds)
 
     staged("a yes is enough, however far beyond the limit the last report went", async (stage) => {
       const { org, runner } = stage;
-      const { companyId } = org;
-      await org.board(updateCompany, {
-        companyId,
-        monthlyBudget: { tokens: 100 },
-        sessionBudget: { tokens: 10 },
-      });
+      await limitTokens(org, 100, 10);
       const ann = await org.agent("Ann");
-      await givenWork(org, ann.id);
-      const gate = Promise.withResolvers<void>();
-      runner.plan(ann.id, uses(gate.promise, 5000));
-      await stage.rest();
+      const gate = await spending(stage, ann.id, 5000);
       assert.equal(await statusOf(stage, ann.id), "paused");
       assert.equal((await budgetLineOf(stage, "tokens")).left, -4900);
       const again = Promise.withResolvers<void>();
@@ -82,10 +73,7 @@ for (const kind of storeKinds)
       await org.board(updateAgent, { id: lead.id, adapterType: "human" });
       await org.board(setBudget, { id: lead.id, tokens: 100 });
       await org.board(setBudget, { id: ann.id, tokens: 100 });
-      await givenWork(org, ann.id);
-      const gate = Promise.withResolvers<void>();
-      runner.plan(ann.id, uses(gate.promise, 100));
-      await stage.rest();
+      const gate = await spending(stage, ann.id, 100);
       const id = (await overrides(stage))[0]?.id ?? "";
       const view = async () => (await org.board(viewApproval, { id })).changes;
       assert.match(

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { listCosts, setBudget } from "../contract/budgets.ts";
@@ -15,32 +15,27 @@ import type { Store } from "../store/store.ts";
 import { bothStores } from "../testing/organization.ts";
 import { scriptedRunner } from "../testing/scripted-runner.ts";
 import {
-  demandConserved,
   budgetLineOf,
-  onBudget,
+  demandConserved,
+  stagedOnBudget,
   overrides,
   tokens,
   uses,
   givenWork,
+  spending,
+  limitTokens,
 } from "../testing/spenders.ts";
 import type { Stage } from "../testing/stage.ts";
 
 for (const kind of bothStores)
   describe(`what is set aside for sessions, on ${kind}`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
-      test(name, () => onBudget(kind, play));
-    };
+    const staged = stagedOnBudget(kind);
 
     staged(
       "an agent waits for what others have reserved: no agent is paused and no request is made",
       async (stage) => {
         const { org, runner } = stage;
-        const { companyId } = org;
-        await org.board(updateCompany, {
-          companyId,
-          monthlyBudget: { tokens: 100 },
-          sessionBudget: { tokens: 80 },
-        });
+        await limitTokens(org, 100, 80);
         const [ann, ben, cid] = [await org.agent("Ann"), await org.agent("Ben"), await org.agent("Cid")];
         const first = Promise.withResolvers<void>();
         runner.plan(ann.id, uses(first.promise));
@@ -79,10 +74,7 @@ for (const kind of bothStores)
         const ben = await org.agent("Ben", ann.id);
         await org.board(setBudget, { id: ann.id, tokens: 100 });
         await ann.call(setBudget, { id: ben.id, tokens: 40 });
-        await givenWork(org, ben.id);
-        const gate = Promise.withResolvers<void>();
-        runner.plan(ben.id, uses(gate.promise, 30));
-        await stage.rest();
+        const gate = await spending(stage, ben.id, 30);
         runner.started[0]?.onUsage(tokens(140));
         await stage.rest();
         await demandConserved(stage.store);
@@ -97,15 +89,12 @@ for (const kind of bothStores)
     );
 
     staged("kill -9 loses nothing that was reported, and gives back what was set aside", async (stage) => {
-      const { org, runner } = stage;
+      const { org } = stage;
       const { companyId } = org;
       await org.board(updateCompany, { companyId, sessionBudget: { tokens: 500 } });
       const ann = await org.agent("Ann");
       await org.board(setBudget, { id: ann.id, tokens: 1000 });
-      await givenWork(org, ann.id);
-      const gate = Promise.withResolvers<void>();
-      runner.plan(ann.id, uses(gate.promise, 10, 200));
-      await stage.rest();
+      const gate = await spending(stage, ann.id, 10, 200);
       stage.crash(stage);
       const next = stage.node("node-1");
       const again = Promise.withResolvers<void>();

@@ -1,5 +1,7 @@
+import { test } from "node:test";
 import { listApprovals } from "../contract/approvals.ts";
 import { listCosts } from "../contract/budgets.ts";
+import { updateCompany } from "../contract/companies.ts";
 import { updateAgent } from "../contract/agents.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { findBroken, inOneLine } from "../invariants/examine.ts";
@@ -28,6 +30,34 @@ export async function reportsTokens(session: ScriptedSession, amount: number): P
 export async function givenWork(org: Organization, agentId: string, title = "a job"): Promise<string> {
   return (await org.board(createOutcome, { companyId: org.companyId, title, parents: [agentId] })).id;
 }
+
+/** Gives the agent work. Its session reports these amounts, then waits until the test opens the gate that is returned. */
+export async function spending(stage: Stage, agentId: string, ...reports: number[]) {
+  const gate = Promise.withResolvers<void>();
+  stage.runner.plan(agentId, uses(gate.promise, ...reports));
+  await givenWork(stage.org, agentId);
+  await stage.rest();
+  return gate;
+}
+
+/** Limits the tokens of the company's month and of the first share that is set aside for a session. */
+export async function limitTokens(
+  { board, companyId }: Organization,
+  month: number,
+  session: number,
+): Promise<void> {
+  await board(updateCompany, {
+    companyId,
+    monthlyBudget: { tokens: month },
+    sessionBudget: { tokens: session },
+  });
+}
+
+/** Declares tests. Each of them plays on a new stage, as `onBudget` has it. */
+export const stagedOnBudget =
+  (kind: StoreKind) =>
+  (name: string, play: (stage: Stage) => Promise<void>): void =>
+    void test(name, () => onBudget(kind, play));
 
 /** Plays on a stage whose root is a person, so no message starts a session of it. Checks the budgets at the end. */
 export function onBudget(kind: StoreKind, play: (stage: Stage) => Promise<void>): Promise<void> {
