@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { approve, requestRevision, resubmit } from "../contract/approvals.ts";
 import { hireAgent, viewConfiguration, createAgent } from "../contract/hiring.ts";
 import { listCosts, setBudget } from "../contract/budgets.ts";
@@ -8,13 +8,7 @@ import { updateCompany } from "../contract/companies.ts";
 import { terminateAgent, updateAgent } from "../contract/agents.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-} from "../testing/organization.ts";
+import { type Organization, organizedOn, refusal, storeKinds } from "../testing/organization.ts";
 import { demandConserved } from "../testing/spenders.ts";
 import { demandRoomFor } from "./carving.ts";
 import { budgetsUnder, charge } from "./table.ts";
@@ -31,19 +25,12 @@ for (const kind of storeKinds)
       name: string,
       play: (org: Organization) => Promise<void>,
       options: { approvals?: boolean } = {},
-    ): void => {
-      test(name, async () => {
-        const { store, close } = await openTestStore(kind, { fast: true });
-        try {
-          const org = await createOrganization(store, options);
-          await org.board(updateCompany, { companyId: org.companyId, monthlyBudget: { usd: 100 } });
-          await play(org);
-          await demandConserved(store);
-        } finally {
-          await close();
-        }
+    ): void =>
+      organizedOn(kind, { fast: true, ...options })(name, async (org) => {
+        await org.board(updateCompany, { companyId: org.companyId, monthlyBudget: { usd: 100 } });
+        await play(org);
+        await demandConserved(org.core.store);
       });
-    };
     /** As if the agent's sessions had used so much. */
     const spent = ({ core }: Organization, poolId: string, dollars: number) =>
       core.store.write((tx) => charge(tx, poolId, "usd", dollars * 1e6));

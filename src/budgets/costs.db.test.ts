@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { listBudgets, listCosts, setBudget } from "../contract/budgets.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { terminateAgent } from "../contract/agents.ts";
@@ -8,13 +8,7 @@ import { listAgentSessions } from "../contract/sessions.ts";
 import { noteUsage } from "../runtime/usage.ts";
 import { openSession } from "../runtime/sessions.ts";
 import { newId, newSecret } from "../daemon/ids.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-} from "../testing/organization.ts";
+import { type Organization, organizedOn, refusal, storeKinds } from "../testing/organization.ts";
 import type { Usage } from "../contract/budgets.ts";
 
 /** A session of the agent that had this outcome first, and what it said it used, in turn. */
@@ -46,16 +40,7 @@ const use = (inputTokens: number, outputTokens: number, costUsd: number): Usage 
 
 for (const kind of storeKinds)
   describe(`costs on ${kind}`, () => {
-    const organized = (name: string, play: (org: Organization) => Promise<void>): void => {
-      test(name, async () => {
-        const { store, close } = await openTestStore(kind, { fast: true });
-        try {
-          await play(await createOrganization(store));
-        } finally {
-          await close();
-        }
-      });
-    };
+    const organized = organizedOn(kind, { fast: true });
 
     // covers ORG-47, ORG-48
     organized("by agent, its own and with everybody below; consultants are a part of it", async (org) => {

@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { updateCompany } from "../contract/companies.ts";
 import { createOutcome, myOutcomes } from "../contract/outcomes.ts";
 import { planWork } from "../contract/delegation.ts";
-import { createOrganization, openTestStore, refusal, storeKinds } from "../testing/organization.ts";
+import { organizedOn, refusal, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   describe(`how many outcomes an agent answers for (${kind})`, () => {
     // Uses a separate store: a shortcut could go wrong where there are few outcomes and one agent has most of them.
-    test("exactly as many as the company allows, whether there are others or not", async () => {
-      const opened = await openTestStore(kind);
-      try {
-        const org = await createOrganization(opened.store);
+    organizedOn(kind)(
+      "exactly as many as the company allows, whether there are others or not",
+      async (org) => {
         const { companyId, rootId } = org;
         const live = async () => (await org.root(myOutcomes, { limit: 1000 })).outcomes.length;
         const make = (title: string) => org.root(createOutcome, { title, parents: [rootId] });
@@ -38,8 +37,6 @@ for (const kind of storeKinds)
           else await refusal(planned, "limited");
           assert.equal(await live(), fits ? 12 : 9);
         }
-      } finally {
-        await opened.close();
-      }
-    });
+      },
+    );
   });

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { changeAgent, createAgent, hireAgent } from "../contract/hiring.ts";
 import { sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
@@ -8,13 +7,12 @@ import { createOutcome, listAgentOutcomes, submitOutcome, updateOutcome } from "
 import { delegateOutcome } from "../contract/delegation.ts";
 import { viewOrg } from "../contract/roster.ts";
 import { drawOrg } from "../cli/screens.ts";
-import { createOrganization, openTestStore, storeKinds } from "../testing/organization.ts";
+import { organizedOn, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  test(`the organization is a tree that says what each is doing or waiting for (${kind})`, async () => {
-    const opened = await openTestStore(kind);
-    try {
-      const org = await createOrganization(opened.store);
+  organizedOn(kind)(
+    `the organization is a tree that says what each is doing or waiting for (${kind})`,
+    async (org) => {
       const { board, companyId } = org;
       const lead = await org.agent("Lead");
       const busy = await org.agent("Busy", lead.id);
@@ -93,7 +91,5 @@ for (const kind of storeKinds)
         (await board(viewOrg, { companyId: other.companyId })).agents.map(({ name }) => name),
         ["Root"],
       );
-    } finally {
-      await opened.close();
-    }
-  });
+    },
+  );

@@ -15,13 +15,7 @@ import { halt } from "../budgets/halting.ts";
 import { bySystem } from "../dispatch/context.ts";
 import { charge, placeOf } from "../budgets/table.ts";
 import { newId } from "../daemon/ids.ts";
-import {
-  createOrganization,
-  openTestStore,
-  refusal,
-  storeKinds,
-  sharedOrganization,
-} from "../testing/organization.ts";
+import { organizedOn, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   describe(`budgets in a reorganization on ${kind}`, async () => {
@@ -94,10 +88,9 @@ for (const kind of storeKinds)
   });
 
 for (const kind of storeKinds)
-  test(`an agent does not close itself with work above its mandate that a reorganization gave it, on ${kind}`, async () => {
-    const { store, close } = await openTestStore(kind);
-    try {
-      const org = await createOrganization(store);
+  organizedOn(kind)(
+    `an agent does not close itself with work above its mandate that a reorganization gave it, on ${kind}`,
+    async (org) => {
       const whole = await org.root(createOutcome, { title: "whole", parents: [org.rootId] });
       const part = await org.root(createOutcome, { title: "part", parents: [whole.id] });
       await org.root(delegateOutcome, { id: part.id, hire: { name: "Gus", role: "worker" } });
@@ -118,7 +111,5 @@ for (const kind of storeKinds)
       assert.equal((await org.board(viewAgent, { id: part.id })).status, "idle");
       await org.board(closeOutcome, { id: whole.id, rationale: "It does not work." });
       assert.equal((await org.board(viewAgent, { id: part.id })).status, "terminated");
-    } finally {
-      await close();
-    }
-  });
+    },
+  );

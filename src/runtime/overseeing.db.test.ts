@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { terminateAgent } from "../contract/agents.ts";
 import { grantPermission, listPermissions } from "../contract/capabilities.ts";
 import { createFile, listFiles, readFile, searchFiles, writeFile } from "../contract/knowledge.ts";
@@ -11,7 +11,7 @@ import {
   viewTranscript,
 } from "../contract/sessions.ts";
 import { viewAgent } from "../contract/agents.ts";
-import { createOrganization, openTestStore, refusal, storeKinds } from "../testing/organization.ts";
+import { organizedOn, refusal, storeKinds } from "../testing/organization.ts";
 
 /** A manager looks at the sessions, transcripts, logs and state documents of its direct reports, and not of other agents. */
 for (const kind of storeKinds)
@@ -24,19 +24,7 @@ for (const kind of storeKinds)
         return { entries: placed.slice(after), next: all.length, truncated: after > 0 };
       },
     };
-    const organized = (
-      name: string,
-      play: (org: Awaited<ReturnType<typeof createOrganization>>) => Promise<void>,
-    ): void => {
-      test(name, async () => {
-        const opened = await openTestStore(kind);
-        try {
-          await play(await createOrganization(opened.store, { transcripts }));
-        } finally {
-          await opened.close();
-        }
-      });
-    };
+    const organized = organizedOn(kind, { transcripts });
     const entry = (kindOf: TranscriptEntry["kind"], text: string, tool?: string): TranscriptEntry => ({
       at: "2030-01-01T00:00:00.000Z",
       kind: kindOf,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { after } from "node:test";
+import { after, test } from "node:test";
 import pg from "pg";
 import type { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
@@ -175,6 +175,19 @@ export async function sharedOrganization(
   after(() => opened.close());
   return { org: await createOrganization(opened.store, options), store: opened.store };
 }
+
+/** Declares tests. Each of them gets a new organization, which is closed at its end. */
+export const organizedOn =
+  (kind: StoreKind, options: { fast?: boolean } & Parameters<typeof createOrganization>[1] = {}) =>
+  (name: string, play: (org: Organization) => Promise<void>): void =>
+    void test(name, async () => {
+      const { store, close } = await openTestStore(kind, options);
+      try {
+        await play(await createOrganization(store, options));
+      } finally {
+        await close();
+      }
+    });
 
 async function organizationOn(
   core: Core,
