@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { createClient } from "../client/client.ts";
 import { createKey, pauseAgent, viewAgent } from "../contract/agents.ts";
 import { createCompany } from "../contract/companies.ts";
@@ -11,33 +8,15 @@ import { measureInstallation } from "../contract/installation.ts";
 import { createOutcome, updateOutcome } from "../contract/outcomes.ts";
 import { createPerson, signIn } from "../contract/people.ts";
 import { refusal, storeKinds } from "../testing/organization.ts";
-import { storeDatabase } from "../testing/postgres.ts";
-import { type Daemon, startDaemon } from "./daemon.ts";
+import { sharedDaemon } from "../testing/shared-daemon.ts";
 
 /** One line of the text format, and the names that a reader takes from it. */
 const sample =
   /^(?<name>[a-z_]+)(?:\{(?<labels>(?:[a-z]+="[\w.+]+",?)+)\})? (?<value>\d+(?:\.\d+)?(?:e-\d+)?)$/;
 
 for (const kind of storeKinds)
-  describe(`metrics on ${kind}`, () => {
-    const home = mkdtempSync(join(tmpdir(), "agency-metrics-"));
-    let database: Awaited<ReturnType<typeof storeDatabase>> | undefined;
-    let daemon: Daemon;
-    before(async () => {
-      database = kind === "postgres" ? await storeDatabase() : undefined;
-      daemon = await startDaemon({
-        home,
-        port: 0,
-        databaseUrl: database?.url,
-        schedule: false,
-        log: () => undefined,
-      });
-    });
-    after(async () => {
-      await daemon.stop();
-      await database?.drop();
-      rmSync(home, { recursive: true, force: true });
-    });
+  describe(`metrics on ${kind}`, async () => {
+    const daemon = await sharedDaemon(kind);
     const as = (token: string | undefined) => createClient({ url: daemon.url, token });
     const scrape = async (token = daemon.token) => {
       const answer = await fetch(new URL("/metrics", daemon.url), {

@@ -1,26 +1,15 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { createClient } from "../client/client.ts";
 import { createKey } from "../contract/agents.ts";
 import { createCompany } from "../contract/companies.ts";
 import { createAgent } from "../contract/hiring.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { sendMessage } from "../contract/mail.ts";
-import { type Daemon, startDaemon } from "../daemon/daemon.ts";
+import { sharedDaemon } from "../testing/shared-daemon.ts";
 
-describe("reading and then following at the HTTP door", () => {
-  const home = mkdtempSync(join(tmpdir(), "agency-stream-"));
-  let daemon: Daemon;
-  before(async () => {
-    daemon = await startDaemon({ home, port: 0, schedule: false, log: () => undefined });
-  });
-  after(async () => {
-    await daemon.stop();
-    rmSync(home, { recursive: true, force: true });
-  });
+describe("reading and then following at the HTTP door", async () => {
+  const daemon = await sharedDaemon();
 
   test("a read of a person names its ledger number, an agent's does not, and a stream can start now", async () => {
     const client = createClient({ url: daemon.url, token: daemon.token });

@@ -1,26 +1,15 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { z } from "zod";
 import { createClient } from "../client/client.ts";
 import { brainIndex, brainPage, createAgent } from "../contract/hiring.ts";
 import { createCompany } from "../contract/companies.ts";
 import { createKey } from "../contract/agents.ts";
-import { type Daemon, startDaemon } from "../daemon/daemon.ts";
 import { refusal } from "../testing/organization.ts";
+import { sharedDaemon } from "../testing/shared-daemon.ts";
 
-describe("text at the HTTP door", () => {
-  const home = mkdtempSync(join(tmpdir(), "agency-text-"));
-  let daemon: Daemon;
-  before(async () => {
-    daemon = await startDaemon({ home, port: 0, schedule: false, log: () => undefined });
-  });
-  after(async () => {
-    await daemon.stop();
-    rmSync(home, { recursive: true, force: true });
-  });
+describe("text at the HTTP door", async () => {
+  const daemon = await sharedDaemon();
 
   const get = (path: string, token?: string): Promise<Response> =>
     fetch(new URL(path, daemon.url), {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import * as approvals from "../contract/approvals.ts";
 import {
   createKey,
@@ -32,34 +32,13 @@ import { listAfter } from "../events/ledger.ts";
 import { updating } from "../store/query.ts";
 import { storeKinds, refusal, type TestCaller } from "../testing/organization.ts";
 import { storeDatabase } from "../testing/postgres.ts";
+import { sharedDaemon } from "../testing/shared-daemon.ts";
 
 for (const kind of storeKinds)
-  describe(`people on ${kind}`, () => {
-    const home = mkdtempSync(join(tmpdir(), "agency-people-"));
-    let database: Awaited<ReturnType<typeof storeDatabase>> | undefined;
-    let daemon: Daemon;
-    let board: TestCaller;
-    let companyId: string;
-    let rootId: string;
-    let root: TestCaller;
-    before(async () => {
-      database = kind === "postgres" ? await storeDatabase() : undefined;
-      daemon = await startDaemon({
-        home,
-        port: 0,
-        databaseUrl: database?.url,
-        schedule: false,
-        log: (line) => assert.fail(JSON.stringify(line)),
-      });
-      board = as(daemon.token);
-      ({ id: companyId, rootAgentId: rootId } = await board(createCompany, { name: "Mill" }));
-      root = as((await board(createKey, { id: rootId })).key);
-    });
-    after(async () => {
-      await daemon.stop();
-      await database?.drop();
-      rmSync(home, { recursive: true, force: true });
-    });
+  describe(`people on ${kind}`, async () => {
+    const daemon = await sharedDaemon(kind, { log: (line) => assert.fail(JSON.stringify(line)) });
+    const company = await createClient(daemon).call(createCompany, { name: "Mill" });
+    const { id: companyId, rootAgentId: rootId } = company;
 
     /** Every call goes through HTTP. */
     const as =
@@ -70,6 +49,8 @@ for (const kind of storeKinds)
           operation.http.path.includes(":companyId") ? { companyId, ...input } : input,
           options,
         );
+    const board = as(daemon.token);
+    const root = as((await board(createKey, { id: rootId })).key);
 
     const add = async (name: string, role: contract.Role) => {
       const { id, signIn } = await board(contract.createPerson, { name, role });

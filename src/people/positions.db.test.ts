@@ -1,9 +1,6 @@
 // People over MCP: a person works from a position with the tools of its agent, and with no others.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { z } from "zod";
 import { createClient } from "../client/client.ts";
 import { updateAgent, viewAgent } from "../contract/agents.ts";
@@ -11,11 +8,10 @@ import { createCompany } from "../contract/companies.ts";
 import { createAgent } from "../contract/hiring.ts";
 import { listEvents } from "../contract/ledger.ts";
 import * as contract from "../contract/people.ts";
-import { type Daemon, startDaemon } from "../daemon/daemon.ts";
 import { newId } from "../daemon/ids.ts";
 import { listAfter, system } from "../events/ledger.ts";
 import { storeKinds, refusal } from "../testing/organization.ts";
-import { storeDatabase } from "../testing/postgres.ts";
+import { sharedDaemon } from "../testing/shared-daemon.ts";
 import { addPerson } from "./table.ts";
 
 const Answer = z.object({
@@ -27,22 +23,9 @@ const Answer = z.object({
 });
 
 for (const kind of storeKinds)
-  describe(`people over MCP on ${kind}`, () => {
-    const home = mkdtempSync(join(tmpdir(), "agency-positions-"));
-    let database: Awaited<ReturnType<typeof storeDatabase>> | undefined;
-    let daemon: Daemon;
-    let companyId: string;
-    before(async () => {
-      database = kind === "postgres" ? await storeDatabase() : undefined;
-      const log = (line: Record<string, unknown>) => assert.fail(JSON.stringify(line));
-      daemon = await startDaemon({ home, port: 0, databaseUrl: database?.url, schedule: false, log });
-      ({ id: companyId } = await createClient(daemon).call(createCompany, { name: "Mill" }));
-    });
-    after(async () => {
-      await daemon.stop();
-      await database?.drop();
-      rmSync(home, { recursive: true, force: true });
-    });
+  describe(`people over MCP on ${kind}`, async () => {
+    const daemon = await sharedDaemon(kind, { log: (line) => assert.fail(JSON.stringify(line)) });
+    const { id: companyId } = await createClient(daemon).call(createCompany, { name: "Mill" });
 
     const add = async (name: string, role: contract.Role): Promise<{ id: string; token: string }> => {
       const { id, signIn } = await createClient(daemon).call(contract.createPerson, { name, role });
