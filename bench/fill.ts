@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Compilable, sql } from "kysely";
+import { newAgentDefaults } from "../src/agents/table.ts";
 import { giveCreator } from "../src/capabilities/grants.ts";
 import { type Resource, ranks } from "../src/contract/resources.ts";
 import { newId } from "../src/daemon/ids.ts";
@@ -311,36 +312,19 @@ function* lazily<T, R>(items: readonly T[], rowsOf: (item: T) => readonly R[]): 
 
 function agentRow(companyId: string, id: string, bossId: string, index: number): Row<"agents"> {
   return {
+    ...newAgentDefaults,
     id,
     company_id: companyId,
     name: `Agent ${index}`,
     name_key: `agent ${index}`,
     slug: `agent-${index}`,
     role: "worker",
-    title: null,
-    capabilities: null,
     boss_id: bossId,
     mandate_id: id,
-    generation: 1,
-    status: "idle",
     state_file_id: newId(),
-    log_file_id: null,
-    state_stale: 0,
     brain_type: "human",
     brain_config: "{}",
-    prompt: null,
-    model: null,
-    effort: null,
-    budget: null,
-    auto_reply: 0,
-    made_for_mandate: 0,
-    idle_sessions: 0,
-    not_before: 0,
-    last_session_at: 0,
-    epoch: 0,
     created_at: Date.now(),
-    ended_at: null,
-    person_id: null,
   };
 }
 

@@ -19,6 +19,28 @@ type Shown = Pick<AgentRow, (typeof shownColumns)[number]> & {
   live_session: string | null;
 };
 
+/** What a new agent has that nothing else was said about: it is active, and has neither worked nor spent. */
+export const newAgentDefaults = {
+  title: null,
+  capabilities: null,
+  generation: 1,
+  status: "idle",
+  log_file_id: null,
+  state_stale: 0,
+  prompt: null,
+  model: null,
+  effort: null,
+  budget: null,
+  auto_reply: 0,
+  made_for_mandate: 0,
+  idle_sessions: 0,
+  not_before: 0,
+  last_session_at: 0,
+  epoch: 0,
+  ended_at: null,
+  person_id: null,
+} as const satisfies Partial<AgentRow>;
+
 /**
  * Saves the columns that differ. The others are not named in the statement, so writes of the same batch that have read only them
  * need not run again (store/known.ts).

@@ -5,7 +5,7 @@ import { insertFile } from "../knowledge/table.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { insertOutcome } from "../outcomes/table.ts";
 import { freeName, freeSlug } from "../agents/naming.ts";
-import { agentById, type AgentRow, insertAgent } from "../agents/table.ts";
+import { agentById, type AgentRow, insertAgent, newAgentDefaults } from "../agents/table.ts";
 import { brainNotAllowed, fileNotYours } from "./texts.ts";
 
 /** The columns of a new agent. Without the optional ones it is an active agent with a standing mandate. */
@@ -21,26 +21,9 @@ type Brain = Pick<AgentRow, "brain_type" | "brain_config">;
 export async function employ(call: Writing, agent: NewAgent): Promise<AgentRow> {
   const { tx, actor, newId } = call;
   const row: AgentRow = {
-    title: null,
-    capabilities: null,
-    generation: 1,
-    status: "idle",
+    ...newAgentDefaults,
     state_file_id: newId(),
-    log_file_id: null,
-    state_stale: 0,
-    prompt: null,
-    model: null,
-    effort: null,
-    budget: null,
-    auto_reply: 0,
-    made_for_mandate: 0,
-    idle_sessions: 0,
-    not_before: 0,
-    last_session_at: 0,
-    epoch: 0,
     created_at: tx.now,
-    ended_at: null,
-    person_id: null,
     ...agent,
     name_key: await freeName(call, agent.name, agent.id, moneyOf),
     slug: await freeSlug(tx, agent.company_id, agent.name, agent.id),

@@ -1,3 +1,4 @@
+import { newAgentDefaults } from "../agents/table.ts";
 import type { Dispatch } from "../dispatch/dispatch.ts";
 import type { Exit, Runner, StartSpec } from "../processes/runner.ts";
 import type { TestCaller } from "./organization.ts";
@@ -46,36 +47,20 @@ export interface ScriptedRunner extends Runner {
 
 /** The row of an agent, for tests of code that takes one. */
 export const scriptedAgent: StartSpec["agent"] = {
+  ...newAgentDefaults,
   id: "01900000-0000-7000-8000-000000000001",
   company_id: "01900000-0000-7000-8000-000000000000",
   name: "Ann",
   name_key: "ann",
   slug: "ann",
   role: "Writer",
-  title: null,
-  capabilities: null,
   boss_id: null,
   mandate_id: "01900000-0000-7000-8000-000000000001",
-  generation: 1,
-  status: "idle",
   state_file_id: "01900000-0000-7000-8000-000000000002",
-  log_file_id: null,
-  state_stale: 0,
   brain_type: "rehearsal",
   brain_config: "{}",
-  prompt: null,
-  model: null,
-  effort: null,
-  budget: null,
-  auto_reply: 0,
-  made_for_mandate: 0,
-  idle_sessions: 0,
-  not_before: 0,
-  last_session_at: 0,
   epoch: 1,
   created_at: 0,
-  ended_at: null,
-  person_id: null,
 };
 
 class Killed extends Error {}
