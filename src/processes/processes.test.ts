@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { scriptedAgent } from "../testing/scripted-runner.ts";
-import { place } from "../testing/process-place.ts";
+import { scriptedAgent, scriptedStart } from "../testing/scripted-runner.ts";
+import { demandHeldStill, place } from "../testing/process-place.ts";
 import { asText, localTranscript, readTranscript } from "./transcript.ts";
 import { usageIn } from "./usage-line.ts";
 
@@ -239,50 +239,16 @@ test("a command that is not there ends at once with a code, and a person is neve
   assert.equal((await running.exited).code, 127);
   await assert.rejects(
     runner.start({
-      id: "two",
-      token: "t",
-      workspace: runner.workspaceFor("two"),
+      ...scriptedStart,
+      workspace: runner.workspaceFor(scriptedStart.id),
       agent: { ...scriptedAgent, brain_type: "human", brain_config: "{}" },
-      briefing: {
-        text: "",
-        assignment: "",
-        systemPrompt: "",
-        situation: {},
-        mcpServers: [],
-        mayConsult: false,
-      },
-      skills: [],
-      secrets: [],
-      limits: { processes: 100, memoryMb: 1000, diskMb: 100 },
-      onUsage: () => undefined,
     }),
     /never started/,
   );
 });
 
-test("a process that is held still does nothing until it is released", async (context) => {
-  const { start, runner } = await place(context);
-  const file = join(runner.workspaceFor("one"), "beats");
-  // The started shell starts a second program, and both must end.
-  const running = await start(`sh -c 'while :; do echo x >> beats; sleep 0.01; done'; true`);
-  writeFileSync(file, "");
-  running.release();
-  const beats = (): number => readFileSync(file, "utf8").length;
-  const moves = async (): Promise<boolean> => {
-    const before = beats();
-    await sleep(200);
-    return beats() > before;
-  };
-  while (beats() === 0) await sleep(5);
-  running.hold(true);
-  // On a busy machine, a program that waits for a core in the middle of a write finishes the write first.
-  for (let tries = 0; await moves(); tries++) assert.ok(tries < 20, "it still moves");
-  assert.equal(await moves(), false);
-  running.hold(false);
-  for (let tries = 0; !(await moves()); tries++) assert.ok(tries < 300, "it stays still");
-  running.hold(true);
-  running.kill();
-  assert.equal((await running.exited).code, null);
+test("a process does nothing before it is released, nor while it is held still", async (context) => {
+  await demandHeldStill(await place(context));
 });
 
 function isZombie(pid: number): boolean {

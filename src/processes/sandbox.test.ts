@@ -3,8 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import { place } from "../testing/process-place.ts";
+import { demandHeldStill, place } from "../testing/process-place.ts";
 
 const node = JSON.stringify(process.execPath);
 
@@ -121,27 +120,5 @@ test("a command that is not there ends a session in a sandbox with a code", asyn
 });
 
 test("a session in a sandbox does nothing before it is released, nor while it is held still", async (context) => {
-  const { start, runner } = await place(context, { sandbox: true });
-  const file = join(runner.workspaceFor("one"), "beats");
-  const running = await start(`sh -c 'while :; do echo x >> beats; sleep 0.01; done'; true`);
-  writeFileSync(file, "");
-  const beats = (): number => readFileSync(file, "utf8").length;
-  await sleep(300);
-  assert.equal(beats(), 0);
-  const moves = async (): Promise<boolean> => {
-    const before = beats();
-    await sleep(200);
-    return beats() > before;
-  };
-  running.release();
-  while (beats() === 0) await sleep(5);
-  running.hold(true);
-  // On a busy machine, a program that waits for a core in the middle of a write finishes the write first.
-  for (let tries = 0; await moves(); tries++) assert.ok(tries < 20, "it still moves");
-  assert.equal(await moves(), false);
-  running.hold(false);
-  for (let tries = 0; !(await moves()); tries++) assert.ok(tries < 300, "it stays still");
-  running.hold(true);
-  running.kill();
-  assert.equal((await running.exited).code, null);
+  await demandHeldStill(await place(context, { sandbox: true }));
 });

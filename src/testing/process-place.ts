@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Usage } from "../contract/budgets.ts";
 import { processRunner } from "../processes/processes.ts";
 import type { Running, SessionLimits } from "../processes/runner.ts";
 import { keepSandbox } from "../processes/sandbox.ts";
 import { keepWatchdog, type Watchdog } from "../processes/watchdog.ts";
-import { scriptedAgent } from "./scripted-runner.ts";
+import { scriptedAgent, scriptedStart } from "./scripted-runner.ts";
 
 export interface ProcessPlace {
   readonly folder: string;
@@ -70,20 +71,12 @@ export async function place(
         ...changes,
       });
       const running = await runner.start({
+        ...scriptedStart,
         id,
         token: "the-token",
         workspace: runner.workspaceFor(id),
         agent: { ...scriptedAgent, brain_type: "process", brain_config: config },
-        briefing: {
-          text: "the briefing",
-          assignment: "",
-          systemPrompt: "",
-          situation: {},
-          mcpServers: [],
-          mayConsult: false,
-        },
-        skills: [],
-        secrets: [],
+        briefing: { ...scriptedStart.briefing, text: "the briefing" },
         limits: { processes: 256, memoryMb: 1024, diskMb: 64, ...how.limits },
         onUsage: (usage) => void heard.push(usage),
       });
@@ -91,4 +84,31 @@ export async function place(
       return running;
     },
   };
+}
+
+/** Starts a program that writes again and again. Fails if it writes before it is released, or while it is held still. */
+export async function demandHeldStill({ start, runner }: ProcessPlace): Promise<void> {
+  const file = join(runner.workspaceFor("one"), "beats");
+  // The started shell starts a second program, and both must end.
+  const running = await start(`sh -c 'while :; do echo x >> beats; sleep 0.01; done'; true`);
+  writeFileSync(file, "");
+  const beats = (): number => readFileSync(file, "utf8").length;
+  await sleep(300);
+  assert.equal(beats(), 0);
+  const moves = async (): Promise<boolean> => {
+    const before = beats();
+    await sleep(200);
+    return beats() > before;
+  };
+  running.release();
+  while (beats() === 0) await sleep(5);
+  running.hold(true);
+  // On a busy machine, a program that waits for a core in the middle of a write finishes the write first.
+  for (let tries = 0; await moves(); tries++) assert.ok(tries < 20, "it still moves");
+  assert.equal(await moves(), false);
+  running.hold(false);
+  for (let tries = 0; !(await moves()); tries++) assert.ok(tries < 300, "it stays still");
+  running.hold(true);
+  running.kill();
+  assert.equal((await running.exited).code, null);
 }

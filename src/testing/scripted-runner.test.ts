@@ -1,26 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { listRoster } from "../contract/roster.ts";
-import { type Script, scriptedAgent, scriptedRunner } from "./scripted-runner.ts";
+import { type Script, scriptedAgent, scriptedRunner, scriptedStart } from "./scripted-runner.ts";
 
-const spec = {
-  id: "session",
-  token: "token",
-  agent: scriptedAgent,
-  workspace: "/nowhere",
-  briefing: {
-    text: "briefing",
-    assignment: "",
-    systemPrompt: "",
-    situation: {},
-    mcpServers: [],
-    mayConsult: false,
-  },
-  skills: [],
-  secrets: [],
-  limits: { processes: 100, memoryMb: 1000, diskMb: 100 },
-  onUsage: () => undefined,
-};
 const calls: unknown[] = [];
 const make = () =>
   scriptedRunner(async ({ operation, token }) => {
@@ -34,7 +16,7 @@ test("a session plays the planned script, calls with its own token, and exits as
     await call(listRoster, {});
     return { code: 3 };
   });
-  const running = await runner.start(spec);
+  const running = await runner.start(scriptedStart);
   assert.equal(runner.alive(), 1);
   running.release();
   assert.equal((await running.exited).code, 3);
@@ -44,7 +26,7 @@ test("a session plays the planned script, calls with its own token, and exits as
 
 test("verify fails on a session without a plan and on a plan without a session", async () => {
   const runner = make();
-  const running = await runner.start(spec);
+  const running = await runner.start(scriptedStart);
   running.release();
   await running.exited;
   assert.throws(() => runner.verify(), /no session of Ann was planned/);
@@ -57,10 +39,10 @@ test("verify fails on a script that threw and on a process that was never releas
   const runner = make();
   const broken: Script = async () => assert.equal(1, 2);
   runner.plan(scriptedAgent.id, broken, async () => undefined);
-  const running = await runner.start(spec);
+  const running = await runner.start(scriptedStart);
   running.release();
   assert.equal((await running.exited).code, 1);
-  await runner.start(spec);
+  await runner.start(scriptedStart);
   assert.throws(() => runner.verify(), /1 !== 2/);
   assert.throws(() => runner.verify(), /neither released nor ended/);
 });
@@ -72,7 +54,7 @@ test("a killed session ends at once, and its next call does not reach dispatch",
     await hold(gate.promise);
     await call(listRoster, {});
   });
-  const running = await runner.start(spec);
+  const running = await runner.start(scriptedStart);
   running.release();
   assert.equal(runner.held(), 1);
   const before = calls.length;

@@ -63,6 +63,26 @@ export const scriptedAgent: StartSpec["agent"] = {
   created_at: 0,
 };
 
+/** A start of such an agent that was told nothing, for tests of runners. */
+export const scriptedStart: StartSpec = {
+  id: "session",
+  token: "token",
+  agent: scriptedAgent,
+  workspace: "/nowhere",
+  briefing: {
+    text: "",
+    assignment: "",
+    systemPrompt: "",
+    situation: {},
+    mcpServers: [],
+    mayConsult: false,
+  },
+  skills: [],
+  secrets: [],
+  limits: { processes: 100, memoryMb: 1000, diskMb: 100 },
+  onUsage: () => undefined,
+};
+
 class Killed extends Error {}
 
 interface Process {
