@@ -15,23 +15,20 @@ import {
   sendMessage,
   viewMessage,
 } from "../contract/mail.ts";
-import { refusal, sharedOrganization, storeKinds, type TestCaller } from "../testing/organization.ts";
+import {
+  refusal,
+  sharedOrganization,
+  storeKinds,
+  type TestCaller,
+  teamsIn,
+} from "../testing/organization.ts";
 import { onStage } from "../testing/stage.ts";
 
 for (const kind of storeKinds)
   describe(`files that go with mail on ${kind}`, async () => {
     const { org } = await sharedOrganization(kind);
     const { companyId } = org;
-    let made = 0;
-    /** Root ← boss ← ann, ben; ann ← deep. */
-    const team = async () => {
-      const number = ++made;
-      const boss = await org.agent(`Boss ${number}`);
-      const ann = await org.agent(`Ann ${number}`, boss.id);
-      const ben = await org.agent(`Ben ${number}`, boss.id);
-      const deep = await org.agent(`Deep ${number}`, ann.id);
-      return { boss, ann, ben, deep };
-    };
+    const team = teamsIn(org);
     const file = (call: TestCaller, content = "first") =>
       call(createFile, { description: `about ${content}`, content });
     const kb = (id: string) => ({ resource: `kb:${id}`, level: "read" }) as const;
@@ -40,7 +37,7 @@ for (const kind of storeKinds)
 
     for (const how of ["named", "linked"] as const)
       test(`a file that is ${how} is readable for the receiver, at the version that was sent`, async () => {
-        const { boss, ann, ben } = await team();
+        const { boss, ann, ben, number } = await team();
         const paper = await file(ann.call);
         const sent = await ann.call(
           sendMessage,
@@ -62,7 +59,7 @@ for (const kind of storeKinds)
         // Listed and explained like every right.
         const [right, ...more] = await listed(boss.call, paper.id);
         assert.deepEqual([right?.levels, more], [["read"], []]);
-        assert.match(right?.because ?? "", new RegExp(`Ann ${made}`));
+        assert.match(right?.because ?? "", new RegExp(`Ann ${number}`));
         const explained = await boss.call(explainAccess, kb(paper.id));
         assert.deepEqual([explained.allowed, explained.held], [true, "read"]);
         assert.match(explained.because, /version 1/);
@@ -77,7 +74,7 @@ for (const kind of storeKinds)
       });
 
     test("the right ends with the sender's, and a chain of senders keeps nothing alive", async () => {
-      const { boss, ann, deep } = await team();
+      const { boss, ann, deep, number } = await team();
       const lent = await file(boss.call, "lent");
       const grant = await boss.call(grantPermission, { to: ann.id, resource: `kb:${lent.id}` });
       await ann.call(sendMessage, { to: deep.id, body: "look", files: [lent.id] });
@@ -95,8 +92,8 @@ for (const kind of storeKinds)
       assert.deepEqual(again.unreadable, [
         {
           file: other.id,
-          readers: [{ id: deep.id, name: `Deep ${made}` }],
-          says: `Deep ${made} can't open kb://${other.id}. To share it, send it along: send_message with "files": ["${other.id}"].`,
+          readers: [{ id: deep.id, name: `Deep ${number}` }],
+          says: `Deep ${number} can't open kb://${other.id}. To share it, send it along: send_message with "files": ["${other.id}"].`,
         },
       ]);
       await refusal(deep.call(readFile, { id: other.id }), "not_found");

@@ -32,22 +32,19 @@ import {
 import { terminateAgent, updateAgent } from "../contract/agents.ts";
 import { completeOutcome, myOutcomes } from "../contract/outcomes.ts";
 import { isInboxFull } from "./table.ts";
-import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import {
+  type TestCaller,
+  refusal,
+  sharedOrganization,
+  storeKinds,
+  teamsIn,
+} from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   describe(`mail on ${kind}`, async () => {
     const { org, store } = await sharedOrganization(kind);
 
-    let made = 0;
-    /** Root ← boss ← ann, ben; ann ← deep. */
-    const team = async () => {
-      const number = ++made;
-      const boss = await org.agent(`Boss ${number}`);
-      const ann = await org.agent(`Ann ${number}`, boss.id);
-      const ben = await org.agent(`Ben ${number}`, boss.id);
-      const deep = await org.agent(`Deep ${number}`, ann.id);
-      return { boss, ann, ben, deep };
-    };
+    const team = teamsIn(org);
     const inboxes = async (call: TestCaller) =>
       (await call(myOutcomes, { limit: 1000 })).outcomes.filter((outcome) => outcome.kind === "inbox");
     const bodies = async (call: TestCaller) =>
@@ -215,11 +212,11 @@ for (const kind of storeKinds)
 
     // covers MSG-04, CAP-14, CAP-15, CAP-16, DEL-12, NOTE-03
     test("boss and report may write to each other, and to no other agent", async () => {
-      const { boss, ann, ben, deep } = await team();
+      const { boss, ann, ben, deep, number } = await team();
       await boss.call(sendMessage, { to: ann.id, body: "down" });
       await ann.call(sendMessage, { to: "boss", body: "up" });
-      await ann.call(sendMessage, { to: "deep-" + String(made), body: "down, by slug" });
-      await ann.call(sendMessage, { to: `@Deep-${made}`, body: "down, as people write it" });
+      await ann.call(sendMessage, { to: "deep-" + String(number), body: "down, by slug" });
+      await ann.call(sendMessage, { to: `@Deep-${number}`, body: "down, as people write it" });
       await refusal(boss.call(sendMessage, { to: deep.id, body: "skip-level" }), "forbidden");
       await refusal(ann.call(sendMessage, { to: ben.id, body: "sibling" }), "forbidden");
       await refusal(deep.call(sendMessage, { to: boss.id, body: "boss's boss" }), "forbidden");
@@ -243,17 +240,17 @@ for (const kind of storeKinds)
     });
 
     test("what is said to oneself now is refused, however one names oneself", async () => {
-      const { ann } = await team();
-      for (const to of ["self", "Self", "@self", ann.id, `ann-${made}`])
+      const { ann, number } = await team();
+      for (const to of ["self", "Self", "@self", ann.id, `ann-${number}`])
         await refusal(ann.call(sendMessage, { to, body: "hm" }), "refused");
       assert.equal((await inboxes(ann.call)).length, 0);
     });
 
     test("an agent that left gets no mail from any sender", async () => {
-      const { boss, ann } = await team();
+      const { boss, ann, number } = await team();
       await org.board(terminateAgent, { id: ann.id });
       await refusal(boss.call(sendMessage, { to: ann.id, body: "still there?" }), "forbidden");
-      await refusal(boss.call(sendMessage, { to: `ann-${made}`, body: "still there?" }), "not_found");
+      await refusal(boss.call(sendMessage, { to: `ann-${number}`, body: "still there?" }), "not_found");
       await refusal(
         org.board(sendMessage, { companyId: org.companyId, to: ann.id, body: "hello?" }),
         "refused",

@@ -37,15 +37,28 @@ for (const kind of bothStores)
       (await call(listAgentSessions, { id })).sessions.toSorted((a, b) => b.epoch - a.epoch);
     /** The first node was never there. */
     const alone = (stage: Stage): void => stage.crash(stage);
+    /** An agent whose session on the first node does nothing and does not end. */
+    const hanging = async (stage: Stage) => {
+      const { org, runner } = stage;
+      const ann = await org.agent("Ann");
+      runner.plan(ann.id, hang);
+      await org.root(sendMessage, { to: ann.id, body: "x" });
+      await stage.rest();
+      return ann;
+    };
+    /** Such an agent, and a second node that started later. */
+    const withAnother = async (stage: Stage) => {
+      const ann = await hanging(stage);
+      const other = stage.node("node-2");
+      await other.scheduler.start();
+      return { ann, other };
+    };
 
     staged(
       "a restart ends the earlier sessions, kills their processes, and work continues",
       async (stage) => {
         const { org, runner } = stage;
-        const ann = await org.agent("Ann");
-        runner.plan(ann.id, hang);
-        await org.root(sendMessage, { to: ann.id, body: "x" });
-        await stage.rest();
+        const ann = await hanging(stage);
         const [before] = runner.started;
         assert.ok(before !== undefined);
         stage.crash(stage);
@@ -155,12 +168,7 @@ for (const kind of bothStores)
       "a node that no longer renews its leases loses its sessions, and ends them when it is back",
       async (stage) => {
         const { org, runner } = stage;
-        const ann = await org.agent("Ann");
-        runner.plan(ann.id, hang);
-        await org.root(sendMessage, { to: ann.id, body: "x" });
-        await stage.rest();
-        const other = stage.node("node-2");
-        await other.scheduler.start();
+        const { ann, other } = await withAnother(stage);
         // As long as the first is there, its session is left alone.
         for (let step = 0; step < 5; step++) {
           stage.advance(12_000);
@@ -202,12 +210,7 @@ for (const kind of bothStores)
       "a session of one node that is paused elsewhere is ended by the node that runs it",
       async (stage) => {
         const { org, runner } = stage;
-        const ann = await org.agent("Ann");
-        runner.plan(ann.id, hang);
-        await org.root(sendMessage, { to: ann.id, body: "x" });
-        await stage.rest();
-        const other = stage.node("node-2");
-        await other.scheduler.start();
+        const { ann, other } = await withAnother(stage);
         await org.root(pauseAgent, { id: ann.id });
         await other.scheduler.tick();
         // Not settled by the wrong one: its process would be forgotten.
@@ -283,11 +286,8 @@ for (const kind of bothStores)
 
     if (kind === "postgres")
       staged("a restart does not wait for a company whose lock is held elsewhere", async (stage) => {
-        const { org, runner } = stage;
-        const ann = await org.agent("Ann");
-        runner.plan(ann.id, hang);
-        await org.root(sendMessage, { to: ann.id, body: "x" });
-        await stage.rest();
+        const { org } = stage;
+        const ann = await hanging(stage);
         stage.crash(stage);
         const release = await holdLock(stage.store, org.companyId);
         const patience = (signal: AbortSignal) => sleep(300, undefined, { signal }).catch(() => undefined);
@@ -309,10 +309,7 @@ for (const kind of bothStores)
 
     staged("stopping a node ends its sessions, and another node can continue at once", async (stage) => {
       const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      runner.plan(ann.id, hang);
-      await org.root(sendMessage, { to: ann.id, body: "x" });
-      await stage.rest();
+      const ann = await hanging(stage);
       await stage.scheduler.stop();
       assert.equal(runner.alive(), 0);
       const [session] = await sessionsOf(org.board, ann.id);

@@ -189,6 +189,19 @@ export const organizedOn =
       }
     });
 
+/** Makes teams below the root agent: root ← boss ← ann, ben; ann ← deep. Names such as "Ann 2" end in the team's number. */
+export function teamsIn(org: Organization) {
+  let made = 0;
+  return async () => {
+    const number = ++made;
+    const boss = await org.agent(`Boss ${number}`);
+    const ann = await org.agent(`Ann ${number}`, boss.id);
+    const ben = await org.agent(`Ben ${number}`, boss.id);
+    const deep = await org.agent(`Deep ${number}`, ann.id);
+    return { number, boss, ann, ben, deep };
+  };
+}
+
 async function organizationOn(
   core: Core,
   boardToken: string,
