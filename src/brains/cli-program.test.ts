@@ -5,7 +5,13 @@ import { judgeCli, probeCli } from "./cli-program.ts";
 import { toml } from "./codex/toml.ts";
 import { serverFailed } from "./texts.ts";
 
-const program = { name: "Sage", command: "sage", install: "npm install --global sage" };
+const program = {
+  name: "Sage",
+  command: "sage",
+  install: "npm install --global sage",
+  providers: { key: "sage", subscription: "sage-subscription" },
+  subscribed: "a token, SAGE_TOKEN",
+};
 const end = { code: 1, signal: null, said: "", toolCalls: 0, errors: "", named: "" };
 
 test("an end is judged by what the program says", () => {

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { accessSync, constants, cpSync, existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import { promisify } from "node:util";
+import { z } from "zod";
 import { ProviderName } from "../contract/providers.ts";
 import { text } from "../contract/words.ts";
 import {
@@ -22,16 +23,46 @@ export interface CliProgram {
   readonly name: string;
   readonly command: string;
   readonly install: string;
+  /** The providers of models that it asks: with an API key, and with a subscription. */
+  readonly providers: { readonly key: string; readonly subscription: string };
+  /** What the secret of the second provider is. */
+  readonly subscribed: string;
 }
 
-/** The settings that both have. */
-export const cliSettings = ({ name, command }: CliProgram, provider: string) => ({
+/** What all of them declare alike. */
+export const cliBrain = (program: CliProgram) => ({
+  runsPrograms: true,
+  examples: [{}, { login: "subscription" }],
+  reads: ({ command }: Pick<CliSettings, "command">) => filesNamed(command === undefined ? [] : [command]),
+  program: ({ command }: Pick<CliSettings, "command">) => neededCli(program, command),
+  provider: (config: Pick<CliSettings, "provider" | "login">) => providerOf(program, config),
+  probe: (config?: Pick<CliSettings, "command">, closing?: AbortSignal) =>
+    probeCli(program, config?.command, closing),
+  judge: (end: End) => judgeCli(program, end),
+});
+
+type CliSettings = z.infer<z.ZodObject<ReturnType<typeof cliSettings>>>;
+
+/** The provider that sessions with this configuration ask. */
+export const providerOf = (
+  { providers }: CliProgram,
+  { provider, login = "key" }: Pick<CliSettings, "provider" | "login">,
+): string => provider ?? providers[login];
+
+/** The settings that all of them have. */
+export const cliSettings = ({ name, command, providers, subscribed }: CliProgram) => ({
   command: text(4096)
     .min(1)
     .optional()
     .describe(`The program of ${name}: a name on PATH, or an absolute path. Default: ${command}.`),
-  provider: ProviderName.optional().describe(`The provider of models it asks. Default: ${provider}.`),
+  provider: ProviderName.optional().describe(
+    `The provider of models it asks. Default: ${providers.key}, or ${providers.subscription}.`,
+  ),
   ...exposing,
+  login: z
+    .enum(["key", "subscription"])
+    .optional()
+    .describe(`key (default): the provider's secret is an API key. subscription: it is ${subscribed}.`),
 });
 
 /** Finds the program and, if no configuration names one, asks it for its version. That takes a second, so an answer counts for a minute. */
@@ -115,7 +146,7 @@ function askVersion(program: CliProgram, found: string, until: number): Question
   return question;
 }
 
-export const neededCli = (program: CliProgram, command = program.command): NeededProgram => ({
+const neededCli = (program: CliProgram, command = program.command): NeededProgram => ({
   command,
   missing: texts.cliMissing(program, command),
 });
@@ -144,9 +175,6 @@ export function programAt(command: string): string {
   const found = programFile(command);
   return found === undefined ? command : realpathSync(found);
 }
-
-export const cliReads = ({ command }: { readonly command?: string | undefined }): string[] =>
-  filesNamed(command === undefined ? [] : [command]);
 
 /** The skills of a session, where its program looks for them. */
 export function copySkills({ workspace }: SessionSpec, to: string): void {

@@ -3,15 +3,13 @@ import { join } from "node:path";
 import { z } from "zod";
 import { brain, type SessionSpec, withValues } from "../brain.ts";
 import {
+  cliBrain,
   type CliProgram,
-  cliReads,
   cliSettings,
   copySkills,
-  judgeCli,
-  neededCli,
   openingOf,
-  probeCli,
   programAt,
+  providerOf,
 } from "../cli-program.ts";
 import { claudeEar } from "./claude-ear.ts";
 
@@ -19,28 +17,19 @@ export const claudeProgram: CliProgram = {
   name: "Claude Code",
   command: "claude",
   install: "npm install --global @anthropic-ai/claude-code",
+  providers: { key: "anthropic", subscription: "claude-subscription" },
+  subscribed: "the token that `claude setup-token` prints, CLAUDE_CODE_OAUTH_TOKEN",
 };
 /** What `claude setup-token` prints, under the name by which Claude Code itself takes it. */
 export const subscriptionSecret = "CLAUDE_CODE_OAUTH_TOKEN";
-
-const providerFor = ({ provider, login }: { provider?: string | undefined; login?: string | undefined }) =>
-  provider ?? (login === "subscription" ? "claude-subscription" : "anthropic");
 
 /** Only these of its tools. It has others that start sub-agents, wake it later or write to other sessions. */
 const tools = ["Bash", "Edit", "Read", "Write", "Glob", "Grep", "Skill"];
 
 export const claudeBrain = brain({
   type: "claude_local",
-  runsPrograms: true,
-  config: z.strictObject({
-    ...cliSettings(claudeProgram, "anthropic, or claude-subscription"),
-    login: z
-      .enum(["key", "subscription"])
-      .optional()
-      .describe(
-        "key (default): the provider's secret is an API key. subscription: it is the token that `claude setup-token` prints, CLAUDE_CODE_OAUTH_TOKEN.",
-      ),
-  }),
+  ...cliBrain(claudeProgram),
+  config: z.strictObject(cliSettings(claudeProgram)),
   documentation: [
     "Runs Claude Code, the command line of Anthropic, as the agent. It must be installed on the machine of the daemon. The agent's",
     "`model` and `effort` apply. Without a model, the default model of the provider is used.",
@@ -55,12 +44,7 @@ export const claudeBrain = brain({
     "No session holds the key of a provider. It gets a token that works only while it runs.",
     "The board may hire with it. Agents may do so only if the company allows it.",
   ],
-  examples: [{}, { login: "subscription" }],
-  reads: cliReads,
-  program: (config) => neededCli(claudeProgram, config.command),
-  provider: providerFor,
   api: () => "messages",
-  probe: (config, closing) => probeCli(claudeProgram, config?.command, closing),
   prepare: (_, session) => {
     copySkills(session, join(session.home, ".claude", "skills"));
     moveConversation(session);
@@ -84,7 +68,7 @@ export const claudeBrain = brain({
       ].flat(),
       env: {
         ...withValues(exposeSecrets),
-        ANTHROPIC_BASE_URL: `${url}/model/${providerFor({ provider, login })}`,
+        ANTHROPIC_BASE_URL: `${url}/model/${providerOf(claudeProgram, { provider, login })}`,
         [login === "key" ? "ANTHROPIC_AUTH_TOKEN" : "CLAUDE_CODE_OAUTH_TOKEN"]: token,
         ...(model === null ? {} : Object.fromEntries(otherModels.map((name) => [name, model]))),
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
@@ -98,7 +82,6 @@ export const claudeBrain = brain({
     };
   },
   ear: claudeEar,
-  judge: (end) => judgeCli(claudeProgram, end),
 });
 
 /** The gateway forwards only the agent's own model, so titles, summaries and sub-agents use it as well. */

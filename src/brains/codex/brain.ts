@@ -3,15 +3,13 @@ import { join } from "node:path";
 import { z } from "zod";
 import { brain, type SessionSpec, withValues } from "../brain.ts";
 import {
+  cliBrain,
   type CliProgram,
-  cliReads,
   cliSettings,
   copySkills,
-  judgeCli,
-  neededCli,
   openingOf,
-  probeCli,
   programAt,
+  providerOf,
 } from "../cli-program.ts";
 import { ownServer } from "../mcp-config.ts";
 import { codexEar } from "./codex-ear.ts";
@@ -21,27 +19,18 @@ export const codexProgram: CliProgram = {
   name: "Codex",
   command: "codex",
   install: "npm install --global @openai/codex",
+  providers: { key: "openai", subscription: "codex-subscription" },
+  subscribed: "the path of the file in which `codex login` keeps its login, CODEX_LOGIN_FILE",
 };
 /** The path of the file in which Codex keeps its login. */
 export const loginFileSecret = "CODEX_LOGIN_FILE";
-
-const providerFor = ({ provider, login }: { provider?: string | undefined; login?: string | undefined }) =>
-  provider ?? (login === "subscription" ? "codex-subscription" : "openai");
 
 const homeOf = ({ home }: SessionSpec): string => join(home, ".codex");
 
 export const codexBrain = brain({
   type: "codex_local",
-  runsPrograms: true,
-  config: z.strictObject({
-    ...cliSettings(codexProgram, "openai, or codex-subscription"),
-    login: z
-      .enum(["key", "subscription"])
-      .optional()
-      .describe(
-        "key (default): the provider's secret is an API key. subscription: it is the path of the file in which `codex login` keeps its login, CODEX_LOGIN_FILE.",
-      ),
-  }),
+  ...cliBrain(codexProgram),
+  config: z.strictObject(cliSettings(codexProgram)),
   documentation: [
     "Runs Codex, the command line of OpenAI, as the agent. It must be installed on the machine of the daemon. The agent's `model`",
     "and `effort` apply. Without a model, the default model of the provider is used.",
@@ -58,12 +47,7 @@ export const codexBrain = brain({
     "No session holds the key of a provider. It gets a token that works only while it runs.",
     "The board may hire with it. Agents may do so only if the company allows it.",
   ],
-  examples: [{}, { login: "subscription" }],
-  reads: cliReads,
-  program: (config) => neededCli(codexProgram, config.command),
-  provider: providerFor,
   api: () => "responses",
-  probe: (config, closing) => probeCli(codexProgram, config?.command, closing),
   prepare: (config, session) => {
     mkdirSync(homeOf(session), { recursive: true, mode: 0o700 });
     if (session.model !== null)
@@ -88,7 +72,6 @@ export const codexBrain = brain({
     };
   },
   ear: codexEar,
-  judge: (end) => judgeCli(codexProgram, end),
 });
 
 const ServerEntry = z.looseObject({
@@ -104,7 +87,7 @@ const ServerFile = z.object({ mcpServers: z.record(z.string(), ServerEntry) });
  * Its sandbox is off: it fails inside ours. By default it would obey the AGENTS.md of a cloned repository, and offer sub-agents and
  * a search of the web.
  */
-function settingsFor(config: Parameters<typeof providerFor>[0] & Exposing, session: SessionSpec) {
+function settingsFor(config: Parameters<typeof providerOf>[1] & Exposing, session: SessionSpec) {
   const { url, model, effort } = session;
   const { mcpServers } = ServerFile.parse(JSON.parse(readFileSync(session.mcpConfigFile, "utf8")));
   return {
@@ -125,7 +108,7 @@ function settingsFor(config: Parameters<typeof providerFor>[0] & Exposing, sessi
     model_providers: {
       agency: {
         name: "Agency",
-        base_url: `${url}/model/${providerFor(config)}/v1`,
+        base_url: `${url}/model/${providerOf(codexProgram, config)}/v1`,
         env_key: "AGENCY_TOKEN",
         wire_api: "responses",
         request_max_retries: 2,
