@@ -191,10 +191,7 @@ function diskFinding(home: string): Finding {
  * Tests every server, without accepting tools that it describes differently. One that fails is not a fault of the installation:
  * agents work without it.
  */
-async function serverFindings(
-  client: Client,
-  companies: readonly { readonly id: string; readonly name: string }[],
-): Promise<Finding[]> {
+async function serverFindings(client: Client, companies: readonly Named[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { id: companyId, name: company } of companies) {
     const servers = async () => (await client.call(listMcpServers, { companyId })).servers;
@@ -233,10 +230,7 @@ async function serverFindings(
 }
 
 /** Providers that can't be asked now, although they have a key or a login. */
-async function providerFindings(
-  client: Client,
-  companies: readonly { readonly id: string; readonly name: string }[],
-): Promise<Finding[]> {
+async function providerFindings(client: Client, companies: readonly Named[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { id: companyId, name: company } of companies)
     for (const { name, status, says } of (await client.call(listProviders, { companyId })).providers)
@@ -246,10 +240,7 @@ async function providerFindings(
 }
 
 /** Fetches every repository. One whose origin can't be reached counts as a warning, because the installation itself works. */
-async function repoFindings(
-  client: Client,
-  companies: readonly { readonly id: string; readonly name: string }[],
-): Promise<Finding[]> {
+async function repoFindings(client: Client, companies: readonly Named[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { id: companyId, name: company } of companies)
     for (const { name, url } of (await client.call(listRepos, { companyId })).repos) {
