@@ -11,13 +11,7 @@ import type { Store } from "../store/store.ts";
  *
  * Leases are renewed in their own loop, which waits for no tick.
  */
-export async function runScheduler(parts: {
-  store: Store;
-  scheduler: Scheduler;
-  /** Resolves after this time or when the signal aborts. */
-  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  reportBug: (error: unknown, about: string) => string;
-}): Promise<Driven> {
+export async function runScheduler(parts: DriveParts & { scheduler: Scheduler }): Promise<Driven> {
   const { store, scheduler, sleep, reportBug } = parts;
   const stopping = new AbortController();
   let wanted = false;
@@ -107,6 +101,13 @@ export async function runScheduler(parts: {
 }
 
 /** The work of a node, until the daemon stops. */
+interface DriveParts {
+  readonly store: Store;
+  /** Resolves after this time or when the signal aborts. */
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  readonly reportBug: (error: unknown, about: string) => string;
+}
+
 interface Driven {
   /** Running sessions may end by themselves for this long; no new ones start. A second call without a time ends the wait. */
   drain(milliseconds: number): Promise<void>;
@@ -114,12 +115,7 @@ interface Driven {
 }
 
 /** A node that starts no sessions tells the others of itself all the same. */
-export async function keepBeating(parts: {
-  store: Store;
-  heart: Heart;
-  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  reportBug: (error: unknown, about: string) => string;
-}): Promise<Driven> {
+export async function keepBeating(parts: DriveParts & { heart: Heart }): Promise<Driven> {
   const { store, heart, sleep, reportBug } = parts;
   const stopping = new AbortController();
   const beat = async (): Promise<void> => {
