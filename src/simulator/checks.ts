@@ -255,6 +255,9 @@ export const nextTimes = query((db, p: { now: number }) => ({
 const sessionRow = query((db, p: { id: string }) =>
   db.selectFrom("sessions").select(["pid", "pid_started", "node_id"]).where("id", "=", p.id),
 );
+const notArchived = (table: "messages" | "approvals") =>
+  sql<boolean>`exists (select 1 from companies c
+    where c.id = ${sql.ref(`${table}.company_id`)} and c.archived_at is null)`;
 const dueNow = query((db, p: { now: number }) =>
   db
     .selectFrom("messages")
@@ -262,15 +265,7 @@ const dueNow = query((db, p: { now: number }) =>
     .where("delivered_at", "is", null)
     .where("failure", "is", null)
     .where("deliver_at", "<=", p.now)
-    .where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom("companies as c")
-          .select("c.id")
-          .whereRef("c.id", "=", "messages.company_id")
-          .where("c.archived_at", "is", null),
-      ),
-    )
+    .where(notArchived("messages"))
     .limit(1),
 );
 const overdueSession = query((db, p: { now: number }) =>
@@ -282,15 +277,7 @@ const overdueApproval = query((db, p: { now: number }) =>
     .select("id")
     .where("status", "in", ["pending", "revision_requested"])
     .where("expires_at", "<=", p.now)
-    .where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom("companies as c")
-          .select("c.id")
-          .whereRef("c.id", "=", "approvals.company_id")
-          .where("c.archived_at", "is", null),
-      ),
-    )
+    .where(notArchived("approvals"))
     .limit(1),
 );
 const liveOn = query((db, p: { nodeId: string }) =>
