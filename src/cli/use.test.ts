@@ -6,7 +6,7 @@ import { after, describe, test } from "node:test";
 import { z } from "zod";
 import { createClient } from "../client/client.ts";
 import { createCompany } from "../contract/companies.ts";
-import { startDaemon } from "../daemon/daemon.ts";
+import { duringDaemon } from "../testing/daemons.ts";
 import { openCommandLine } from "../testing/command-line.ts";
 
 const Health = z.object({ status: z.string(), error: z.object({ code: z.string() }).optional() });
@@ -84,19 +84,19 @@ describe("choosing a company", async () => {
 
 test("GET /api/health answers 200 once there is a company", async () => {
   const home = mkdtempSync(join(tmpdir(), "agency-health-"));
-  const daemon = await startDaemon({ home, port: 0, schedule: false, log: () => undefined });
   try {
-    const health = async () => {
-      const response = await fetch(`${daemon.url}/api/health`);
-      return { status: response.status, body: Health.parse(await response.json()) };
-    };
-    const before = await health();
-    assert.equal(before.status, 503);
-    assert.equal(before.body.error?.code, "unavailable");
-    await createClient(daemon).call(createCompany, { name: "Acme" });
-    assert.deepEqual([(await health()).status, (await health()).body.status], [200, "ok"]);
+    await duringDaemon({ home }, async (daemon) => {
+      const health = async () => {
+        const response = await fetch(`${daemon.url}/api/health`);
+        return { status: response.status, body: Health.parse(await response.json()) };
+      };
+      const before = await health();
+      assert.equal(before.status, 503);
+      assert.equal(before.body.error?.code, "unavailable");
+      await createClient(daemon).call(createCompany, { name: "Acme" });
+      assert.deepEqual([(await health()).status, (await health()).body.status], [200, "ok"]);
+    });
   } finally {
-    await daemon.stop();
     rmSync(home, { recursive: true, force: true });
   }
 });

@@ -7,6 +7,7 @@ import { createClient } from "../client/client.ts";
 import { createCompany } from "../contract/companies.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { verifyLedger } from "../contract/ledger.ts";
+import { duringDaemon } from "../testing/daemons.ts";
 import { bothStores } from "../testing/organization.ts";
 import { storeDatabase } from "../testing/postgres.ts";
 import { type DaemonOptions, startDaemon } from "./daemon.ts";
@@ -31,14 +32,7 @@ for (const kind of bothStores)
     const during = async <T>(
       work: (client: ReturnType<typeof createClient>) => Promise<T>,
       more: Partial<DaemonOptions> = {},
-    ): Promise<T> => {
-      const daemon = await startDaemon({ ...options(home), ...more });
-      try {
-        return await work(createClient(daemon));
-      } finally {
-        await daemon.stop();
-      }
-    };
+    ): Promise<T> => duringDaemon({ ...options(home), ...more }, (daemon) => work(createClient(daemon)));
     const write = async (client: ReturnType<typeof createClient>, content: string) =>
       client.call(createFile, { companyId, description: "notes", content });
     const companyId = (await during((client) => client.call(createCompany, { name: "Bakery" }))).id;

@@ -25,11 +25,11 @@ import { verifyLedger } from "../contract/ledger.ts";
 import { createOutcome, listOutcomes } from "../contract/outcomes.ts";
 import { setSecret } from "../contract/secrets.ts";
 import { Refusal, refusalOf } from "../contract/refusal.ts";
+import { duringDaemon } from "../testing/daemons.ts";
 import { byLength } from "../testing/run-length.ts";
 import { bothStores } from "../testing/organization.ts";
 import { testDatabase } from "../testing/postgres.ts";
 import { backUp, putFile, restoreBackup } from "./copies.ts";
-import { type DaemonOptions, startDaemon } from "./daemon.ts";
 import { migrate } from "./migrating.ts";
 
 type Client = ReturnType<typeof createClient>;
@@ -38,24 +38,12 @@ const secretsKey = "the key of secrets, thirty-two characters or more";
 const folder = mkdtempSync(join(tmpdir(), "agency-copies-"));
 after(() => rmSync(folder, { recursive: true }));
 
-/** Runs a daemon on a home while `work` runs. */
-async function during<T>(
-  options: Pick<DaemonOptions, "home"> & Partial<DaemonOptions>,
+/** Runs a daemon on a home while `work` calls it. */
+const during = <T>(
+  options: Parameters<typeof duringDaemon>[0],
   work: (client: Client) => Promise<T>,
-): Promise<T> {
-  const daemon = await startDaemon({
-    port: 0,
-    schedule: false,
-    log: () => undefined,
-    limits: { boardCallsPerSecond: 1e6 },
-    ...options,
-  });
-  try {
-    return await work(createClient(daemon));
-  } finally {
-    await daemon.stop();
-  }
-}
+): Promise<T> =>
+  duringDaemon({ limits: { boardCallsPerSecond: 1e6 }, ...options }, (daemon) => work(createClient(daemon)));
 
 async function fillCompany(client: Client) {
   const { id: companyId, rootOutcomeId: root } = await client.call(createCompany, { name: "Bakery" });

@@ -8,7 +8,7 @@ import { measureInstallation } from "../contract/installation.ts";
 import { createOutcome, updateOutcome } from "../contract/outcomes.ts";
 import { createPerson, signIn } from "../contract/people.ts";
 import { refusal, storeKinds } from "../testing/organization.ts";
-import { sharedDaemon } from "../testing/shared-daemon.ts";
+import { sharedDaemon } from "../testing/daemons.ts";
 
 /** One line of the text format, and the names that a reader takes from it. */
 const sample =

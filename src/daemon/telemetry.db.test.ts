@@ -11,9 +11,9 @@ import { z } from "zod";
 import { createClient } from "../client/client.ts";
 import { createCompany } from "../contract/companies.ts";
 import { createFile } from "../contract/knowledge.ts";
+import { duringDaemon } from "../testing/daemons.ts";
 import { storeKinds } from "../testing/organization.ts";
 import { storeDatabase } from "../testing/postgres.ts";
-import { startDaemon } from "./daemon.ts";
 import { telemetryIn } from "./telemetry-settings.ts";
 import { keepTelemetry } from "./telemetry.ts";
 
@@ -151,31 +151,27 @@ for (const kind of storeKinds)
         OTEL_BSP_SCHEDULE_DELAY: "20",
         OTEL_METRIC_EXPORT_INTERVAL: "20",
       };
-      const daemon = await startDaemon({
-        home,
-        port: 0,
-        databaseUrl: database?.url,
-        schedule: false,
-        log: () => undefined,
-        telemetry: telemetryIn(env),
-      });
+      const options = { home, databaseUrl: database?.url, telemetry: telemetryIn(env) };
       assert.equal(env["OTEL_EXPORTER_OTLP_HEADERS"], undefined, "programs of agents don't inherit it");
       try {
-        const board = createClient(daemon);
-        const { id: companyId } = await board.call(createCompany, { name: "Marzipan" });
-        await board.call(createFile, { companyId, description: "Nougat", content: "Praline" });
-        await assert.rejects(
-          createClient({ url: daemon.url, token: "agb_wrong" }).call(createCompany, { name: "Fudge" }),
-        );
-        await until(() => receiver.spans.some(({ name }) => name === "knowledge.create"));
-        await until(() =>
-          receiver.metrics.some((metric) => "histogram" in metric && metric.histogram.dataPoints.length > 0),
-        );
-        await until(() =>
-          receiver.metrics.some(({ name }) => name === "agency_companies" || name === "agency_outcomes"),
-        );
+        await duringDaemon(options, async (daemon) => {
+          const board = createClient(daemon);
+          const { id: companyId } = await board.call(createCompany, { name: "Marzipan" });
+          await board.call(createFile, { companyId, description: "Nougat", content: "Praline" });
+          await assert.rejects(
+            createClient({ url: daemon.url, token: "agb_wrong" }).call(createCompany, { name: "Fudge" }),
+          );
+          await until(() => receiver.spans.some(({ name }) => name === "knowledge.create"));
+          await until(() =>
+            receiver.metrics.some(
+              (metric) => "histogram" in metric && metric.histogram.dataPoints.length > 0,
+            ),
+          );
+          await until(() =>
+            receiver.metrics.some(({ name }) => name === "agency_companies" || name === "agency_outcomes"),
+          );
+        });
       } finally {
-        await daemon.stop();
         await receiver.stop();
         await database?.drop();
         rmSync(home, { recursive: true, force: true });

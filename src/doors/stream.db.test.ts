@@ -6,7 +6,7 @@ import { createCompany } from "../contract/companies.ts";
 import { createAgent } from "../contract/hiring.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { sendMessage } from "../contract/mail.ts";
-import { sharedDaemon } from "../testing/shared-daemon.ts";
+import { sharedDaemon } from "../testing/daemons.ts";
 
 describe("reading and then following at the HTTP door", async () => {
   const daemon = await sharedDaemon();

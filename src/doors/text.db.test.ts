@@ -6,7 +6,7 @@ import { brainIndex, brainPage, createAgent } from "../contract/hiring.ts";
 import { createCompany } from "../contract/companies.ts";
 import { createKey } from "../contract/agents.ts";
 import { refusal } from "../testing/organization.ts";
-import { sharedDaemon } from "../testing/shared-daemon.ts";
+import { sharedDaemon } from "../testing/daemons.ts";
 
 describe("text at the HTTP door", async () => {
   const daemon = await sharedDaemon();

@@ -26,13 +26,13 @@ import * as contract from "../contract/people.ts";
 import type { RefusalCode } from "../contract/refusal.ts";
 import { viewOrg } from "../contract/roster.ts";
 import { createClient } from "../client/client.ts";
-import { type Daemon, startDaemon } from "../daemon/daemon.ts";
+import type { Daemon } from "../daemon/daemon.ts";
 import { browserToken, hashToken } from "../dispatch/identity.ts";
 import { listAfter } from "../events/ledger.ts";
 import { updating } from "../store/query.ts";
 import { storeKinds, refusal, type TestCaller } from "../testing/organization.ts";
 import { storeDatabase } from "../testing/postgres.ts";
-import { sharedDaemon } from "../testing/shared-daemon.ts";
+import { duringDaemon, sharedDaemon } from "../testing/daemons.ts";
 
 for (const kind of storeKinds)
   describe(`people on ${kind}`, async () => {
@@ -491,20 +491,9 @@ for (const kind of storeKinds)
   test(`the board token ends with its owner, and no start gives it to another person, on ${kind}`, async () => {
     const home = mkdtempSync(join(tmpdir(), "agency-board-token-"));
     const database = kind === "postgres" ? await storeDatabase() : undefined;
-    const during = async (work: (daemon: Daemon) => Promise<void>) => {
-      const daemon = await startDaemon({
-        home,
-        port: 0,
-        databaseUrl: database?.url,
-        schedule: false,
-        log: (line) => assert.fail(JSON.stringify(line)),
-      });
-      try {
-        await work(daemon);
-      } finally {
-        await daemon.stop();
-      }
-    };
+    const log = (line: object) => assert.fail(JSON.stringify(line));
+    const during = (work: (daemon: Daemon) => Promise<void>) =>
+      duringDaemon({ home, databaseUrl: database?.url, log }, work);
     let second = "";
     try {
       await during(async (daemon) => {

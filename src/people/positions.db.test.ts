@@ -11,7 +11,7 @@ import * as contract from "../contract/people.ts";
 import { newId } from "../daemon/ids.ts";
 import { listAfter, system } from "../events/ledger.ts";
 import { storeKinds, refusal } from "../testing/organization.ts";
-import { sharedDaemon } from "../testing/shared-daemon.ts";
+import { sharedDaemon } from "../testing/daemons.ts";
 import { addPerson } from "./table.ts";
 
 const Answer = z.object({

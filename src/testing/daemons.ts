@@ -6,9 +6,24 @@ import { type Daemon, type DaemonOptions, startDaemon } from "../daemon/daemon.t
 import type { StoreKind } from "./organization.ts";
 import { storeDatabase } from "./postgres.ts";
 
+/** A daemon of a test starts no sessions, and no one reads its log. */
+const usual = { port: 0, schedule: false, log: () => undefined };
+
+/** Runs a daemon while `work` runs. */
+export async function duringDaemon<T>(
+  options: Pick<DaemonOptions, "home"> & Partial<DaemonOptions>,
+  work: (daemon: Daemon) => Promise<T>,
+): Promise<T> {
+  const daemon = await startDaemon({ ...usual, ...options });
+  try {
+    return await work(daemon);
+  } finally {
+    await daemon.stop();
+  }
+}
+
 /**
- * One daemon for all tests of a suite, with a separate home. It starts no sessions. Await it before you declare the tests. It
- * stops after the last.
+ * One daemon for all tests of a suite, with a separate home. Await it before you declare the tests. It stops after the last.
  */
 export async function sharedDaemon(
   kind: StoreKind = "sqlite",
@@ -16,14 +31,7 @@ export async function sharedDaemon(
 ): Promise<Daemon> {
   const home = mkdtempSync(join(tmpdir(), "agency-daemon-"));
   const database = kind === "postgres" ? await storeDatabase() : undefined;
-  const daemon = await startDaemon({
-    home,
-    port: 0,
-    databaseUrl: database?.url,
-    schedule: false,
-    log: () => undefined,
-    ...options,
-  });
+  const daemon = await startDaemon({ ...usual, home, databaseUrl: database?.url, ...options });
   after(async () => {
     await daemon.stop();
     await database?.drop();
