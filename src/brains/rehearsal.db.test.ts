@@ -125,8 +125,7 @@ for (const kind of storeKinds)
       }));
 
     test("it does the work itself when no more agents may be hired", () =>
-      onStage(kind, async (stage) => {
-        const { org, runner } = stage;
+      onStage(kind, async ({ org, runner, ...stage }) => {
         const { board, companyId } = org;
         await board(updateCompany, { companyId, maxAgents: 2 });
         runner.otherwise(rehearse);
@@ -153,8 +152,7 @@ for (const kind of storeKinds)
       }));
 
     test("it divides a goal along its wording, and every file says that it is a sample", () =>
-      onStage(kind, async (stage) => {
-        const { org, runner } = stage;
+      onStage(kind, async ({ org, runner, ...stage }) => {
         const { board, companyId } = org;
         runner.otherwise(rehearse);
         const goal = await board(createGoal, {
@@ -187,8 +185,7 @@ for (const kind of storeKinds)
       }));
 
     test("it uses the team that is there, on every level, and hires no one else", () =>
-      onStage(kind, async (stage) => {
-        const { org, runner } = stage;
+      onStage(kind, async ({ org, runner, ...stage }) => {
         const { board, companyId } = org;
         runner.otherwise(rehearse);
         const hire = async (name: string, role: string, reportsTo?: string) =>
@@ -216,8 +213,7 @@ for (const kind of storeKinds)
       }));
 
     test("it revises what is sent back, and decides what was sent back twice below it", () =>
-      onStage(kind, async (stage) => {
-        const { org, runner } = stage;
+      onStage(kind, async ({ org, runner, ...stage }) => {
         const { board, companyId } = org;
         runner.otherwise(rehearse);
         const max = await org.agent("Max");
@@ -267,8 +263,7 @@ for (const kind of storeKinds)
       }));
 
     test("it revises a hire as the board asks, and does the work itself if the hire is rejected", () =>
-      onStage(kind, async (stage) => {
-        const { org, runner } = stage;
+      onStage(kind, async ({ org, runner, ...stage }) => {
         const { board, companyId } = org;
         await board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
         runner.otherwise(rehearse);

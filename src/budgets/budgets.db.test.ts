@@ -193,28 +193,30 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("at four fifths the owner and its boss are told, once in a month", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      await org.board(setBudget, { id: ann.id, tokens: 100 });
-      await givenWork(org, ann.id);
-      const gate = Promise.withResolvers<void>();
-      runner.plan(ann.id, uses(gate.promise, 79));
-      runner.otherwise(async ({ hold }) => hold(gate.promise));
-      await stage.rest();
-      const notices = async (agentId: string): Promise<number> => {
-        const { messages } = await org.board(agentInbox, { id: agentId });
-        return messages.filter(({ body }) => body?.includes("nearly used up") === true).length;
-      };
-      assert.deepEqual([await notices(ann.id), await notices(org.rootId)], [0, 0]);
-      const [started] = runner.started;
-      for (const amount of [80, 85, 90, 99]) {
-        started?.onUsage(tokens(amount));
+    staged(
+      "at four fifths the owner and its boss are told, once in a month",
+      async ({ org, runner, ...stage }) => {
+        const ann = await org.agent("Ann");
+        await org.board(setBudget, { id: ann.id, tokens: 100 });
+        await givenWork(org, ann.id);
+        const gate = Promise.withResolvers<void>();
+        runner.plan(ann.id, uses(gate.promise, 79));
+        runner.otherwise(async ({ hold }) => hold(gate.promise));
         await stage.rest();
-      }
-      assert.deepEqual([await notices(ann.id), await notices(org.rootId)], [1, 1]);
-      gate.resolve();
-    });
+        const notices = async (agentId: string): Promise<number> => {
+          const { messages } = await org.board(agentInbox, { id: agentId });
+          return messages.filter(({ body }) => body?.includes("nearly used up") === true).length;
+        };
+        assert.deepEqual([await notices(ann.id), await notices(org.rootId)], [0, 0]);
+        const [started] = runner.started;
+        for (const amount of [80, 85, 90, 99]) {
+          started?.onUsage(tokens(amount));
+          await stage.rest();
+        }
+        assert.deepEqual([await notices(ann.id), await notices(org.rootId)], [1, 1]);
+        gate.resolve();
+      },
+    );
 
     staged(
       "a budget of 0 allows nothing: no agent is started, and the board is asked once for all of them",

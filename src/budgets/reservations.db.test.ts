@@ -114,8 +114,7 @@ for (const kind of bothStores)
 
     staged(
       "a share is held until the process of an ended session is gone, and its last words count",
-      async (stage) => {
-        const { org } = stage;
+      async ({ org, ...stage }) => {
         const ann = await org.agent("Ann");
         await org.board(setBudget, { id: ann.id, tokens: 1000 });
         await givenWork(org, ann.id);

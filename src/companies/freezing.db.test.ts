@@ -32,83 +32,92 @@ for (const kind of storeKinds)
   describe(`a frozen company on ${kind}`, () => {
     const staged = stagedOn(kind);
 
-    staged("stops its sessions, starts none, keeps its mail, and continues after the thaw", async (stage) => {
-      const { org, runner } = stage;
-      const { companyId } = org;
-      const ann = await org.agent("Ann");
-      const key = org.as((await org.board(createKey, { id: ann.id })).key);
-      await org.board(sendMessage, { companyId, to: ann.id, body: "work" });
-      const never = Promise.withResolvers<void>();
-      let late: string | undefined;
-      runner.plan(ann.id, async ({ call, hold }) => {
-        await hold(never.promise).catch(() => undefined);
-        late = await call(myOutcomes, {}).then(
-          () => "accepted",
-          () => "refused",
+    staged(
+      "stops its sessions, starts none, keeps its mail, and continues after the thaw",
+      async ({ org, runner, ...stage }) => {
+        const { companyId } = org;
+        const ann = await org.agent("Ann");
+        const key = org.as((await org.board(createKey, { id: ann.id })).key);
+        await org.board(sendMessage, { companyId, to: ann.id, body: "work" });
+        const never = Promise.withResolvers<void>();
+        let late: string | undefined;
+        runner.plan(ann.id, async ({ call, hold }) => {
+          await hold(never.promise).catch(() => undefined);
+          late = await call(myOutcomes, {}).then(
+            () => "accepted",
+            () => "refused",
+          );
+          return {};
+        });
+        await stage.rest();
+        assert.equal(runner.alive(), 1);
+        const frozen = await org.board(freezeCompany, { companyId, reason: "too expensive" });
+        assert.deepEqual([frozen.state, frozen.frozenReason], ["frozen", "too expensive"]);
+        await refusal(org.board(freezeCompany, { companyId }), "conflict");
+        await stage.rest();
+        never.resolve();
+        await stage.rest();
+        assert.equal(runner.alive(), 0);
+        assert.equal(late, "refused");
+        const { sessions } = await org.board(listAgentSessions, { id: ann.id });
+        assert.deepEqual(
+          sessions.map(({ endReason }) => endReason),
+          ["the company was frozen"],
         );
-        return {};
-      });
-      await stage.rest();
-      assert.equal(runner.alive(), 1);
-      const frozen = await org.board(freezeCompany, { companyId, reason: "too expensive" });
-      assert.deepEqual([frozen.state, frozen.frozenReason], ["frozen", "too expensive"]);
-      await refusal(org.board(freezeCompany, { companyId }), "conflict");
-      await stage.rest();
-      never.resolve();
-      await stage.rest();
-      assert.equal(runner.alive(), 0);
-      assert.equal(late, "refused");
-      const { sessions } = await org.board(listAgentSessions, { id: ann.id });
-      assert.deepEqual(
-        sessions.map(({ endReason }) => endReason),
-        ["the company was frozen"],
-      );
-      // Agents read and change nothing. The board decides.
-      const { message, hint } = await refusal(key(createFile, { description: "x", content: "x" }), "refused");
-      assert.match(message, /is frozen \(too expensive\), so nothing can be changed now\.$/);
-      assert.match(hint, /agency thaw/);
-      await refusal(key(sendMessage, { to: "boss", body: "x" }), "refused");
-      await key(listFiles, {});
-      await key(readInbox, {});
-      await org.board(updateAgent, { id: ann.id, role: "other" });
-      const deliverAt = new Date(stage.now() + minute).toISOString();
-      const later = await org.board(sendDeferredMessage, { companyId, to: ann.id, body: "later", deliverAt });
-      stage.advance(10 * minute);
-      await stage.rest();
-      assert.equal((await org.board(viewMessage, { id: later.id })).deliveredAt !== null, true);
-      assert.equal(runner.started.length, 1);
-      const says = /is frozen \(too expensive\)\. No agent works until the board thaws it: agency thaw\.$/;
-      const reason = await org.board(why, { id: ann.id });
-      assert.equal(reason.moves, false);
-      assert.match(reason.says, says);
-      assert.match((await org.board(viewOrg, { companyId })).stopped ?? "", says);
-      const { items, health } = await org.board(viewAttention, { companyId });
-      const item = items.find(({ subject }) => subject.id === companyId);
-      assert.deepEqual(
-        [item?.kind, item?.abilities.map(({ name }) => name), health.moving, health.stuck],
-        ["stall", ["company.thaw"], 0, 0],
-      );
-      // A daemon that starts now starts no session either.
-      stage.crash(stage);
-      const next = stage.node("node-2");
-      await next.scheduler.start();
-      stage.advance(minute);
-      await next.scheduler.tick();
-      assert.equal(next.runner.started.length, 0);
-      assert.equal((await org.board(thawCompany, { companyId })).state, "active");
-      await refusal(org.board(thawCompany, { companyId }), "conflict");
-      next.runner.otherwise(async () => ({}));
-      await next.scheduler.tick();
-      assert.deepEqual(
-        next.runner.started.map(({ agent }) => agent.name),
-        ["Ann"],
-      );
-      assert.equal((await org.board(viewOrg, { companyId })).stopped, null);
-      await key(createFile, { description: "x", content: "x" });
-    });
+        // Agents read and change nothing. The board decides.
+        const { message, hint } = await refusal(
+          key(createFile, { description: "x", content: "x" }),
+          "refused",
+        );
+        assert.match(message, /is frozen \(too expensive\), so nothing can be changed now\.$/);
+        assert.match(hint, /agency thaw/);
+        await refusal(key(sendMessage, { to: "boss", body: "x" }), "refused");
+        await key(listFiles, {});
+        await key(readInbox, {});
+        await org.board(updateAgent, { id: ann.id, role: "other" });
+        const deliverAt = new Date(stage.now() + minute).toISOString();
+        const later = await org.board(sendDeferredMessage, {
+          companyId,
+          to: ann.id,
+          body: "later",
+          deliverAt,
+        });
+        stage.advance(10 * minute);
+        await stage.rest();
+        assert.equal((await org.board(viewMessage, { id: later.id })).deliveredAt !== null, true);
+        assert.equal(runner.started.length, 1);
+        const says = /is frozen \(too expensive\)\. No agent works until the board thaws it: agency thaw\.$/;
+        const reason = await org.board(why, { id: ann.id });
+        assert.equal(reason.moves, false);
+        assert.match(reason.says, says);
+        assert.match((await org.board(viewOrg, { companyId })).stopped ?? "", says);
+        const { items, health } = await org.board(viewAttention, { companyId });
+        const item = items.find(({ subject }) => subject.id === companyId);
+        assert.deepEqual(
+          [item?.kind, item?.abilities.map(({ name }) => name), health.moving, health.stuck],
+          ["stall", ["company.thaw"], 0, 0],
+        );
+        // A daemon that starts now starts no session either.
+        stage.crash(stage);
+        const next = stage.node("node-2");
+        await next.scheduler.start();
+        stage.advance(minute);
+        await next.scheduler.tick();
+        assert.equal(next.runner.started.length, 0);
+        assert.equal((await org.board(thawCompany, { companyId })).state, "active");
+        await refusal(org.board(thawCompany, { companyId }), "conflict");
+        next.runner.otherwise(async () => ({}));
+        await next.scheduler.tick();
+        assert.deepEqual(
+          next.runner.started.map(({ agent }) => agent.name),
+          ["Ann"],
+        );
+        assert.equal((await org.board(viewOrg, { companyId })).stopped, null);
+        await key(createFile, { description: "x", content: "x" });
+      },
+    );
 
-    staged("freezing many times does not count as a lack of progress", async (stage) => {
-      const { org, runner } = stage;
+    staged("freezing many times does not count as a lack of progress", async ({ org, runner, ...stage }) => {
       const { companyId } = org;
       const ann = await org.agent("Ann");
       await org.board(sendMessage, { companyId, to: ann.id, body: "work" });
@@ -129,8 +138,7 @@ for (const kind of storeKinds)
 
     staged(
       "after the thaw, any node starts an agent whose node has not recorded the end yet",
-      async (stage) => {
-        const { org } = stage;
+      async ({ org, ...stage }) => {
         const { companyId } = org;
         const ann = await org.agent("Ann");
         await org.board(sendMessage, { companyId, to: ann.id, body: "work" });
@@ -152,30 +160,31 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("mail that a node is about to deliver waits if the company is archived first", async (stage) => {
-      const { org } = stage;
-      const { companyId } = org;
-      const deliverAt = new Date(stage.now() + minute).toISOString();
-      const later = await org.board(sendDeferredMessage, {
-        companyId,
-        to: org.rootId,
-        body: "later",
-        deliverAt,
-      });
-      const slow = stage.node("node-2", {
-        at: async (step) => {
-          if (step === "delivery") await org.board(archiveCompany, { companyId });
-        },
-      });
-      stage.advance(2 * minute);
-      await slow.scheduler.tick();
-      assert.equal((await org.board(viewMessage, { id: later.id })).deliveredAt, null);
-    });
+    staged(
+      "mail that a node is about to deliver waits if the company is archived first",
+      async ({ org, ...stage }) => {
+        const { companyId } = org;
+        const deliverAt = new Date(stage.now() + minute).toISOString();
+        const later = await org.board(sendDeferredMessage, {
+          companyId,
+          to: org.rootId,
+          body: "later",
+          deliverAt,
+        });
+        const slow = stage.node("node-2", {
+          at: async (step) => {
+            if (step === "delivery") await org.board(archiveCompany, { companyId });
+          },
+        });
+        stage.advance(2 * minute);
+        await slow.scheduler.tick();
+        assert.equal((await org.board(viewMessage, { id: later.id })).deliveredAt, null);
+      },
+    );
 
     staged(
       "a session that ended before the archive and is settled after it blocks nothing",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const { companyId } = org;
         const ann = await org.agent("Ann");
         const hard = await org.board(createOutcome, { companyId, title: "hard", parents: [ann.id] });
@@ -198,8 +207,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("archived, it is hidden, read only and silent until it comes back", async (stage) => {
-      const { org } = stage;
+    staged("archived, it is hidden, read only and silent until it comes back", async ({ org, ...stage }) => {
       const { companyId } = org;
       const ann = await org.agent("Ann");
       const deliverAt = new Date(stage.now() + minute).toISOString();
@@ -240,8 +248,7 @@ for (const kind of storeKinds)
       assert.equal(stage.runner.started.length > 0, true);
     });
 
-    staged("an agent that loses the right to hire through a link above is told", async (stage) => {
-      const { org } = stage;
+    staged("an agent that loses the right to hire through a link above is told", async ({ org }) => {
       const { companyId } = org;
       await org.board(updateCompany, { companyId, maxSessions: 0 });
       const boss = await org.agent("Chief");

@@ -124,8 +124,7 @@ for (const kind of storeKinds)
     });
 
     test("each session is given them as they are then, and that it read them is on record", () =>
-      onStage(kind, async (stage) => {
-        const { org: own, runner } = stage;
+      onStage(kind, async ({ org: own, runner, ...stage }) => {
         const { companyId, board } = own;
         const ann = await own.agent("Ann");
         const seen: string[][] = [];

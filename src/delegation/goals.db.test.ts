@@ -85,8 +85,7 @@ for (const kind of storeKinds)
     });
 
     test("work on a goal stops when its budget is used up, and continues when it is raised", () =>
-      onStage(kind, async (stage) => {
-        const { org: staged, runner } = stage;
+      onStage(kind, async ({ org: staged, runner, ...stage }) => {
         await staged.board(updateAgent, { id: staged.rootId, adapterType: "human" });
         const ann = await staged.agent("Ann");
         const goal = await staged.board(createGoal, {
@@ -123,8 +122,7 @@ for (const kind of storeKinds)
       }));
 
     test("a session that reads its mail first counts for the work that it has, with its calls and its cost", () =>
-      onStage(kind, async (stage) => {
-        const { org: staged, runner } = stage;
+      onStage(kind, async ({ org: staged, runner, ...stage }) => {
         await staged.board(updateAgent, { id: staged.rootId, adapterType: "human" });
         const ann = await staged.agent("Ann");
         const { companyId } = staged;

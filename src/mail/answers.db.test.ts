@@ -214,8 +214,7 @@ for (const kind of storeKinds) {
     const minute = 60_000;
 
     test("the sender or the board cancels a message that is not delivered, and it stays cancelled", () =>
-      onStage(kind, async (stage) => {
-        const { org } = stage;
+      onStage(kind, async ({ org, ...stage }) => {
         const { companyId } = org;
         const boss = await org.agent("Chief");
         const ann = await org.agent("Ann", boss.id);
@@ -271,8 +270,7 @@ for (const kind of storeKinds) {
       }));
 
     test("delivery and cancelling at the same time: one of them happens", () =>
-      onStage(kind, async (stage) => {
-        const { org } = stage;
+      onStage(kind, async ({ org, ...stage }) => {
         const boss = await org.agent("Chief");
         const ann = await org.agent("Ann", boss.id);
         for (const { id } of [boss, ann]) await org.board(updateAgent, { id, adapterType: "human" });

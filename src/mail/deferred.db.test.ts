@@ -58,8 +58,7 @@ for (const kind of storeKinds)
     });
 
     // covers MSG-05, MSG-06
-    staged("a reminder to oneself comes on time and never early", async (stage) => {
-      const { org } = stage;
+    staged("a reminder to oneself comes on time and never early", async ({ org, ...stage }) => {
       const ann = await org.agent("Ann");
       const deliverAt = stage.now() + 10 * minute;
       const sent = await ann.call(sendDeferredMessage, {
@@ -99,8 +98,7 @@ for (const kind of storeKinds)
       assert.deepEqual(await waiting(ann.call), ["sooner"]);
     });
 
-    staged("what is held back stays its sender's alone, the text included", async (stage) => {
-      const { org } = stage;
+    staged("what is held back stays its sender's alone, the text included", async ({ org, ...stage }) => {
       const boss = await org.agent("Chief");
       const ann = await org.agent("Ann", boss.id);
       const sent = await boss.call(sendDeferredMessage, {
@@ -131,8 +129,7 @@ for (const kind of storeKinds)
     // covers MSG-05
     staged(
       "it survives the daemon: on time for the next one, and at once when that is late",
-      async (stage) => {
-        const { org } = stage;
+      async ({ org, ...stage }) => {
         const ann = await org.agent("Ann");
         for (const [body, delay] of [
           ["while nobody ran", 2],
@@ -234,8 +231,7 @@ for (const kind of storeKinds)
       );
     });
 
-    staged("a paused agent gets its mail, and reads it when it is back", async (stage) => {
-      const { org } = stage;
+    staged("a paused agent gets its mail, and reads it when it is back", async ({ org, ...stage }) => {
       const ann = await org.agent("Ann");
       await org.root(pauseAgent, { id: ann.id });
       const sent = await org.root(sendDeferredMessage, {

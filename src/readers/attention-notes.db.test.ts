@@ -154,8 +154,7 @@ for (const kind of storeKinds)
       await refusal(otto.call(viewAttention, { companyId }), "forbidden");
     });
 
-    staged("sessions at their maximum, while they run", async (stage) => {
-      const { org, runner } = stage;
+    staged("sessions at their maximum, while they run", async ({ org, runner, ...stage }) => {
       const { companyId } = org;
       await org.board(updateCompany, { companyId, maxSessions: 1 });
       assert.deepEqual((await look(org)).notes, []);

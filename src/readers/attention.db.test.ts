@@ -82,8 +82,7 @@ for (const kind of storeKinds)
 
     staged(
       "an outcome has its own items: what it waits for, and what is asked during work on it",
-      async (stage) => {
-        const { org } = stage;
+      async ({ org }) => {
         const { board, companyId } = org;
         const of = async (outcome: string) =>
           (await board(viewAttention, { companyId, outcome })).items.map(
@@ -148,33 +147,35 @@ for (const kind of storeKinds)
         await refusal(board(viewAttention, { companyId, cursor }), "invalid");
     });
 
-    staged("items that nothing but their names tells apart come in pages without a gap", async (stage) => {
-      const { org, store } = stage;
-      const { board, companyId } = org;
-      const names = ["Ida", "Jo"];
-      for (const name of names) {
-        const { id } = await org.agent(name);
-        await board(setBudget, { id, usd: 10, tokens: 10, sessions: 10 });
-        await store.write(async (tx) => {
-          const month = new Date(tx.now).toISOString().slice(0, 7);
-          for (const [measure, amount] of [
-            ["usd", 9_000_000],
-            ["tokens", 9],
-            ["sessions", 9],
-          ] as const)
-            await tx.run(spendOf, { id, month, measure, amount });
-        });
-      }
-      const all = (await look(org)).items.map(({ title }) => title);
-      assert.equal(all.length, 6);
-      const seen: string[] = [];
-      for (let cursor: string | null | undefined; cursor !== null;) {
-        const page = await board(viewAttention, { companyId, limit: 1, ...(cursor != null && { cursor }) });
-        seen.push(...page.items.map(({ title }) => title));
-        cursor = page.nextCursor;
-      }
-      assert.deepEqual(seen, all);
-    });
+    staged(
+      "items that nothing but their names tells apart come in pages without a gap",
+      async ({ org, store }) => {
+        const { board, companyId } = org;
+        const names = ["Ida", "Jo"];
+        for (const name of names) {
+          const { id } = await org.agent(name);
+          await board(setBudget, { id, usd: 10, tokens: 10, sessions: 10 });
+          await store.write(async (tx) => {
+            const month = new Date(tx.now).toISOString().slice(0, 7);
+            for (const [measure, amount] of [
+              ["usd", 9_000_000],
+              ["tokens", 9],
+              ["sessions", 9],
+            ] as const)
+              await tx.run(spendOf, { id, month, measure, amount });
+          });
+        }
+        const all = (await look(org)).items.map(({ title }) => title);
+        assert.equal(all.length, 6);
+        const seen: string[] = [];
+        for (let cursor: string | null | undefined; cursor !== null;) {
+          const page = await board(viewAttention, { companyId, limit: 1, ...(cursor != null && { cursor }) });
+          seen.push(...page.items.map(({ title }) => title));
+          cursor = page.nextCursor;
+        }
+        assert.deepEqual(seen, all);
+      },
+    );
 
     staged("an empty company needs nothing, and only people may ask", async ({ org }) => {
       await nothingLeft(org);
@@ -332,47 +333,49 @@ for (const kind of storeKinds)
       await refusal(ann.call(viewAttention, { companyId }), "forbidden");
     });
 
-    staged("the number of queries is the same, however many outcomes and items there are", async (stage) => {
-      const { org, store } = stage;
-      let queries = 0;
-      const counting: Store = {
-        ...store,
-        read: (work) =>
-          store.read((tx) =>
-            work({
-              ...tx,
-              all: (...of) => {
-                queries++;
-                return tx.all(...of);
-              },
-              first: (...of) => {
-                queries++;
-                return tx.first(...of);
-              },
-            }),
-          ),
-      };
-      const core = createCore({ store: counting, newId, newSecret });
-      const count = async (): Promise<number> => {
-        queries = 0;
-        const input = { companyId: org.companyId, limit: 1000 };
-        await core.dispatch({ operation: viewAttention, token: org.boardToken, input });
-        return queries;
-      };
-      const paused = async (name: string): Promise<void> => {
-        const agent = await org.agent(name);
-        for (let each = 0; each < 3; each++) {
-          const { id } = await agent.call(createOutcome, { title: `${name} ${each}`, parents: [agent.id] });
-          if (each > 0) await agent.call(updateOutcome, { id, blocked: { reason: "no key" } });
-        }
-        await org.board(setBudget, { id: agent.id, sessions: 0 });
-        await org.board(pauseAgent, { id: agent.id });
-      };
-      await paused("One");
-      const few = await count();
-      for (const name of ["Two", "Three", "Four", "Five", "Six"]) await paused(name);
-      assert.equal(await count(), few);
-    });
+    staged(
+      "the number of queries is the same, however many outcomes and items there are",
+      async ({ org, store }) => {
+        let queries = 0;
+        const counting: Store = {
+          ...store,
+          read: (work) =>
+            store.read((tx) =>
+              work({
+                ...tx,
+                all: (...of) => {
+                  queries++;
+                  return tx.all(...of);
+                },
+                first: (...of) => {
+                  queries++;
+                  return tx.first(...of);
+                },
+              }),
+            ),
+        };
+        const core = createCore({ store: counting, newId, newSecret });
+        const count = async (): Promise<number> => {
+          queries = 0;
+          const input = { companyId: org.companyId, limit: 1000 };
+          await core.dispatch({ operation: viewAttention, token: org.boardToken, input });
+          return queries;
+        };
+        const paused = async (name: string): Promise<void> => {
+          const agent = await org.agent(name);
+          for (let each = 0; each < 3; each++) {
+            const { id } = await agent.call(createOutcome, { title: `${name} ${each}`, parents: [agent.id] });
+            if (each > 0) await agent.call(updateOutcome, { id, blocked: { reason: "no key" } });
+          }
+          await org.board(setBudget, { id: agent.id, sessions: 0 });
+          await org.board(pauseAgent, { id: agent.id });
+        };
+        await paused("One");
+        const few = await count();
+        for (const name of ["Two", "Three", "Four", "Five", "Six"]) await paused(name);
+        assert.equal(await count(), few);
+      },
+    );
 
     staged("a permission that the root agent asks for waits for the board", async ({ org, store }) => {
       await store.write((tx) => tx.run(endGrants, { id: org.rootId }));
@@ -453,8 +456,7 @@ for (const kind of storeKinds)
 
     staged(
       "mail of the board that could not be delivered waits until the board puts it aside",
-      async (stage) => {
-        const { org } = stage;
+      async ({ org, ...stage }) => {
         const ann = await org.agent("Ann");
         const deliverAt = new Date(stage.now() + 60_000).toISOString();
         await org.board(sendDeferredMessage, {

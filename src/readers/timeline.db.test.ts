@@ -11,8 +11,7 @@ import { onStage } from "../testing/stage.ts";
 for (const kind of storeKinds)
   describe(`the timeline of an outcome on ${kind}`, () => {
     test("shows sessions, calls and files to those who may look at them", () =>
-      onStage(kind, async (stage) => {
-        const { org, runner } = stage;
+      onStage(kind, async ({ org, runner, ...stage }) => {
         const chief = await org.agent("Chief");
         const ann = await org.agent("Ann", chief.id);
         const stranger = await org.agent("Stranger");

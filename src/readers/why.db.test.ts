@@ -36,8 +36,7 @@ for (const kind of storeKinds)
 
     staged(
       "a brain that isn't installed any more is named, and delays no other agent",
-      async (stage, ask) => {
-        const { org, store } = stage;
+      async ({ org, store, ...stage }, ask) => {
         const ann = await org.agent("Ann");
         const job = await make(ann.call, "job", [ann.id]);
         await store.write((tx) => tx.run(setBrain, { id: ann.id, type: "retired_brain" }));
@@ -69,8 +68,7 @@ for (const kind of storeKinds)
 
     staged(
       "a session at work is a live path, for the outcome and for every agent that waits for it",
-      async (stage, ask) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }, ask) => {
         const ann = await org.agent("Ann");
         const job = await make(ann.call, "job", [ann.id]);
         const later = await make(ann.call, "later", [ann.id], [job.id]);
@@ -95,33 +93,34 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("an agent that backs off starts again at a time that is named", async (stage, ask) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      const job = await make(ann.call, "job", [ann.id]);
-      const idle: Script = async () => undefined;
-      runner.plan(ann.id, idle);
-      await stage.rest();
-      const answer = await ask(job.id);
-      assert.equal(answer.moves, true);
-      assert.ok(answer.says.includes(new Date(stage.now() + 1000).toISOString()));
-      // After two more it is blocked, and only an agent or a person can unblock it.
-      runner.plan(ann.id, idle, idle);
-      runner.plan(org.rootId, clearInbox);
-      for (let step = 0; step < 3; step++) {
-        stage.advance(60_000);
+    staged(
+      "an agent that backs off starts again at a time that is named",
+      async ({ org, runner, ...stage }, ask) => {
+        const ann = await org.agent("Ann");
+        const job = await make(ann.call, "job", [ann.id]);
+        const idle: Script = async () => undefined;
+        runner.plan(ann.id, idle);
         await stage.rest();
-      }
-      const blocked = await ask(job.id);
-      assert.equal(blocked.moves, false);
-      assert.match(blocked.says, /"job" is blocked: 3 sessions of Ann in a row made no progress/);
-      assert.match((await ask(ann.id)).says, /^Its work is stuck\. "job" is blocked: 3 sessions/);
-    });
+        const answer = await ask(job.id);
+        assert.equal(answer.moves, true);
+        assert.ok(answer.says.includes(new Date(stage.now() + 1000).toISOString()));
+        // After two more it is blocked, and only an agent or a person can unblock it.
+        runner.plan(ann.id, idle, idle);
+        runner.plan(org.rootId, clearInbox);
+        for (let step = 0; step < 3; step++) {
+          stage.advance(60_000);
+          await stage.rest();
+        }
+        const blocked = await ask(job.id);
+        assert.equal(blocked.moves, false);
+        assert.match(blocked.says, /"job" is blocked: 3 sessions of Ann in a row made no progress/);
+        assert.match((await ask(ann.id)).says, /^Its work is stuck\. "job" is blocked: 3 sessions/);
+      },
+    );
 
     staged(
       "blocked by a time: it moves then; by a reason alone: it does not; the time counts also beside another outcome",
-      async (stage, ask) => {
-        const { org } = stage;
+      async ({ org, ...stage }, ask) => {
         const ann = await org.agent("Ann");
         const job = await make(ann.call, "job", [ann.id]);
         const stuck = await make(ann.call, "stuck", [ann.id]);
@@ -220,8 +219,7 @@ for (const kind of storeKinds)
 
     staged(
       "a submitted outcome waits for its verifier: an agent, a person, or a verifier that will not look",
-      async (stage, ask) => {
-        const { org, runner } = stage;
+      async ({ org, runner }, ask) => {
         const boss = await org.agent("Chief");
         const ann = await org.agent("Ann", boss.id);
         const job = await make(boss.call, "job", [boss.id]);
@@ -251,25 +249,27 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("a verifier whose inbox is blocked will not look either", async (stage, ask) => {
-      const { org, runner } = stage;
-      const boss = await org.agent("Chief");
-      const ann = await org.agent("Ann", boss.id);
-      await org.board(updateAgent, { id: ann.id, adapterType: "human" });
-      const job = await make(boss.call, "job", [boss.id]);
-      await boss.call(delegateOutcome, { id: job.id, to: ann.id });
-      await ann.call(submitOutcome, { id: job.id });
-      const idle: Script = async () => undefined;
-      runner.plan(boss.id, idle, idle, idle);
-      runner.plan(org.rootId, clearInbox);
-      for (let step = 0; step < 4; step++) {
-        await stage.rest();
-        stage.advance(60_000);
-      }
-      const answer = await ask(job.id);
-      assert.equal(answer.moves, false);
-      assert.match(answer.says, /3 sessions of Chief in a row made no progress/);
-    });
+    staged(
+      "a verifier whose inbox is blocked will not look either",
+      async ({ org, runner, ...stage }, ask) => {
+        const boss = await org.agent("Chief");
+        const ann = await org.agent("Ann", boss.id);
+        await org.board(updateAgent, { id: ann.id, adapterType: "human" });
+        const job = await make(boss.call, "job", [boss.id]);
+        await boss.call(delegateOutcome, { id: job.id, to: ann.id });
+        await ann.call(submitOutcome, { id: job.id });
+        const idle: Script = async () => undefined;
+        runner.plan(boss.id, idle, idle, idle);
+        runner.plan(org.rootId, clearInbox);
+        for (let step = 0; step < 4; step++) {
+          await stage.rest();
+          stage.advance(60_000);
+        }
+        const answer = await ask(job.id);
+        assert.equal(answer.moves, false);
+        assert.match(answer.says, /3 sessions of Chief in a row made no progress/);
+      },
+    );
 
     staged(
       "a person's outcome moves, a standing mandate stands, and unassigned work does not move",

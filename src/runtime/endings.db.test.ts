@@ -36,84 +36,87 @@ for (const kind of storeKinds)
       return logFileId === null ? "" : (await org.board(readFile, { id: logFileId })).content;
     };
 
-    staged("sessions that change nothing come further and further apart", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
-      runner.plan(ann.id, idle);
-      await stage.rest();
-      assert.equal(runner.started.length, 1);
-      assert.equal(await stage.scheduler.tick(), stage.now() + 1000);
-      stage.advance(999);
-      await stage.rest();
-      assert.equal(runner.started.length, 1);
-      runner.plan(ann.id, idle);
-      stage.advance(1);
-      await stage.rest();
-      assert.equal(runner.started.length, 2);
-      stage.advance(1999);
-      await stage.rest();
-      assert.equal(runner.started.length, 2);
-      // A person who wakes the agent does not have to wait for the pause to end.
-      runner.plan(ann.id, async ({ call }) => {
-        await call(completeOutcome, { id: hard.id });
-      });
-      await org.board(wakeAgent, { id: ann.id });
-      await stage.rest();
-      assert.equal(runner.started.length, 3);
-    });
+    staged(
+      "sessions that change nothing come further and further apart",
+      async ({ org, runner, ...stage }) => {
+        const ann = await org.agent("Ann");
+        const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
+        runner.plan(ann.id, idle);
+        await stage.rest();
+        assert.equal(runner.started.length, 1);
+        assert.equal(await stage.scheduler.tick(), stage.now() + 1000);
+        stage.advance(999);
+        await stage.rest();
+        assert.equal(runner.started.length, 1);
+        runner.plan(ann.id, idle);
+        stage.advance(1);
+        await stage.rest();
+        assert.equal(runner.started.length, 2);
+        stage.advance(1999);
+        await stage.rest();
+        assert.equal(runner.started.length, 2);
+        // A person who wakes the agent does not have to wait for the pause to end.
+        runner.plan(ann.id, async ({ call }) => {
+          await call(completeOutcome, { id: hard.id });
+        });
+        await org.board(wakeAgent, { id: ann.id });
+        await stage.rest();
+        assert.equal(runner.started.length, 3);
+      },
+    );
 
-    staged("three in a row block the outcome, tell the boss, and nothing more is spent", async (stage) => {
-      const { org, runner } = stage;
-      const boss = await org.agent("Chief");
-      const ann = await org.agent("Ann", boss.id);
-      const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
-      runner.plan(ann.id, idle, idle, idle);
-      runner.plan(boss.id, async ({ call }) => {
-        const [letter] = (await call(readInbox, {})).messages;
-        assert.equal(letter?.from.kind, "system");
-        assert.ok(letter?.body?.includes("hard") && letter.body.includes(hard.id));
-        await call(acknowledgeMessage, { id: letter?.id ?? "" });
-      });
-      for (let step = 0; step < 20; step++) {
+    staged(
+      "three in a row block the outcome, tell the boss, and nothing more is spent",
+      async ({ org, runner, ...stage }) => {
+        const boss = await org.agent("Chief");
+        const ann = await org.agent("Ann", boss.id);
+        const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
+        runner.plan(ann.id, idle, idle, idle);
+        runner.plan(boss.id, async ({ call }) => {
+          const [letter] = (await call(readInbox, {})).messages;
+          assert.equal(letter?.from.kind, "system");
+          assert.ok(letter?.body?.includes("hard") && letter.body.includes(hard.id));
+          await call(acknowledgeMessage, { id: letter?.id ?? "" });
+        });
+        for (let step = 0; step < 20; step++) {
+          await stage.rest();
+          stage.advance(minute);
+        }
+        assert.deepEqual(
+          runner.started.map(({ agent }) => agent.name),
+          ["Ann", "Ann", "Ann", "Chief"],
+        );
+        const seen = await ann.call(viewOutcome, { id: hard.id });
+        assert.equal(seen.workable, false);
+        assert.match(
+          seen.blocked?.reason ?? "",
+          /3 sessions of Ann in a row made no progress \(the last one: exited with code 1\)$/,
+        );
+        assert.equal(seen.history[0]?.action, "outcome.stall");
+        assert.equal(seen.history[0]?.by.kind, "system");
+        // Unblocked by its owner, it gets one more. Unblocked by another, it gets three.
+        runner.plan(ann.id, idle);
+        runner.plan(boss.id, clearInbox);
+        await ann.call(updateOutcome, { id: hard.id, blocked: null });
         await stage.rest();
         stage.advance(minute);
-      }
-      assert.deepEqual(
-        runner.started.map(({ agent }) => agent.name),
-        ["Ann", "Ann", "Ann", "Chief"],
-      );
-      const seen = await ann.call(viewOutcome, { id: hard.id });
-      assert.equal(seen.workable, false);
-      assert.match(
-        seen.blocked?.reason ?? "",
-        /3 sessions of Ann in a row made no progress \(the last one: exited with code 1\)$/,
-      );
-      assert.equal(seen.history[0]?.action, "outcome.stall");
-      assert.equal(seen.history[0]?.by.kind, "system");
-      // Unblocked by its owner, it gets one more. Unblocked by another, it gets three.
-      runner.plan(ann.id, idle);
-      runner.plan(boss.id, clearInbox);
-      await ann.call(updateOutcome, { id: hard.id, blocked: null });
-      await stage.rest();
-      stage.advance(minute);
-      await stage.rest();
-      assert.match(
-        (await ann.call(viewOutcome, { id: hard.id })).blocked?.reason ?? "",
-        /^4 sessions of Ann/,
-      );
-      runner.plan(ann.id, clearInbox, idle, idle, async ({ call }) => {
-        await call(completeOutcome, { id: hard.id });
-      });
-      await org.board(updateOutcome, { id: hard.id, blocked: null });
-      for (let step = 0; step < 3; step++) {
         await stage.rest();
-        stage.advance(minute);
-      }
-    });
+        assert.match(
+          (await ann.call(viewOutcome, { id: hard.id })).blocked?.reason ?? "",
+          /^4 sessions of Ann/,
+        );
+        runner.plan(ann.id, clearInbox, idle, idle, async ({ call }) => {
+          await call(completeOutcome, { id: hard.id });
+        });
+        await org.board(updateOutcome, { id: hard.id, blocked: null });
+        for (let step = 0; step < 3; step++) {
+          await stage.rest();
+          stage.advance(minute);
+        }
+      },
+    );
 
-    staged("progress resets the count", async (stage) => {
-      const { org, runner } = stage;
+    staged("progress resets the count", async ({ org, runner, ...stage }) => {
       const ann = await org.agent("Ann");
       const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
       const note: Script = async ({ call }) => {
@@ -131,31 +134,32 @@ for (const kind of storeKinds)
       await ann.call(closeOutcome, { id: hard.id, rationale: "the test is over" });
     });
 
-    staged("reading, being refused and one's own state document are no progress", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
-      const busy: Script = async ({ call }) => {
-        await call(readInbox, {});
-        await call(viewOutcome, { id: hard.id });
-        await call(readFile, { id: hard.id });
-        await refusal(call(completeOutcome, { id: org.rootId }), "forbidden");
-        await saveState(call, `# Busy ${runner.started.length}`);
-        await call(submitSummary, { summary: "I looked at it." });
-      };
-      runner.plan(ann.id, busy, busy, busy);
-      runner.plan(org.rootId, clearInbox);
-      for (let step = 0; step < 6; step++) {
-        await stage.rest();
-        stage.advance(minute);
-      }
-      assert.notEqual((await ann.call(viewOutcome, { id: hard.id })).blocked, null);
-    });
+    staged(
+      "reading, being refused and one's own state document are no progress",
+      async ({ org, runner, ...stage }) => {
+        const ann = await org.agent("Ann");
+        const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
+        const busy: Script = async ({ call }) => {
+          await call(readInbox, {});
+          await call(viewOutcome, { id: hard.id });
+          await call(readFile, { id: hard.id });
+          await refusal(call(completeOutcome, { id: org.rootId }), "forbidden");
+          await saveState(call, `# Busy ${runner.started.length}`);
+          await call(submitSummary, { summary: "I looked at it." });
+        };
+        runner.plan(ann.id, busy, busy, busy);
+        runner.plan(org.rootId, clearInbox);
+        for (let step = 0; step < 6; step++) {
+          await stage.rest();
+          stage.advance(minute);
+        }
+        assert.notEqual((await ann.call(viewOutcome, { id: hard.id })).blocked, null);
+      },
+    );
 
     staged(
       "an outcome that waited for one that has ended is blocked after three sessions too",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const ann = await org.agent("Ann");
         const first = await ann.call(createOutcome, { title: "first", parents: [ann.id] });
         const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
@@ -219,8 +223,7 @@ for (const kind of storeKinds)
       assert.equal((await ann.call(viewOutcome, { id: inbox?.id ?? "" })).status, "completed");
     });
 
-    staged("the root's stall is told to the board", async (stage) => {
-      const { org, runner } = stage;
+    staged("the root's stall is told to the board", async ({ org, runner, ...stage }) => {
       runner.plan(org.rootId, idle, idle, idle);
       await org.board(sendMessage, { companyId: org.companyId, body: "a goal" });
       for (let step = 0; step < 6; step++) {
@@ -237,8 +240,7 @@ for (const kind of storeKinds)
 
     staged(
       "a session that did nothing failed, whatever its exit code says, and the manager reads why",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const { companyId } = org;
         const boss = await org.agent("Chief");
         const ann = await org.agent("Ann", boss.id);
@@ -360,8 +362,7 @@ for (const kind of storeKinds)
     // covers STA-01, STA-02, STA-03, STA-04, STA-06, SES-03, AGT-05
     staged(
       "the next session begins with what the last one wrote, and is told when it wrote nothing",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const ann = await org.agent("Ann");
         const job = await ann.call(createOutcome, { title: "long job", parents: [ann.id] });
         const step = async (call: TestCaller, text: string): Promise<void> =>
@@ -406,8 +407,7 @@ for (const kind of storeKinds)
     // covers SES-05, SES-07
     staged(
       "a session that ends early is followed by another while work is left, and by none when it is done",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const ann = await org.agent("Ann");
         const jobs: string[] = [];
         for (const title of ["one", "two", "three"])

@@ -138,8 +138,7 @@ for (const kind of bothStores)
       assert.equal(runner.started.length + other.runner.started.length, 5);
     });
 
-    staged("a place that frees on one node is taken on the other", async (stage) => {
-      const { org, runner } = stage;
+    staged("a place that frees on one node is taken on the other", async ({ org, runner, ...stage }) => {
       await org.board(updateCompany, { companyId: org.companyId, maxSessions: 1 });
       const ann = await org.agent("Ann");
       const ben = await org.agent("Ben");

@@ -14,8 +14,7 @@ for (const kind of storeKinds)
     const names = ({ runner }: Pick<Stage, "runner">) => runner.started.map(({ agent }) => agent.name);
 
     // covers AGT-09
-    staged("one session at a time, however much there is to do", async (stage) => {
-      const { org, runner } = stage;
+    staged("one session at a time, however much there is to do", async ({ org, runner, ...stage }) => {
       const ann = await org.agent("Ann");
       const gate = Promise.withResolvers<void>();
       runner.plan(ann.id, async (session) => {

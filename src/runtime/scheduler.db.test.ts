@@ -69,28 +69,30 @@ for (const kind of storeKinds)
       assert.deepEqual(names(stage), ["Ann"]);
     });
 
-    staged("an agent that was ready when a tick failed is started by the next one", async (stage) => {
-      const { org, store } = stage;
-      stage.crash(stage);
-      let fails = 0;
-      const failing: Store = {
-        ...store,
-        write: (work) => (fails-- > 0 ? Promise.reject(new Error("the disk is full")) : store.write(work)),
-      };
-      const { runner, scheduler } = stage.node("node-2", { store: failing, sweepEvery: 1e9 });
-      runner.otherwise(clearInbox);
-      await stage.rest();
-      const ann = await org.agent("Ann");
-      await ann.call(createOutcome, { title: "think", parents: [ann.id] });
-      const deliverAt = new Date(stage.now() + minute).toISOString();
-      await org.root(sendDeferredMessage, { to: "self", body: "wake up", deliverAt });
-      stage.advance(minute);
-      fails = 1;
-      await assert.rejects(scheduler.tick(), /the disk is full/);
-      assert.equal(runner.started.length, 0);
-      await stage.rest();
-      assert.ok(runner.started.some(({ agent }) => agent.id === ann.id));
-    });
+    staged(
+      "an agent that was ready when a tick failed is started by the next one",
+      async ({ org, store, ...stage }) => {
+        stage.crash(stage);
+        let fails = 0;
+        const failing: Store = {
+          ...store,
+          write: (work) => (fails-- > 0 ? Promise.reject(new Error("the disk is full")) : store.write(work)),
+        };
+        const { runner, scheduler } = stage.node("node-2", { store: failing, sweepEvery: 1e9 });
+        runner.otherwise(clearInbox);
+        await stage.rest();
+        const ann = await org.agent("Ann");
+        await ann.call(createOutcome, { title: "think", parents: [ann.id] });
+        const deliverAt = new Date(stage.now() + minute).toISOString();
+        await org.root(sendDeferredMessage, { to: "self", body: "wake up", deliverAt });
+        stage.advance(minute);
+        fails = 1;
+        await assert.rejects(scheduler.tick(), /the disk is full/);
+        assert.equal(runner.started.length, 0);
+        await stage.rest();
+        assert.ok(runner.started.some(({ agent }) => agent.id === ann.id));
+      },
+    );
 
     staged(
       "new work starts its agent; what it depends on goes first, then what waited for it",
@@ -250,63 +252,69 @@ for (const kind of storeKinds)
     );
 
     // covers ORG-52
-    staged("a departure stops no other agent: the new owner continues the open work", async (stage) => {
-      const { org, runner } = stage;
-      const boss = await org.agent("Chief");
-      const leaves = await org.agent("Leaves", boss.id);
-      const stays = await org.agent("Stays", boss.id);
-      for (const { id } of [leaves, stays])
-        await org.board(updateOutcome, { id: await org.outcome("work", [id]), blocked: { reason: "later" } });
-      const done: string[] = [];
-      const finish: Script = async ({ call, agent }) => {
-        const { outcomes } = await call(myOutcomes, { status: "open" });
-        for (const { id, workable, kind } of outcomes)
-          if (workable && kind === "work") await call(completeOutcome, { id, note: "done" });
-        done.push(agent.name);
-      };
-      runner.otherwise(async (session) => {
-        await clearInbox(session);
-        return finish(session);
-      });
-      await org.board(terminateAgent, { id: leaves.id });
-      const { outcomes } = await org.board(listOutcomes, { companyId: org.companyId, status: "open" });
-      for (const { id, kind } of outcomes)
-        if (kind === "work") await org.board(updateOutcome, { id, blocked: null });
-      await stage.rest();
-      assert.deepEqual(new Set(done), new Set(["Chief", "Stays"]));
-      const left = await org.board(listOutcomes, { companyId: org.companyId, status: "open" });
-      assert.deepEqual(
-        left.outcomes.filter(({ kind }) => kind === "work"),
-        [],
-      );
-    });
+    staged(
+      "a departure stops no other agent: the new owner continues the open work",
+      async ({ org, runner, ...stage }) => {
+        const boss = await org.agent("Chief");
+        const leaves = await org.agent("Leaves", boss.id);
+        const stays = await org.agent("Stays", boss.id);
+        for (const { id } of [leaves, stays])
+          await org.board(updateOutcome, {
+            id: await org.outcome("work", [id]),
+            blocked: { reason: "later" },
+          });
+        const done: string[] = [];
+        const finish: Script = async ({ call, agent }) => {
+          const { outcomes } = await call(myOutcomes, { status: "open" });
+          for (const { id, workable, kind } of outcomes)
+            if (workable && kind === "work") await call(completeOutcome, { id, note: "done" });
+          done.push(agent.name);
+        };
+        runner.otherwise(async (session) => {
+          await clearInbox(session);
+          return finish(session);
+        });
+        await org.board(terminateAgent, { id: leaves.id });
+        const { outcomes } = await org.board(listOutcomes, { companyId: org.companyId, status: "open" });
+        for (const { id, kind } of outcomes)
+          if (kind === "work") await org.board(updateOutcome, { id, blocked: null });
+        await stage.rest();
+        assert.deepEqual(new Set(done), new Set(["Chief", "Stays"]));
+        const left = await org.board(listOutcomes, { companyId: org.companyId, status: "open" });
+        assert.deepEqual(
+          left.outcomes.filter(({ kind }) => kind === "work"),
+          [],
+        );
+      },
+    );
 
-    staged("a program that was asked to end has not failed, whatever code it exits with", async (stage) => {
-      const { org, runner } = stage;
-      const gate = Promise.withResolvers<void>();
-      for (const name of ["Ann", "Ben", "Cleo", "Dan"]) {
-        const { id } = await org.agent(name);
-        runner.plan(id, (session) => session.hold(gate.promise));
-        await org.root(sendMessage, { to: id, body: "x" });
-      }
-      await stage.rest();
-      await org.board(freezeCompany, {});
-      await stage.rest();
-      assert.equal(runner.alive(), 0);
-      const { sessions } = await org.board(listSessions, {});
-      assert.deepEqual(
-        sessions.map(({ exitCode, end }) => [exitCode, end]),
-        sessions.map(() => [null, "stopped"]),
-      );
-      assert.equal(sessions.length, 4);
-      gate.resolve();
-    });
+    staged(
+      "a program that was asked to end has not failed, whatever code it exits with",
+      async ({ org, runner, ...stage }) => {
+        const gate = Promise.withResolvers<void>();
+        for (const name of ["Ann", "Ben", "Cleo", "Dan"]) {
+          const { id } = await org.agent(name);
+          runner.plan(id, (session) => session.hold(gate.promise));
+          await org.root(sendMessage, { to: id, body: "x" });
+        }
+        await stage.rest();
+        await org.board(freezeCompany, {});
+        await stage.rest();
+        assert.equal(runner.alive(), 0);
+        const { sessions } = await org.board(listSessions, {});
+        assert.deepEqual(
+          sessions.map(({ exitCode, end }) => [exitCode, end]),
+          sessions.map(() => [null, "stopped"]),
+        );
+        assert.equal(sessions.length, 4);
+        gate.resolve();
+      },
+    );
 
     // covers STOP-01, SES-02
     staged(
       "pause, reclaim and firing end the process, and its calls are refused before that",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const gate = Promise.withResolvers<void>();
         const stopped: string[] = [];
         const never: Script = async (session) => {

@@ -20,8 +20,7 @@ for (const kind of bothStores)
     // covers CAP-18, CAP-19, CAP-20, CAP-21, CAP-22
     staged(
       "a granted MCP server comes with the next session, and the agent is told to end this one",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const { companyId } = org;
         const ann = await org.agent("Ann");
         const config = { type: "http" as const, url: "https://chat.example/mcp" };
@@ -65,37 +64,38 @@ for (const kind of bothStores)
     );
 
     // covers SES-01, CAP-03
-    staged("a session is on record with its epoch, briefing, prompt version and usage", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      runner.plan(ann.id, async (session) => {
-        await clearInbox(session);
-        await session.call(createFile, { description: "by the session", content: "x" });
-        return { usage: { inputTokens: 1200, outputTokens: 80, costUsd: 0.02 } };
-      });
-      await org.root(sendMessage, { to: ann.id, body: "x" });
-      await stage.rest();
-      const [session] = (await org.board(listAgentSessions, { id: ann.id })).sessions;
-      assert.deepEqual(session?.usage, { inputTokens: 1200, outputTokens: 80, costUsd: 0.02 });
-      assert.equal(session?.promptVersion, promptVersion);
-      assert.equal(session?.epoch, 1);
-      const seen = await org.board(viewSession, { id: session?.id ?? "" });
-      assert.equal(seen.briefing, runner.started[0]?.briefing.text);
-      // The agent and its manager see it, another agent does not.
-      assert.equal((await ann.call(viewSession, { id: seen.id })).id, seen.id);
-      const ben = await org.agent("Ben");
-      await refusal(ben.call(viewSession, { id: seen.id }), "not_found");
-      // What it did names the agent and the session.
-      const { events } = await org.board(listAgentEvents, { id: ann.id });
-      const made = events.find(({ operation }) => operation === "knowledge.create");
-      assert.deepEqual(made?.actor, { kind: "agent", agentId: ann.id, sessionId: seen.id, personId: null });
-    });
+    staged(
+      "a session is on record with its epoch, briefing, prompt version and usage",
+      async ({ org, runner, ...stage }) => {
+        const ann = await org.agent("Ann");
+        runner.plan(ann.id, async (session) => {
+          await clearInbox(session);
+          await session.call(createFile, { description: "by the session", content: "x" });
+          return { usage: { inputTokens: 1200, outputTokens: 80, costUsd: 0.02 } };
+        });
+        await org.root(sendMessage, { to: ann.id, body: "x" });
+        await stage.rest();
+        const [session] = (await org.board(listAgentSessions, { id: ann.id })).sessions;
+        assert.deepEqual(session?.usage, { inputTokens: 1200, outputTokens: 80, costUsd: 0.02 });
+        assert.equal(session?.promptVersion, promptVersion);
+        assert.equal(session?.epoch, 1);
+        const seen = await org.board(viewSession, { id: session?.id ?? "" });
+        assert.equal(seen.briefing, runner.started[0]?.briefing.text);
+        // The agent and its manager see it, another agent does not.
+        assert.equal((await ann.call(viewSession, { id: seen.id })).id, seen.id);
+        const ben = await org.agent("Ben");
+        await refusal(ben.call(viewSession, { id: seen.id }), "not_found");
+        // What it did names the agent and the session.
+        const { events } = await org.board(listAgentEvents, { id: ann.id });
+        const made = events.find(({ operation }) => operation === "knowledge.create");
+        assert.deepEqual(made?.actor, { kind: "agent", agentId: ann.id, sessionId: seen.id, personId: null });
+      },
+    );
 
     // covers SES-06, LOG-03
     staged(
       "submitting the summary ends the session: it ends by itself, or is ended after a grace period",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const ann = await org.agent("Ann");
         const ben = await org.agent("Ben");
         const gate = Promise.withResolvers<void>();
@@ -129,8 +129,7 @@ for (const kind of bothStores)
 
     staged(
       "a conversation that was cut off is continued, unless its session failed, ended or was asked to stop",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const { board, companyId } = org;
         const ann = await org.agent("Ann");
         const resumed = (): string | undefined => runner.started.at(-1)?.resume;
@@ -181,8 +180,7 @@ for (const kind of bothStores)
 
     staged(
       "sub-agents are for sessions of an agent that holds org:consult, from the next one on",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const ann = await org.agent("Ann");
         const may: boolean[] = [];
         const look: Script = async (session) => {

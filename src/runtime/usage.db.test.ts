@@ -13,8 +13,7 @@ import { createMeter } from "./usage.ts";
 for (const kind of storeKinds)
   describe(`the meter on ${kind}`, () => {
     test("a report is written without a turn of the scheduler, and an agent with no budget left is stopped at once", () =>
-      onBudget(kind, async (stage) => {
-        const { org, runner, store } = stage;
+      onBudget(kind, async ({ org, runner, store, ...stage }) => {
         const ann = await org.agent("Ann");
         await org.board(setBudget, { id: ann.id, tokens: 100 });
         await givenWork(org, ann.id);
@@ -50,8 +49,7 @@ for (const kind of storeKinds)
       }));
 
     test("what could not be written is tried again, and the newest report counts", () =>
-      onBudget(kind, async (stage) => {
-        const { org, runner, store } = stage;
+      onBudget(kind, async ({ org, runner, store, ...stage }) => {
         const ann = await org.agent("Ann");
         await givenWork(org, ann.id);
         const gate = Promise.withResolvers<void>();
