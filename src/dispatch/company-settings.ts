@@ -52,7 +52,7 @@ export async function companyState(tx: ReadTx, companyId: string) {
 export const stateOf = (row: Pick<Row<"companies">, "frozen_at" | "archived_at">): CompanyState =>
   row.archived_at !== null ? "archived" : row.frozen_at !== null ? "frozen" : "active";
 
-/** Whether the company of a row is not archived, for a query of this table. */
+/** SQL condition for a query of this table: the company of the row is not archived. */
 export const inUse = (table: "messages" | "approvals") => sql<boolean>`not exists (select 1 from companies c
   where c.id = ${sql.ref(`${table}.company_id`)} and c.archived_at is not null)`;
 
@@ -64,9 +64,9 @@ const someCompany = selection("companies", [], sql`limit 1`);
 
 const companyById = selection("companies", ["id"]);
 
-/** Only settings that were changed are stored. The others have the default of the running version. */
+/** Only changed settings are stored. All others have the default of the running version. */
 export function parseSettings(stored: string): Settings {
-  // Every call reads them, and they seldom change.
+  // Every call reads the settings, and they seldom change.
   if (parsed.size === mostParsed) parsed.clear();
   return inMap(parsed, stored, () => {
     const said = storedSettings(stored);

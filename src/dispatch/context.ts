@@ -5,18 +5,18 @@ import { settingsOf } from "./company-settings.ts";
 import type { Caller } from "./identity.ts";
 
 /**
- * The two contexts in which code changes things. A domain rule takes `Writing`: that is enough to change rows and to say on
- * the ledger who did it. A handler gets a `CallContext`, which also knows the caller and the company's settings. The
- * scheduler and the daemon have no caller; they build a `Writing` with bySystem().
+ * The two contexts in which code changes things. A domain rule takes `Writing`: that is enough to change rows and to record who
+ * did it. A handler gets a `CallContext`, which also knows the caller and the company's settings. The scheduler and the daemon
+ * have no caller; they build a `Writing` with bySystem().
  */
 export interface Writing {
-  /** On an operation that only reads, writing through this fails. */
+  /** If the operation only reads, writing through this transaction fails. */
   readonly tx: Tx;
-  /** The company everything happens in. Empty for an operation of the installation. */
+  /** The company of the call. Empty for an operation of the installation. */
   readonly companyId: string;
   readonly actor: Actor;
   readonly newId: () => string;
-  /** Appends to the ledger in this transaction; the operation's own name unless another is given. */
+  /** Appends an event to the ledger in this transaction. The event has the operation's name unless another is given. */
   readonly record: (
     subject: string | null,
     data: Readonly<Record<string, unknown>>,
@@ -28,13 +28,13 @@ export interface CallContext extends Writing {
   readonly caller: Caller;
   readonly newSecret: () => string;
   readonly settings: () => Promise<Settings>;
-  /** What the caller says it already has, if it asks only for something else (not-modified.ts). */
+  /** Tags of the versions that the caller already has. It asks only for others (not-modified.ts). */
   readonly has: readonly string[];
   /** Hides secrets in content that does not come with the input, such as a file of the workspace. */
   readonly hide: (text: string) => string;
 }
 
-/** For a change that happens without a call: a report of use, a decision that is due, a limit that was reached. */
+/** The context of a change without a caller: a report of usage, a decision that is due, a limit that was reached. */
 export function bySystem(tx: Tx, companyId: string, newId: () => string): Writing {
   return writing(tx, { companyId, newId, actor: system, operation: "system" });
 }
@@ -52,7 +52,7 @@ export function writeIn<T>(
   });
 }
 
-/** What a handler is given. Also for the directives in an agent's final output, which come through no door. */
+/** The context for a handler. Directives in an agent's final output, which come through no door, use it too. */
 export function callContext(
   tx: Tx,
   of: Pick<CallContext, "caller" | "companyId" | "newId" | "newSecret"> & {

@@ -44,21 +44,21 @@ import {
 export interface DispatchRequest {
   readonly operation: Operation;
   readonly token: string | undefined;
-  /** The position from which a person acts, by id or slug. */
+  /** Id or slug of the position from which a person acts. */
   readonly as?: string | undefined;
   readonly input: unknown;
   readonly key?: string | undefined;
-  /** Tags of what the caller already has. */
+  /** Tags of the versions that the caller already has. */
   readonly has?: readonly string[];
-  /** Size of the request. A door counts a large one as work that takes long. */
+  /** Size of the request in bytes. A door counts a large request as long work. */
   readonly bytes?: number;
   /** Aborts when the caller hangs up before it has its answer. */
   readonly gone?: AbortSignal;
-  /** Told the number of the last event that the answer to a person's read reflects. Agents never learn these numbers. */
+  /** Called with the number of the last event that the answer to a person's read reflects. Agents never learn these numbers. */
   readonly reflects?: (seq: number) => void;
-  /** The company whose events the caller follows. Its number is told for answers about no single company. */
+  /** The company whose events the caller follows. An answer about no single company reports this company's event number. */
   readonly follows?: string | undefined;
-  /** The caller sends the answer as text. It then gets a KeptAnswer of operations that have such answers. */
+  /** The caller sends the answer on as text. If the operation has kept answers, the caller gets a KeptAnswer. */
   readonly takesText?: true;
 }
 
@@ -67,7 +67,7 @@ export interface DispatcherParts {
   readonly handlers: readonly Guarded[];
   readonly newId: () => string;
   readonly newSecret: () => string;
-  /** Why nothing can be changed now, for example because the disk is nearly full. */
+  /** The reason if nothing can be changed now, for example because the disk is nearly full. */
   readonly refusesWrites?: () => Refusal | undefined;
   /** Takes secrets out of the input of a write. `undo` is called if the write is rolled back. */
   readonly conceal?: (call: Writing, input: unknown) => Promise<{ input: unknown; undo: () => void }>;
@@ -78,7 +78,7 @@ export interface DispatcherParts {
 
 export type Dispatch = (request: DispatchRequest) => Promise<unknown>;
 
-/** `rest`: gives up memory that calls can do without. */
+/** `rest` frees memory that calls can do without. */
 export function createDispatcher(parts: DispatcherParts): { dispatch: Dispatch; rest: () => void } {
   const handlers = new Map<Operation, Guarded>();
   for (const handler of parts.handlers) {
@@ -94,7 +94,7 @@ export function createDispatcher(parts: DispatcherParts): { dispatch: Dispatch; 
     const accepted = handler.accept(request.input);
     const badKey = request.key !== undefined && !isKey(request.key);
     if (accepted instanceof z.ZodError || badKey) {
-      // A refusal says which arguments an operation takes, so the caller has to be known first.
+      // A refusal lists the arguments of the operation. Only identified callers may see them.
       const { operation, as } = request;
       const { actor } = await parts.store.read((tx) => identify(tx, operation, tokenIn(request), as));
       throw accepted instanceof z.ZodError
@@ -125,7 +125,7 @@ export function createDispatcher(parts: DispatcherParts): { dispatch: Dispatch; 
       });
     } catch (thrown) {
       seen.undo?.();
-      // A credential that is refused waits for no lock of a company any more.
+      // After a refused credential, the next call with it must not wait for a company's lock.
       if (seen.caller === undefined) homes.forget(keyOfHome(tokenIn(request), request.as, accepted.input));
       const error = thrown instanceof Refusal ? redactedRefusal(thrown) : thrown;
       if (error instanceof Refusal && seen.caller !== undefined && isOnRecord(error, seen.caller)) {
@@ -152,7 +152,7 @@ export function createDispatcher(parts: DispatcherParts): { dispatch: Dispatch; 
   return { dispatch, rest: () => answers.rest() };
 }
 
-/** The credential of a call: it comes with the request or, for signing in, as an argument. */
+/** The credential of a call. Most calls send it with the request; a sign-in sends it as an argument. */
 function tokenIn({ operation, token, input }: DispatchRequest): string | undefined {
   if (operation.credentialIn === undefined) return token;
   const given: unknown = Object(input)[operation.credentialIn];
@@ -176,7 +176,7 @@ async function run(
 ): Promise<unknown> {
   const { operation } = request;
   const { input, needs } = accepted;
-  // The store may run a write again.
+  // The store may run a write more than once. Each new run first undoes what the run before left.
   seen.undo?.();
   const writes = operation.effect !== "read";
   const token = tokenIn(request);
@@ -205,7 +205,7 @@ async function run(
   try {
     companyId = await findCompany(tx, operation, caller, input);
   } catch (error) {
-    // The first call may have deleted what the input names.
+    // The first call may have deleted the thing that the input names. Its answer is then repeated.
     const first = await firstAnswer(caller);
     if (first !== undefined) return first.output;
     throw error;
@@ -233,7 +233,7 @@ async function run(
     if (actor.kind === "agent") throw boardOnly(operation);
   } else if (typeof needs !== "string") await demand(tx, actor, needs);
 
-  // Each company has its own numbers. A read that is recorded reflects what was there before its record.
+  // Each company numbers its own events. A recorded read reflects the state before its own record.
   const numbered = companyId === "" ? request.follows : companyId;
   if (
     request.reflects !== undefined &&
@@ -269,14 +269,14 @@ async function run(
   return output;
 }
 
-/** In a frozen company agents change nothing. In an archived one people change nothing either, until a person takes it out of the archive. */
+/** In a frozen company, agents can change nothing. In an archived company, people can only take it out of the archive. */
 async function demandOpen(tx: ReadTx, companyId: string, { name }: Operation, actor: Actor): Promise<void> {
   const company = await companyState(tx, companyId);
   if (company.state === "archived" && name !== unarchiveCompany.name) throw companyArchived(company);
   if (company.state === "frozen" && actor.kind === "agent") throw companyIsFrozen(company);
 }
 
-/** The company of a call. The id of another company's thing gets the same refusal as an id that does not exist. */
+/** The company of a call. The id of a thing in another company is refused like an id that does not exist. */
 async function findCompany(
   tx: ReadTx,
   operation: Operation,
@@ -287,9 +287,10 @@ async function findCompany(
   if (operation.within !== "company") {
     for (const [noun, key] of Object.entries(operation.within)) {
       const given = input[key];
-      // Of several things, the handler says which are missing. A refusal for the first would tell whether it exists.
+      // If the input names several things, the handler says which are missing. A refusal here would tell whether the first one
+      // exists.
       if (Array.isArray(given) && caller.companyId !== null) return caller.companyId;
-      // For a person the first says where to look.
+      // For a person, the first thing decides which company is meant.
       const thing = thingIn(noun, given);
       if (thing === undefined) continue;
       const { owned, id } = thing;
@@ -308,7 +309,10 @@ async function findCompany(
   return companyNamed(tx, named, canName ? undefined : () => agentsOnly(operation));
 }
 
-/** Most calls read the company, and the things they are about or need a right on. These come together with the credential. */
+/**
+ * Most calls read the company and the things that they are about or need a right on. These reads travel with that of the
+ * credential.
+ */
 function callAhead(
   tx: ReadTx,
   { within }: Operation,
@@ -363,7 +367,7 @@ function wrongInput(operation: Operation, error: z.ZodError, actor: Actor): Refu
   return invalid(sentencesOf(problems), hints.length > 0 ? hints.join(" ") : takes);
 }
 
-/** A refusal repeats what the caller sent, and is put on record and in logs. */
+/** A refusal repeats parts of the input, and is recorded and logged. So secrets are taken out first. */
 function redactedRefusal(refusal: Refusal): Refusal {
   const { code, message, hint, details } = refusal;
   const [shown, shownHint] = [redactText(message), redactText(hint)];
@@ -376,15 +380,15 @@ function isKey(key: string): boolean {
 }
 
 /**
- * Refusals that show what an agent tried to reach go on record. A stale version or an invalid input does not. For the board,
- * only "refused" does: it may look for things that don't exist.
+ * Which refusals are recorded: those that show what an agent tried to reach. A stale version or an invalid input is not
+ * recorded. For the board, only "refused" is: the board may look for things that don't exist.
  */
 function isOnRecord(refusal: Refusal, caller: Caller): boolean {
   if (caller.actor.kind !== "agent") return ["refused", "damaged"].includes(refusal.code);
   return ["forbidden", "refused", "limited", "not_found", "gone", "damaged"].includes(refusal.code);
 }
 
-/** Once for each content: the board learns of it, however many readers meet it. */
+/** Records damaged content once. The board learns of it, however many readers meet it. */
 async function recordDamage(tx: Tx, companyId: string, actor: Actor, { details }: Refusal): Promise<void> {
   const subject = String(details?.["file"]);
   const known = await tx.all(aboutSubject, { subject, before: Number.MAX_SAFE_INTEGER, limit: 1000 });
@@ -402,7 +406,7 @@ function withoutSecrets(operation: Operation, output: unknown): unknown {
   );
 }
 
-/** Keeps the shape, because a repeated answer has the same fields as the first. */
+/** Replaces values but keeps the shape, because a repeated answer has the same fields as the first. */
 const shownBefore = (value: unknown): unknown =>
   typeof value === "object" && value !== null
     ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shownBefore(inner)]))
@@ -417,7 +421,7 @@ const ownerIn = (...places: readonly TableName[]) =>
   }, []);
 
 type Owner = Query<{ id: string }, { company_id: string }>;
-/** Most find the whole row, which the handler reads too: on PostgreSQL a write reads it once. */
+/** Most queries find the whole row. The handler reads it too, and on PostgreSQL a write reads a row only once. */
 const owners: ReadonlyMap<string, Owner> = new Map<string, Owner>([
   ["file", selection("files", ["id"])],
   ["agent", selection("agents", ["id"])],

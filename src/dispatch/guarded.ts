@@ -18,16 +18,17 @@ export interface Guarded {
 export interface Accepted {
   readonly input: Readonly<Record<string, unknown>>;
   readonly needs: Exclude<Operation["needs"], (input: never) => unknown> | readonly Need[];
-  /** Announces what the call will read, for the caller that it probably has. */
+  /** Announces to the store what the call will read, for its probable caller. */
   readonly ahead?: (tx: ReadTx, home: KnownHome) => void;
   /** `conceal` takes secrets out of the input before the handler sees it. */
   readonly run: (call: CallContext, conceal: (input: unknown) => Promise<unknown>) => Promise<unknown>;
 }
 
 /**
- * Thrown by the first pass of an operation that needs work which no transaction may wait for, such as a fetch of a repository.
- * The transaction is rolled back, the work runs, and the operation runs again from the beginning, with all checks, in a second
- * transaction: rights that ended meanwhile refuse it. `work` returns what the second pass runs, and what follows it.
+ * Thrown by the first pass of an operation whose work no transaction may wait for, such as a fetch of a repository. The
+ * transaction is rolled back and the work runs. Then the operation runs again from the beginning, with all checks, in a second
+ * transaction. If a right ended meanwhile, the second pass is refused. `work` returns the function for the second pass and the
+ * one that follows it.
  */
 export class Outside {
   readonly work: () => Promise<{ run: Accepted["run"]; end: (isCommitted: boolean) => Promise<void> }>;
@@ -49,8 +50,8 @@ export function guarded<I extends z.ZodObject, O extends z.ZodType>(
 }
 
 /**
- * An operation in three steps: look, work outside of any transaction, and finish in a second transaction. What can't be rolled back
- * comes after the commit: `committed` must not fail. `dropped` removes what `work` made, if nothing came of it.
+ * An operation in three steps: look, work outside of any transaction, and finish in a second transaction. Effects that can't be
+ * rolled back come after the commit: `committed` must not fail. If the operation fails, `dropped` removes what `work` made.
  */
 export function guardedOutside<I extends z.ZodObject, O extends z.ZodType, F, D>(
   operation: Operation<I, O>,
@@ -67,7 +68,7 @@ export function guardedOutside<I extends z.ZodObject, O extends z.ZodType, F, D>
       const found = await steps.look(call);
       throw new Outside(async () => {
         const done = await steps.work(found);
-        // A repeated key is answered without it.
+        // Stays false if the second pass answers a repeated key and never runs `finish`.
         let isFinished = false;
         return {
           run: concealing(operation, input, async (again) => {

@@ -1,13 +1,13 @@
 import { hashToken } from "./identity.ts";
 
 /**
- * The company in which the calls with a credential happen, and the agent that acts. On PostgreSQL, the next call takes that company's
- * lock first, and then identifies its caller once instead of before and after the lock. Whether the credential is still good, and
- * the company still the right one, each call looks up.
+ * The company and the agent of the last calls with a credential. On PostgreSQL, the next call can then take the company's lock
+ * first and identify its caller once, instead of both before and after the lock. Each call still checks that the credential is
+ * valid and the company is the right one.
  */
 export interface KnownHome {
   readonly companyId: string;
-  /** Null: a person who acts for the board. */
+  /** Null if the caller is a person who acts for the board. */
   readonly agentId: string | null;
 }
 
@@ -19,7 +19,7 @@ export class Homes {
     return home === "several" ? undefined : home;
   }
 
-  /** A person may name things of several companies. Then nothing says which is next. */
+  /** Remembers the company. A person may use several companies; then none can be predicted. */
   keep(key: string, home: KnownHome): void {
     if (key === "" || home.companyId === "") return;
     const before = this.#homes.get(key);
@@ -28,18 +28,18 @@ export class Homes {
     this.#homes.set(key, before === undefined || before.companyId === home.companyId ? home : "several");
   }
 
-  /** A credential that is refused waits for no lock of a company any more. */
+  /** After a refused credential, the next call with it must not wait for a company's lock. */
   forget(key: string): void {
     this.#homes.delete(key);
   }
 }
 
-/** The call belongs to another company than the last one with its credential. It runs again, and takes the lock of the right one. */
+/** The call belongs to another company than the last call with this credential. It runs again and takes the right lock. */
 export class OtherHome extends Error {}
 
 const most = 10_000;
 
-/** Empty: no credential. A person may act in several companies, from several positions. */
+/** The key of an entry; empty without a credential. A person may act in several companies, and from several positions. */
 export function keyOfHome(
   token: string | undefined,
   as: string | undefined,

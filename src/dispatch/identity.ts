@@ -11,13 +11,13 @@ import type { ReadTx } from "../store/store.ts";
 import * as texts from "./texts.ts";
 
 /**
- * The credential decides who acts, never an argument. A credential is a random token of 256 bits, of which only the
- * SHA-256 is stored. People have three kinds: `person` (a program such as the command line), `browser` (a cookie and a page
- * key, both needed) and `link` (a one-time code, good only for signing in). Agents have two: `key` (a program that acts for
- * the agent from outside) and `session` (one run of its brain, valid while its epoch is the agent's current one).
+ * The credential decides who acts, never an argument. A credential is a random token of 256 bits, of which only the SHA-256 is
+ * stored. People have three kinds: `person` (a program such as the command line), `browser` (a cookie and a page key, both
+ * needed) and `link` (a one-time code, good only for signing in). Agents have two: `key` (a program that acts for the agent
+ * from outside) and `session` (one run of its brain, valid while its epoch is the agent's current one).
  *
- * A board person acts for the board. A member acts as the agent whose position it holds. A person with several positions,
- * and a board person who works from one, names it in the call. A viewer reads what the board reads.
+ * A board person acts for the board. A member acts as the agent whose position the member holds. A person who acts from one of
+ * several positions, or a board person who acts from a position, names it in the call. A viewer reads what the board reads.
  */
 export interface Caller {
   readonly actor: Actor;
@@ -46,19 +46,22 @@ export function hashToken(token: string): string {
   return hash("sha256", token);
 }
 
-/** The credential of a browser, made of its cookie and the key of its page. */
+/** Builds the credential of a browser from its cookie and its page key. */
 export function browserToken(cookie: string, pageKey: string): string {
   return `${cookie}.${pageKey}`;
 }
 
-/** `as`: the position that the person names, by id or slug. The code of a sign-in link opens nothing: identify() takes it. */
+/**
+ * `as` is the id or slug of the position that the person names. The code of a sign-in link is only for identify() and opens
+ * nothing here.
+ */
 export async function authenticate(tx: ReadTx, token: string | undefined, as?: string): Promise<Caller> {
   const caller = await holderOf(tx, token, as);
   if (caller.person?.isLink === true) throw texts.unauthenticated(texts.credentialInvalid);
   return caller;
 }
 
-/** The caller with this credential will be identified. */
+/** Announces to the store that the caller with this credential will be identified. */
 export function callerAhead(tx: ReadTx, token: string | undefined): void {
   if (token !== undefined && token !== "") tx.ahead(byHash, { hash: hashToken(token) });
 }
@@ -94,7 +97,7 @@ async function holderOf(
 }
 
 /**
- * The caller of an operation, if a caller of its kind may call it at all. This is the only place that looks at roles; the
+ * Returns the caller of an operation, or refuses if callers of this kind can't call it. Only this function looks at roles. The
  * rights of agents are checked after it.
  */
 export async function identify(
@@ -111,7 +114,7 @@ export async function identify(
     return caller;
   }
   if (person.isLink && needs !== "link") throw texts.unauthenticated(texts.credentialInvalid);
-  // What people do with their own record and credentials, they do for themselves and not from a position.
+  // Operations on a person's own record and credentials don't run from a position.
   if (needs === "person" || needs === "link")
     return { ...caller, actor: boardActor(person.id), companyId: null };
   if (person.unplaced !== undefined) throw person.unplaced;
@@ -159,7 +162,7 @@ async function personCalling(
       : found.length > 1
         ? texts.whichPosition(found)
         : texts.paused(only.name);
-  // Nothing belongs to this agent or company. A check that forgets `unplaced` finds no right.
+  // An agent id and a company id that own nothing. If a check forgets `unplaced`, it still finds no right.
   return { ...here, person: { ...person, unplaced }, actor: nobody(id), companyId: "" };
 }
 

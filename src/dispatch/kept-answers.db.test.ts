@@ -24,7 +24,7 @@ import { KeptAnswers } from "./kept-answers.ts";
 const own = updating("outcomes", ["responsible_id"], ["id"]);
 const expire = updating("credentials", ["expires_at"], ["id"]);
 
-/** A store that counts the queries of reads, and whose readers may be ahead of time. */
+/** A store that counts the queries of reads. Its readers can run ahead. */
 function watched(store: Store) {
   let count = 0;
   let ahead = 0;
@@ -70,7 +70,7 @@ for (const kind of bothStores)
       await org.outcome("one");
       assert.ok((await cost(list)) > 3);
       assert.equal(await cost(list), kind === "sqlite" ? 0 : 1);
-      // A write of another company costs one look at the heads.
+      // A write in another company costs one look at the heads.
       const other = await org.another();
       await list();
       await other.outcome("elsewhere");
@@ -262,10 +262,10 @@ test("the memory for answers is bounded, and the newest stay", async () => {
     [await ask(9, 1024 * 1024), await ask(3, 1024 * 1024), await ask(0, 1024 * 1024)],
     ["kept", "kept", "computed"],
   );
-  // Those which were asked for stay longer.
+  // Answers that were asked for again stay longer.
   for (const number of [20, 21, 22, 23]) await ask(number, 1024 * 1024);
   assert.equal(await ask(3, 1024 * 1024), "kept");
-  // Short answers make room too, and one that is too long is not kept.
+  // Many short answers make room too. An answer that is too long is not kept.
   for (let number = 100; number < 10_000; number++) await ask(number, 1);
   assert.deepEqual(
     [await ask(9999, 1), await ask(3, 1), await ask(100, 1)],

@@ -8,18 +8,18 @@ import { type Caller, hashToken } from "./identity.ts";
 import { isKept } from "./kept-operations.ts";
 
 /**
- * Keeps the answers of reads until their company changes: those that follow from the rows of the company and of the installation
- * alone (kept-operations.ts). Nothing records that they were asked.
+ * Keeps the answers of reads until their company changes. Only reads whose answers follow from the rows of the company and of
+ * the installation alone are kept (kept-operations.ts). No kept read is recorded in the ledger.
  *
  *   asked ──not kept, or changed since──▶ computed and kept ──asked again, nothing changed──▶ answered from memory
  *
- * An answer belongs to one operation, input, credential and position. It fits while the heads of the company's chain and of the
- * installation's are the same, because every change of a row that decides about it moves one of them: rights, epochs and
- * people included. On SQLite this process makes every commit, so without a commit nothing changed and no query is needed. On
- * PostgreSQL other nodes commit too, and one query reads both heads.
+ * An answer belongs to one operation, input, credential and position. It is valid while the heads of two chains stay the same:
+ * the company's and the installation's. Every change of a row that decides about the answer moves one of them, including rights,
+ * epochs and people. On SQLite this process makes every commit, so without a commit nothing changed and no query is
+ * needed. On PostgreSQL other nodes commit too, and one query reads both heads.
  *
- * Time changes answers without a write: a block or the pause of an agent ends, a request or a credential expires, a month begins. An
- * answer is kept until the first of these.
+ * Time changes answers without a write: a block or the pause of an agent ends, a request or a credential expires, a month begins.
+ * An answer is kept until the first of these.
  */
 export class KeptAnswer {
   /** The answer as JSON, as a door sends it. */
@@ -50,11 +50,11 @@ interface Entry {
   readonly companyId: string;
   readonly heads: string;
   readonly until: number;
-  /** How many commits there were when it was found to fit. */
+  /** The number of commits when the entry was last found valid. */
   commits: number;
 }
 
-/** What a call says about its answer. */
+/** Facts about the answer that a call collects. */
 interface Asked {
   readonly operation: Operation;
   readonly token: string | undefined;
@@ -70,8 +70,8 @@ interface Computed {
 }
 
 /**
- * Of all answers and their keys together; compressed copies are shorter. The answers that were not asked for the longest make
- * room.
+ * Limit for all answers and their keys together; compressed copies are shorter. The answers that were not asked for the longest
+ * are removed first.
  */
 const mostBytes = 8 * 1024 * 1024;
 const mostOfOne = mostBytes / 4;
@@ -88,7 +88,7 @@ export class KeptAnswers {
     store.onCommit(() => this.#commits++);
   }
 
-  /** Answers in one read transaction: from memory, or with what `compute` returns. */
+  /** Runs a read in one transaction. The answer comes from memory or from `compute`. */
   read(
     asked: Asked,
     input: Readonly<Record<string, unknown>>,
@@ -98,7 +98,7 @@ export class KeptAnswers {
     if (!isKept(operation) || token === undefined)
       return this.#store.read(async (tx) => (await compute(tx)).output);
     const key = `${operation.name} ${hashToken(token)} ${canonicalJson([as ?? null, input])}`;
-    // Counted before the transaction begins, which then sees at least these.
+    // Count the commits before the transaction begins: the transaction then sees at least these.
     const commits = this.#commits;
     return this.#store.read(async (tx) => {
       const kept = await this.#find(tx, key, commits);
@@ -125,7 +125,7 @@ export class KeptAnswers {
       return undefined;
     }
     entry.commits = commits;
-    // The newest are at the end.
+    // A Map keeps the order of insertion, so the newest entries are at the end.
     if (this.#entries.delete(key)) this.#entries.set(key, entry);
     return entry;
   }
@@ -156,7 +156,7 @@ export class KeptAnswers {
     return answer;
   }
 
-  /** Gives up the answers that were last known to be right before the last commit. */
+  /** Removes the answers that no read has confirmed since the last commit. */
   rest(): void {
     for (const [key, { commits }] of this.#entries) if (commits < this.#commits) this.#drop(key);
   }
@@ -169,12 +169,12 @@ export class KeptAnswers {
   }
 }
 
-/** With the entry itself, so short answers can't be too many. */
+/** Counts the entry itself too, so that many short answers also reach the limit. */
 const sizeOf = (key: string, { bytes }: KeptAnswer): number => key.length + bytes.byteLength + 1000;
 
 /**
- * Whether the call names its company and its caller's position. Otherwise both depend on other companies, whose changes these
- * heads don't show: how many companies there are, and which other positions the person holds.
+ * Whether the call names its company and its caller's position. Without these names the answer also depends on other companies,
+ * whose changes these heads don't show: how many companies there are, and which other positions the person holds.
  */
 function isNamed(
   { operation, as }: Asked,
@@ -199,7 +199,7 @@ const twoHeads = query((db, p: { companyId: string }) =>
     .orderBy("company_id"),
 );
 
-/** When time next changes something in the company: a block ends, a request expires, an agent may work again. */
+/** When time next changes something in the company: a block ends, a request expires, or an agent's pause ends. */
 const nextAlarm = textQuery(
   (p: { companyId: string; now: number }) => sql<{ at: number | null }>`select min(at) as at from (
     select min(blocked_until) as at from outcomes

@@ -1,8 +1,8 @@
 import type { Operation } from "../contract/operation.ts";
 
 /**
- * Which answers are kept (kept-answers.ts). Reads in a company are, unless their answer follows from more than rows that the ledger
- * seals. A read of the installation has no company whose chain would show a change.
+ * Which answers are kept (kept-answers.ts): those of reads in a company, unless the answer depends on more than the rows that
+ * the ledger seals. A read of the installation has no company whose chain would show a change.
  */
 export const isKept = ({ name, effect, within }: Operation): boolean =>
   effect === "read" && within !== "installation" && !notKept.has(name);

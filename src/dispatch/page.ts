@@ -3,13 +3,13 @@ import type { Row, TableName } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { cursorInvalid } from "./texts.ts";
 
-/** What every list takes. */
+/** The input of every list. */
 export interface PageInput {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
 }
 
-/** A page of the rows of a table that numbers them, whose columns have the values in `where` and that meet `also`. */
+/** A page of a table whose rows are numbered: the rows with the values in `where` that also meet `also`. */
 export async function pageByNumber<T extends TableName>(
   tx: ReadTx,
   table: T,
@@ -26,7 +26,7 @@ export async function pageByNumber<T extends TableName>(
   return pageAfter(rows, limit, ({ id }) => id);
 }
 
-/** How many rows such a list has on all pages. */
+/** The number of rows on all pages of such a list. */
 export async function countOf<T extends TableName>(
   tx: ReadTx,
   ...list: Parameters<typeof counted<T>>
@@ -49,8 +49,8 @@ export function pageAfter<R>(
 export const defaultPage = 100;
 
 /**
- * The row that a cursor names by its id; undefined without a cursor. Row numbers count over all companies, so no answer shows
- * them. `find` must return only rows of the caller's list: another row's id then equals an unknown id.
+ * The row that a cursor names by its id; undefined without a cursor. Row numbers count over all companies, so no answer may
+ * show them. `find` must return only rows of the caller's list. The id of any other row is then treated like an unknown id.
  */
 export async function cursorRow<R>(
   cursor: string | undefined,
@@ -85,6 +85,6 @@ const cursorShapes = {
   /** A chain of the ledger: a company's, or (-) the installation's. */
   "chain number": new RegExp(`^(-|${id.slice(1, -1)}) ${number}$`),
   "id id": new RegExp(`^${id} ${id}$`),
-  /** A place in the attention list: how many wait, two times or dashes, and what it is about. */
+  /** A place in the attention list: how many wait, two times or dashes, and the subject. */
   place: new RegExp(`^${number} (\\d{1,15}|-) (\\d{1,15}|-) (.+)$`),
 } as const;

@@ -1,7 +1,7 @@
 import type { Operation } from "../contract/operation.ts";
 import { conflict, forbidden, invalid, Refusal, refused } from "../contract/refusal.ts";
 
-/** Everything the dispatcher says itself. */
+/** All texts of the dispatcher. */
 export const credentialInvalid = "The credential is missing or not valid.";
 export const agentInactive = "The agent of this credential is not active.";
 export const sessionEnded =
@@ -139,7 +139,7 @@ export const cursorInvalid = () =>
     "Pass the nextCursor of the previous page unchanged, or leave out cursor to start again.",
   );
 
-/** The caller knows the value, but perhaps not the secret's name. */
+/** The caller knows the value, but may not know the secret's name, so the refusal names only the key. */
 export const secretInside = (key: string): Refusal =>
   invalid(
     `\`${key}\` contains the value of a secret of the company.`,
