@@ -3,8 +3,8 @@ import type { Store } from "../store/store.ts";
 import { listAfter } from "./ledger.ts";
 
 /**
- * Calls `see` with every event of a company after a sequence number, in order and each once, until the signal aborts. Commits wake it.
- * A wake-up can get lost (another node's, for example), so it also looks every 10 seconds.
+ * Calls `see` with every event of a company after a sequence number, in order and each once, until the signal aborts. A commit
+ * wakes the follower. A wake-up can get lost, such as that of another node, so the follower also looks every 10 seconds.
  */
 export async function follow(
   store: Store,

@@ -118,7 +118,7 @@ for (const kind of bothStores)
       assert.equal(checked, whole.checked);
     });
 
-    // Last in this file: each leaves the ledger as it found it, but by force.
+    // These tests come last in this file: they restore the ledger only by force.
     const mine = `company_id = '${org.companyId}'`;
     for (const [what, tamper, restore, bad] of [
       ["editing a row", `update events set subject = 'x' where seq = 5 and ${mine}`, null, 5],

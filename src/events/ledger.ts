@@ -8,20 +8,21 @@ import { known } from "../store/columns.ts";
 import { type Row as RowOf, tables } from "../store/schema.ts";
 
 /**
- * The ledger: a chain of events for each company, numbered from 1, and one of the installation (company id ""). An event is
- * recorded in the transaction whose effect it tells. store/chain.ts gives it its number and hash; verify.ts checks them.
+ * The ledger: a numbered chain of events for each company, and one for the installation (company id ""). Numbers start at 1. An
+ * event is recorded in the transaction whose effect it describes. store/chain.ts gives each event its number and hash;
+ * verify.ts checks them.
  */
 export interface Actor {
   readonly kind: (typeof actorKinds)[number];
   readonly agentId: string | null;
   readonly sessionId: string | null;
-  /** The person who acts: for the board, or from the position of `agentId`. */
+  /** The person who acts, either for the board or from the position of `agentId`. */
   readonly personId: string | null;
 }
 
 export const system: Actor = { kind: "system", agentId: null, sessionId: null, personId: null };
 
-/** An agent, by itself or in one of its sessions. */
+/** An agent as the actor, in a session or outside of one. */
 export const agentActor = (agentId: string, sessionId: string | null = null): Actor => ({
   kind: "agent",
   agentId,
@@ -30,7 +31,7 @@ export const agentActor = (agentId: string, sessionId: string | null = null): Ac
 });
 
 export interface NewEvent {
-  /** Empty: an event of the installation. */
+  /** Empty for an event of the installation. */
   readonly companyId: string;
   readonly actor: Actor;
   readonly operation: string;
@@ -65,13 +66,13 @@ export const listAfter = query((db, p: { companyId: string; after: number; limit
     .limit(p.limit),
 );
 
-/** The number of the first event at or after a time. Numbers follow time, so it is found by halving. */
+/** The number of the first event at or after a time. Numbers grow with time, so a binary search finds it. */
 export async function firstAt(tx: ReadTx, companyId: string, time: number): Promise<number> {
   let low = 1;
   let high = ((await tx.first(headOf, { company_id: companyId }))?.seq ?? 0) + 1;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    // Events may have been removed.
+    // The event in the middle may have been removed, so take the next one.
     const next = await tx.first(listAfter, { companyId, after: middle - 1, limit: 1 });
     if (next === undefined || next.at >= time) high = middle;
     else low = next.seq + 1;
@@ -91,16 +92,22 @@ export async function seenSoFar(tx: ReadTx): Promise<Seen> {
   return new Map((await tx.all(allHeads, {})).map(({ company_id, seq }) => [company_id, seq]));
 }
 
-/** The ends of all chains that a follower has seen, added up. Chains only grow, so an equal sum means that nothing is new. */
+/**
+ * The sum of the last numbers of all chains that a follower has seen. Chains only grow, so an equal sum means that nothing is
+ * new.
+ */
 export const sumOf = (seen: Seen): number => [...seen.values()].reduce((sum, seq) => sum + seq, 0);
 
 type Heads = readonly Pick<RowOf<"ledger_heads">, "company_id" | "seq">[];
 
-/** The events after these, of all chains: at most 500 of each. Empty when there are no more. `heads`: if they are known. */
+/**
+ * The events of all chains after these: at most 500 of each chain, none when there are no more. Callers that know the heads
+ * pass them.
+ */
 export const newEvents = (tx: ReadTx, seen: Seen, heads?: Heads): Promise<Row[]> =>
   after(tx, seen, listAfter, heads);
 
-/** The same events, as far as a follower needs them that only looks for some of them. */
+/** The same events, with only the columns that a follower needs to find the events it looks for. */
 export const newDeeds = (tx: ReadTx, seen: Seen): Promise<Deed[]> => after(tx, seen, deedsAfter);
 
 type Deed = Pick<Row, "company_id" | "seq" | "at" | "operation" | "subject">;

@@ -4,18 +4,21 @@ import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
- * Events as agents may see them, newest first. A page is found by counting from the oldest event of the same list. So a cursor
- * tells how many events the list has, and nothing about the rest of the ledger.
+ * Events as agents may see them, newest first. A cursor counts from the oldest event of the same list. So a cursor shows how
+ * many events the list has, and nothing about the rest of the ledger.
  */
 type List = { readonly companyId: string; readonly id: string };
 
-/** The reads and writes of a file. An agent and the outcome it was created for have the same id, so other events are left out. */
+/**
+ * The reads and writes of a file. An agent and the outcome it was created for share an id, so other kinds of events are left
+ * out.
+ */
 export const accessesOf = listOf(
   (p) => sql<boolean>`subject = ${p.id} and
   (operation like 'knowledge.%' or operation like 'outcome.%' or operation like 'skill.%' or operation = 'mail.compact')`,
 );
 
-/** What an agent did, and what was done to it. Mail to it is on the list once it is delivered. */
+/** The events that an agent caused and those about it. A message to the agent is listed once it is delivered. */
 export const deedsOf = listOf(
   (p) => sql<boolean>`(agent_id = ${p.id} or
   subject = ${p.id} and operation not in ('mail.send', 'mail.send_deferred', 'mail.fail'))`,

@@ -17,7 +17,7 @@ import { append, listAfter, system } from "./ledger.ts";
 import { digestOfLines, sealOfMonth } from "./removed.ts";
 import { sealOperation } from "./verify.ts";
 
-/** Months of a ledger as files, and the ledger without them. */
+/** Tests the ledger after some of its months were exported to files and removed. */
 for (const kind of bothStores)
   describe(`exported and removed months on ${kind}`, async () => {
     const { store, tamper, close } = await openTestStore(kind);
@@ -62,7 +62,7 @@ for (const kind of bothStores)
     await ageEvents(store, companyId, (seq) =>
       seq <= inAugust ? august + seq : seq <= inSeptember ? september + seq : undefined,
     );
-    // The installation has sealed the chain at the end of August, and in the middle of it.
+    // The installation has sealed this chain twice: in the middle of August and at its end.
     for (const { seq, hash } of (await eventsNow()).filter(({ seq }) => [2, inAugust].includes(seq)))
       await store.write(async (tx) =>
         append(tx, {
@@ -156,7 +156,8 @@ for (const kind of bothStores)
       await refusal(call(exportEvents, ofMonth("2026-08")), "forbidden");
       await refusal(call(removeEvents, right), "forbidden");
       await save();
-      // An export of what was changed has the right digest, but the record would lose the proof.
+      // Changed events can be exported with a correct digest. Removing them would destroy the proof of the change, so it is
+      // refused.
       await tamper(`update events set subject = 'x' where seq = 2 and company_id = '${companyId}'`);
       const changed = await board(exportEvents, ofMonth("2026-08"));
       await refusal(board(removeEvents, { ...right, digest: digestOfLines(changed.lines) }), "damaged");
@@ -171,7 +172,7 @@ for (const kind of bothStores)
       assert.ok(removed > 2 && kept > 0, `${removed} removed, ${kept} kept`);
       const left = await eventsNow();
       assert.equal(left.filter(({ seq }) => seq <= inAugust).length, kept);
-      // What is left is as before.
+      // The remaining events are as before.
       assert.deepEqual(
         left.filter(({ seq }) => seq <= inSeptember),
         before.filter(({ seq }) => seq <= inSeptember && left.some((row) => row.seq === seq)),
@@ -213,7 +214,7 @@ for (const kind of bothStores)
         accesses.removed?.map(({ month }) => month),
         ["2026-08"],
       );
-      // What was made later misses nothing, and agents are not told.
+      // A file created after the removal misses nothing. Agents are not told about the removal.
       const later = await board(createFile, { companyId, description: "new notes", content: "new" });
       assert.deepEqual((await board(viewAccessLog, { id: later.id })).removed, []);
       const mine = await organization.root(createFile, { description: "own notes", content: "own" });

@@ -10,28 +10,28 @@ import type { RemovedMonth } from "../contract/ledger.ts";
 import { type Actor, listAfter } from "./ledger.ts";
 
 /**
- * The beginning of a chain that was exported and removed, one stretch after another.
+ * The beginning of a chain that was exported and removed, in one or more stretches.
  *
  *   events ──exported──▶ a file ──digest of a stretch──▶ removed: in place of the events a sealed row of `removed_events`
  *
- * A stretch is removed in one transaction, so there is no state in between. Its row keeps what the rest of the ledger needs:
+ * One transaction removes a stretch, so there is no state in between. The stretch's row keeps what the rest of the ledger needs:
  * the hash that the next event continues, and the newest line about each row, with which rows.ts compares the stored rows.
- * Events that a rule or a page of open work needs stay. They are checked one by one, because each hash covers its event.
+ * Events that a rule or a page of open work needs stay. They can be checked one by one, because each hash covers its event.
  */
 export type Removed = Row<"removed_events">;
 type EventRow = Row<"events">;
 
-/** An export has this many events in a page, and a transaction removes as many at most. */
+/** The number of events on a page of an export, and the most that one transaction removes. */
 export const mostInStretch = 2000;
 
-/** Stretches that end after a number, in order. */
+/** Stretches whose last event has a higher number, in order. */
 export const removedAfter = selection(
   "removed_events",
   ["company_id"],
   (p: { after: number }) => sql`and last_seq > ${p.after} order by first_seq`,
 );
 
-/** The stretch that has this event. */
+/** The stretch that contained this event. */
 export const removedAt = selection(
   "removed_events",
   ["company_id"],
@@ -41,7 +41,7 @@ export const removedAt = selection(
 /** The newest stretch of a chain. */
 export const lastRemoved = selection("removed_events", ["company_id"], sql`order by first_seq desc limit 1`);
 
-/** What was removed, without the lines. */
+/** The removed months, without their lines. */
 export const removedMonths = query((db, p: { companyId: string }) =>
   db
     .selectFrom("removed_events")
@@ -57,7 +57,7 @@ export const removedMonths = query((db, p: { companyId: string }) =>
     .orderBy("first"),
 );
 
-/** The removed months since something was made, for lists of its events. They are for people. */
+/** The months removed since a thing was created, for lists of its events. Only people see them. */
 export async function removedSince(
   tx: ReadTx,
   { agentId }: Pick<Actor, "agentId">,
@@ -95,7 +95,7 @@ export function sealOfRemoved(
   return mac(JSON.stringify(["removed", columns]));
 }
 
-/** The first number from `from` to `to` whose event is neither removed nor there, if these are not there. */
+/** The first number from `from` to `to` that is missing: its event is neither stored nor part of a removed stretch. */
 export function firstMissing(removed: readonly Removed[], from: number, to: number): number | undefined {
   for (let seq = from; seq <= to;) {
     const stretch = removed.find(({ first_seq, last_seq }) => first_seq <= seq && seq <= last_seq);
@@ -109,7 +109,7 @@ export function firstMissing(removed: readonly Removed[], from: number, to: numb
 
 const keptIn = ({ kept }: Removed): number[] => (kept === "" ? [] : kept.split(" ").map(Number));
 
-/** The lines that a removed stretch left behind. */
+/** The lines that a removed stretch keeps. */
 export const linesLeftBy = ({ lines }: Removed): string =>
   inflateRawSync(Buffer.from(lines, "base64")).toString();
 
@@ -132,7 +132,7 @@ const Exported = z.strictObject({
   hash: z.string(),
 }) satisfies z.ZodType<EventRow>;
 
-/** Undefined for a line that no event can have. */
+/** Undefined if the line can't be an event. */
 export function exportedEvent(line: string): EventRow | undefined {
   try {
     return Exported.parse(JSON.parse(line));
@@ -148,16 +148,16 @@ export interface MonthHead {
   readonly month: string;
   readonly first: number;
   readonly last: number;
-  /** The hash of the event before the first one, and that of the last one. */
+  /** The hash of the event before the first one, and the hash of the last one. */
   readonly previous: string;
   readonly hash: string;
 }
 
-/** Binds the events of an export together: their chain alone would not show that its end was cut off. */
+/** Seals the events of an export together. Their chain alone would not show that events at its end were cut off. */
 export const sealOfMonth = (mac: Mac, head: MonthHead): string =>
   mac(JSON.stringify(["month", head.companyId, head.month, head.first, head.last, head.previous, head.hash]));
 
-/** Whether these events continue each other and are unchanged. */
+/** Whether these events form an unchanged chain. */
 export function isChain(mac: Mac, previous: string, after: number, rows: readonly EventRow[]): boolean {
   let [before, seq] = [previous, after];
   return rows.every((row) => {
@@ -167,7 +167,7 @@ export function isChain(mac: Mac, previous: string, after: number, rows: readonl
   });
 }
 
-/** Puts one stretch in place of these events. The caller has checked that they are exported and unchanged. */
+/** Replaces these events by one stretch. The caller has checked that they are exported and unchanged. */
 export async function removeStretch(
   tx: Tx,
   rows: readonly EventRow[],
@@ -194,7 +194,7 @@ export async function removeStretch(
   return { removed: rows.length - kept.length, kept: kept.length };
 }
 
-/** The newest line about each row, unless one of the next events has a newer one. */
+/** The newest line about each row. A row that one of the following events describes again is left out. */
 async function linesToKeep(tx: ReadTx, rows: readonly EventRow[]): Promise<string> {
   const newest = new Map(rows.flatMap((row) => linesIn(row.rows)));
   const { company_id: companyId = "", seq: after = 0 } = rows.at(-1) ?? {};
@@ -206,7 +206,7 @@ const looksAhead = 10_000;
 
 /**
  * Events that rules and pages of open work read: those about live outcomes, agents that have not left and the company itself,
- * those of sessions that are not settled, and damage that was reported once.
+ * those of unsettled sessions, and damage that is reported only once.
  */
 const stillNeeded = textQuery(
   (p: { companyId: string; from: number; to: number }) => sql<{ seq: number }>`

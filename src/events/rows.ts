@@ -13,21 +13,21 @@ import type { Damage } from "./verify.ts";
 /**
  * Compares every row with the newest digest that the ledger has of it.
  *
- *   reading events ─▶ scanning the tables ─▶ looking up what the ledger has and no scan met ─▶ done
+ *   reading events ─▶ scanning the tables ─▶ looking up rows that are in the ledger but in no scan ─▶ done
  *
- * Each step reads one state of the database, and first the events that were added since the step before. So a step compares
- * rows and digests of the same moment, while others write. A digest is forgotten once its row was found right.
+ * Each step reads one state of the database, beginning with the events that were added since the step before. So a step compares
+ * rows and digests of the same moment, although others write meanwhile. A digest is dropped once its row was found correct.
  */
 export class RowCheck {
   readonly #seen: Seen = new Map();
   readonly #expected = new Map<string, string>();
   readonly #tables = Object.keys(rowKeys).filter(isSealed);
-  /** The rows, events and heads that were found wrong. */
+  /** The rows, events and heads that were already reported as wrong. */
   readonly #named = new Set<string>();
   readonly #unreadable: Damage[] = [];
   #after: readonly Value[] | null = null;
 
-  /** Checks some thousand rows. `done`: all rows were checked. */
+  /** Checks some thousand rows. `done` means that all rows were checked. */
   async step(tx: ReadTx): Promise<{ checked: number; problems: Damage[]; done: boolean }> {
     const problems: Damage[] = [];
     if (!(await this.#read(tx))) return { checked: 0, problems, done: false };
@@ -68,7 +68,7 @@ export class RowCheck {
     return { checked, problems, done: this.#expected.size === 0 };
   }
 
-  /** Reads the events since the last step. False: there are more. */
+  /** Reads the events since the last step. Returns false if there are more. */
   async #read(tx: ReadTx): Promise<boolean> {
     for (const { company_id } of await tx.all(allHeads, {})) {
       const after = this.#seen.get(company_id) ?? 0;
@@ -76,7 +76,7 @@ export class RowCheck {
         const { last_seq: seq } = stretch;
         const left = { company_id, seq, rows: unlessBroken(() => linesLeftBy(stretch)) };
         for (const [name, line] of this.#linesOf(left)) this.#expected.set(name, line);
-        // Events of the stretch that are still there have no newer lines.
+        // Events of the stretch that are still stored have no newer lines.
         this.#seen.set(company_id, seq);
       }
     }
@@ -90,9 +90,9 @@ export class RowCheck {
     return false;
   }
 
-  /** The lines of an event or a head. Lines that name no row were edited, and are reported once. */
+  /** The lines of an event or a head. Lines that name no row were edited. They are reported once. */
   #linesOf(from: Pick<Row<"events">, "company_id" | "seq" | "rows">): [string, string][] {
-    // SQLite stores bytes in a column of text, too.
+    // SQLite can store bytes in a column of text.
     const text: unknown = from.rows;
     const lines = typeof text === "string" ? linesIn(text) : [["", ""] satisfies [string, string]];
     const readable = lines.filter(([name]) => keyIn(name) !== undefined);
@@ -112,7 +112,7 @@ export class RowCheck {
   }
 }
 
-/** Lines that name no row, if they can't be read. */
+/** The lines or, if they can't be read, a line that names no row. */
 function unlessBroken(read: () => string): string {
   try {
     return read();
@@ -127,11 +127,11 @@ const rowsAtOnce = 2000;
 const valuesOf = (row: RowImage, columns: readonly string[]): Value[] =>
   columns.map((column) => row[column] ?? null);
 
-/** As store/chain.ts makes it of a row that a statement changed. */
+/** The same image that store/chain.ts makes of a changed row. */
 const imageOf = (table: SealedTable, row: RowImage): string =>
   JSON.stringify(valuesOf(row, sealedColumns(table)));
 
-/** The table of a row and its key. Undefined for a name that no row can have. */
+/** The table and the key of a row. Undefined for a name that no row can have. */
 function keyIn(name: string): { table: SealedTable; key: (string | number)[] } | undefined {
   const [table = "", ...parts] = name.split("/");
   if (!isSealed(table) || parts.length !== rowKeys[table].length) return undefined;

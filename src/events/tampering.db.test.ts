@@ -21,7 +21,7 @@ import { isSealed, rowKeys, type SealedTable } from "../store/row-keys.ts";
 import { bothStores, openTestStore, refusal, testKey, type TestCaller } from "../testing/organization.ts";
 import { allHeads, listAfter } from "./ledger.ts";
 
-/** Changes of the database and its files from outside, each of which `audit verify` has to name. */
+/** Changes the database and its files from outside. `audit verify` has to find each change. */
 for (const kind of bothStores)
   describe(`tampering on ${kind}`, async () => {
     const { store, tamper, blobFolder, close } = await openTestStore(kind);
@@ -50,7 +50,7 @@ for (const kind of bothStores)
       rmSync(folder, { recursive: true });
     });
 
-    /** Notes the heads now, as the daemon does once a second. */
+    /** Notes the heads now. The daemon does so once a second. */
     const noteHeads = async () => {
       await anchor.stop();
       anchor = await keepAnchor(anchorParts);
@@ -90,7 +90,7 @@ for (const kind of bothStores)
     const mine = `company_id = '${companyId}'`;
     const eventsOfCompany = () => store.read((tx) => tx.all(listAfter, { companyId, after: 0, limit: 1000 }));
 
-    /** Makes new hashes from event `from` on, as someone with this key would, after changing the data of that event. */
+    /** Changes the data of event `from`, then makes new hashes from there on. An attacker with this key could do the same. */
     const rechain = async (key: string, from: number) => {
       const mac = macOf(key);
       const head = (await store.read((tx) => tx.all(allHeads, {}))).find(
@@ -294,7 +294,7 @@ for (const kind of bothStores)
         problems.some((one) => one.companyId === companyId && /earlier state/.test(one.what)),
         JSON.stringify(problems),
       );
-      // It is still noticed after it has recorded as many other events.
+      // The check still notices the change after the same number of other events was recorded.
       await write("instead");
       await write("more");
       const again = await check();
@@ -302,7 +302,7 @@ for (const kind of bothStores)
         again.problems.some(({ what }) => /another hash for this event/.test(what)),
         JSON.stringify(again),
       );
-      // Without its own file, the copy in the second place shows the same.
+      // Without the first file, its copy in the second place shows the same.
       rmSync(anchorParts.file);
       assert.ok((await check()).problems.length > 0);
       rmSync(anchorParts.copy);
@@ -319,7 +319,7 @@ for (const kind of bothStores)
       await tamper(`delete from events where ${mine} and seq > ${last};
         delete from ledger_heads where ${mine};
         insert into ledger_heads select * from saved_ledger_heads where ${mine}`);
-      // Even without an anchor.
+      // The check needs no anchor to notice this.
       rmSync(anchorParts.file);
       rmSync(anchorParts.copy);
       const { problems } = await check();
@@ -368,7 +368,7 @@ for (const kind of bothStores)
         const file = ({ id, hash }: { id: string; hash: string }) => join(blobFolder, id, hash);
         while (![a, b, c].every(({ id, hash }) => inFolder(join(blobFolder, id)).includes(hash)))
           await sleep(50);
-        // The rows are deleted after the files are complete. Content is read from there as long as it is there.
+        // The rows are deleted once the files are complete. Until then, content is read from the rows.
         const ids = [a, b, c].map(({ id }) => `'${id}'`).join();
         await tamper(`delete from blobs where file_id in (${ids})`);
         writeFileSync(file(a), "content A");
@@ -407,7 +407,7 @@ for (const kind of bothStores)
       }
       assert.deepEqual((await check(true)).problems, []);
       await save(rowTables);
-      /** Changes something in many tables at once, and expects a finding about each of them. */
+      /** Changes many tables at once, and expects a finding about each of them. */
       const changing = async (changes: readonly (readonly [SealedTable, string])[], says: RegExp) => {
         await tamper(changes.map(([, text]) => text).join(";"));
         const { problems } = await check(true);
@@ -435,7 +435,8 @@ for (const kind of bothStores)
       );
       await tamper(rowTables.map((table) => `drop table saved_${table}`).join(";"));
       t.diagnostic(`${cells.flat().length} cells`);
-      // A lease is renewed all the time. Of a server's health, the ledger has each change between working and failing.
+      // A lease is renewed all the time, so the ledger does not record it. Of a server's health, it records each change between
+      // working and failing.
       assert.deepEqual(skipped, ["sessions.lease_until", "mcp_servers.health"]);
       assert.deepEqual((await check(true)).problems, []);
     });

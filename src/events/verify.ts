@@ -6,27 +6,27 @@ import { allHeads, listAfter, parseData } from "./ledger.ts";
 import { firstMissing, removedAfter, removedAt, sealOfRemoved } from "./removed.ts";
 import { advice, wrong } from "./texts.ts";
 
-/** Checks the chains of the ledger, one after another: the installation's first, then each company's. */
+/** Checks the chains of the ledger one after another: first the installation's, then each company's. */
 export interface Damage {
-  /** Empty: the installation. */
+  /** Empty for the installation. */
   readonly companyId: string;
   /** The first event that is wrong, or the last one that changed the row. */
   readonly seq: number | null;
-  /** `agents/<id>`. Null: the ledger itself is damaged. */
+  /** The row, such as `agents/<id>`. Null if the ledger itself is damaged. */
   readonly row: string | null;
   readonly what: string;
-  /** The time of the last event that is right. */
+  /** The time of the last correct event. */
   readonly intactUntil: number | null;
   readonly advice: string;
 }
 
-/** What a place outside the database remembers of the chains: by company and number, the hash and when it was noted. */
+/** Heads noted outside the database: for each company and number, the hash and the time when it was noted. */
 export type Anchors = ReadonlyMap<
   string,
   ReadonlyMap<number, { readonly hash: string; readonly at: number }>
 >;
 
-/** Where a check continues: after this event of this chain. */
+/** The place where a check continues: after this event of this chain. */
 export interface ChainPlace {
   readonly companyId: string;
   readonly after: number;
@@ -34,9 +34,9 @@ export interface ChainPlace {
 
 export interface Verified {
   readonly checked: number;
-  /** At most one for each chain: what comes after a wrong event can't be judged. */
+  /** At most one problem for each chain: events after a wrong one can't be judged. */
   readonly problems: readonly Damage[];
-  /** Null: everything was checked. */
+  /** Null if everything was checked. */
   readonly next: ChainPlace | null;
 }
 
@@ -77,7 +77,10 @@ async function damageIn(
   rows: readonly Row<"events">[],
 ): Promise<Damage | null> {
   const removed = await tx.all(removedAfter, { company_id: companyId, after: after - 1 });
-  /** The hash that the next event continues. Null: that of a removed event in the middle of a stretch, which is not known. */
+  /**
+   * The hash that the next event continues. Null if it is the hash of a removed event in the middle of a stretch, which is not
+   * stored.
+   */
   const endingWith = (seq: number): string | null =>
     seq === 0 ? genesis : (removed.find(({ last_seq }) => last_seq === seq)?.hash ?? null);
   const before = after === 0 ? undefined : await tx.first(eventAt, { company_id: companyId, seq: after });
@@ -130,7 +133,7 @@ async function damageIn(
     : bad(seq + 1, wrong.rolledBack(newest, noted.at), advice.rolledBack);
 }
 
-/** The chains that no longer have the head with which one of these events sealed them. */
+/** The chains whose present head differs from the head that one of these events sealed. */
 async function unsealed(tx: ReadTx, rows: readonly Row<"events">[]): Promise<Damage[]> {
   const found = new Map<string, Damage>();
   for (const row of rows)
@@ -157,7 +160,7 @@ async function unsealed(tx: ReadTx, rows: readonly Row<"events">[]): Promise<Dam
   return [...found.values()];
 }
 
-/** What an event sealed. Nothing if its data was edited and is not JSON any more, which damageIn() names. */
+/** The heads that an event sealed. Empty if its data was edited and is no JSON any more; damageIn() reports that. */
 function sealedIn(data: string): Readonly<Record<string, unknown>> {
   try {
     return parseData(data);
@@ -172,7 +175,7 @@ export async function keyFits(tx: ReadTx): Promise<boolean> {
   return heads.length === 0 || heads.some((head) => head.seal === sealOf(tx.mac, head));
 }
 
-/** Also finds a chain whose head was deleted. */
+/** Includes chains whose head was deleted. */
 const allChains = query((db, _: Record<never, never>) =>
   db
     .selectFrom("ledger_heads")
