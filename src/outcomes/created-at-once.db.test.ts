@@ -29,7 +29,7 @@ for (const kind of bothStores)
         create,
       } = await scene(1000);
       const createAll = () => Promise.all(Array.from({ length: count }, () => create(agent)));
-      // The numbers that a batch draws follow from those before it.
+      // The numbers of each batch continue those before it.
       for (let round = 0; round < 3; round++) await createAll();
       const watched = watchStatements();
       try {
@@ -41,7 +41,7 @@ for (const kind of bothStores)
       }
     });
 
-    // Without the other agent, there are fewer outcomes than the limit at first. A shortcut could go wrong there.
+    // Without the other agent, the store at first has fewer outcomes than the limit. The shortcut for small stores runs then.
     for (const [most, early, isAlone] of [
       [10, 7, false],
       [60, 35, true],

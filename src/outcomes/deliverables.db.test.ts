@@ -1,4 +1,4 @@
-// What an outcome delivers: which files may be delivered, who may read them when, and how the right is listed and explained.
+// Deliverables of an outcome: which files can be delivered, who may read them when, and how the right is listed and explained.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createKey, terminateAgent } from "../contract/agents.ts";
@@ -337,7 +337,7 @@ for (const kind of storeKinds) {
       assert.ok((await mia.call(listFiles, {})).files.some(({ id }) => id === secret.id));
       await mia.call(grantPermission, { to: sue.id, resource: `kb:${secret.id}`, level: "read" });
       assert.equal(await reads(sue.call, secret.id), "continued");
-      // When she leaves too, they go one further up.
+      // When Mia leaves too, her deliverables go one level further up.
       await org.board(terminateAgent, { id: mia.id, reason: "done" });
       assert.equal(await reads(org.root, secret.id), "continued");
       assert.equal(await reads(sue.call, secret.id), undefined);
@@ -353,7 +353,7 @@ for (const kind of storeKinds) {
       assert.equal(await reads(mia.call, file.id), "first words");
       await org.board(undoReorganization, { id: applied.id });
       assert.equal(await reads(mia.call, file.id), undefined);
-      // Its former keys stay revoked.
+      // The keys from before stay revoked.
       const { key } = await org.board(createKey, { id: wes.id });
       assert.equal(await reads(org.as(key), file.id), "first words");
       const other = await write(sue);

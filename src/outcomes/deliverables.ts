@@ -15,23 +15,23 @@ import { listedOn } from "./table.ts";
 import { filesNotYours, howToShare, tooManyDeliverables } from "./texts.ts";
 
 /**
- * What an outcome delivers: versions of knowledge files. A submission names files that the submitter wrote, at their current
- * version, or deliverables it received from below, at the version it received. Who may read them follows from the
- * outcome's place (capabilities/pinned.ts).
+ * Deliverables: the versions of knowledge files that an outcome delivers. A submission names files that the submitter wrote, at
+ * their current version, or deliverables it received from below, at the version it received. The outcome's place decides who
+ * may read them (capabilities/pinned.ts).
  *
  *   not delivered ──submit──▶ delivered ──complete──▶ accepted
  *
- * A further submission lists its own files. Versions that were delivered before stay readable until the outcome is closed:
- * a verifier can compare them, and an agent that built on an accepted one can still look at it.
+ * A later submission has its own list of files. Versions that were delivered before stay readable until the outcome is closed:
+ * a verifier can compare them, and an agent that built on an accepted version can still look at it.
  */
 const mostDeliverables = 100;
-/** Each link in a note costs queries, so only the first ones are looked at, and fewer are reported. */
+/** Each link in a note costs queries, so only the first 200 are checked. The answer reports fewer. */
 const mostLinks = 200;
 const mostReported = 20;
 
 /**
- * Stores what is delivered with a submission or completion. Returns the links in the note that some of its readers can't
- * open. If its owner names no files, those of the submission before are delivered again.
+ * Stores the deliverables of a submission or completion. Returns the links in the note that some of its readers can't open. If
+ * the owner names no files, the files of the last submission are delivered again.
  */
 export async function keepDeliverables(
   call: Writing,
@@ -77,12 +77,12 @@ export async function keepDeliverables(
   return unreadableLinks(tx, actor, outcome, others);
 }
 
-/** The outcome was completed: what it delivers is accepted. */
+/** Marks the deliverables of a completed outcome as accepted. */
 export async function acceptDeliverables({ tx }: Writing, outcomeId: string): Promise<void> {
   await tx.run(markAccepted, { outcome_id: outcomeId, accepted_at: tx.now });
 }
 
-/** What the last submission of an outcome delivered and the viewer may read. */
+/** The deliverables of an outcome's last submission that the viewer may read. */
 export async function deliverablesOf(tx: ReadTx, viewer: Viewer, outcomeId: string): Promise<Deliverable[]> {
   const shown: Deliverable[] = [];
   for (const row of await tx.all(listedOn, { outcome_id: outcomeId })) {
@@ -132,8 +132,8 @@ async function versionToDeliver(
 const fromBelow: ReadonlySet<string> = new Set(["owner", "verifier", "decider", "ancestor"]);
 
 /**
- * The links that some reader of the note can't open: the verifier, or the owner of an ancestor. A link to a file that the
- * actor itself does not know of is reported for all of them. Otherwise the answer would tell whether the file exists.
+ * The links that some reader of the note can't open: the verifier, or the owner of an ancestor. A link to a file that the actor
+ * can't see counts as unreadable for all of them. Otherwise the answer would tell whether the file exists.
  */
 async function unreadableLinks(
   tx: ReadTx,

@@ -13,9 +13,9 @@ import { presentRow } from "./presenting.ts";
 import { excerpt } from "./results.ts";
 import { dependenciesOf, outcomeById, parentsOf } from "./table.ts";
 
-/** The history of an outcome: its events. Every change of what it says is recorded by field, before and after. */
+/** The history of an outcome consists of its events. Every change of a field is recorded with the value before and after. */
 
-/** What of an outcome can change besides its status and its owner, as it is told and recorded. */
+/** The fields of an outcome that can change besides status and owner, as notices and records show them. */
 export async function outcomeFields(tx: ReadTx, outcome: OutcomeRow): Promise<Record<string, unknown>> {
   return {
     title: outcome.title,
@@ -41,7 +41,7 @@ export function fieldChanges(
   return changes;
 }
 
-/** Records a change that was made since `before`, and returns it. Nothing is recorded if there was none. */
+/** Records the changes since `before` and returns them. Without a change, nothing is recorded. */
 export async function recordChange(
   call: Pick<Writing, "tx" | "record">,
   id: string,
@@ -54,7 +54,7 @@ export async function recordChange(
   return changes;
 }
 
-/** Long texts are cut on record. The versions of the outcome's file have the whole text. */
+/** Long texts are cut in the record. The versions of the outcome's file have the whole text. */
 export const recorded = (changes: FieldChanges) => ({
   changed: Object.keys(changes),
   changes: Object.fromEntries(
@@ -93,7 +93,8 @@ export async function historyOf(
       changes: parsed.success ? parsed.data : {},
     });
   }
-  // Roots and mandates are created with their company or agent, without another event. Their first version says by which actor.
+  // Roots and mandates are created with their company or agent, without another event. The first version of their file names
+  // the actor.
   const first = await tx.first(versionAt, { id, version: 1 });
   if (first !== undefined && !history.some(({ action }) => action === createOutcome.name)) {
     const by = versionWriter(first);
@@ -104,7 +105,7 @@ export async function historyOf(
   return history;
 }
 
-/** People see each other's names. For an agent a person is the board. */
+/** People see each other's names. Agents see a person as the board. */
 async function nameOf(tx: ReadTx, viewer: Viewer, by: HistoryEntry["by"]): Promise<string> {
   if (by.agentId !== null) return memberName(tx, by.agentId);
   if (by.kind === "system") return "Agency";

@@ -7,7 +7,7 @@ import { organizedOn, refusal, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   describe(`how many outcomes an agent answers for (${kind})`, () => {
-    // Uses a separate store: a shortcut could go wrong where there are few outcomes and one agent has most of them.
+    // Uses a separate store with few outcomes, most of which one agent has. The shortcut for small stores runs there.
     organizedOn(kind)(
       "exactly as many as the company allows, whether there are others or not",
       async (org) => {
@@ -24,7 +24,7 @@ for (const kind of storeKinds)
           );
           assert.equal(await live(), most);
         }
-        // Several at once count at once: two parts and what puts them together.
+        // Outcomes created together count together: two parts and their integration.
         const [, whole] = (await org.root(myOutcomes, { limit: 1000 })).outcomes;
         const tasks = ["a", "b"].map((title) => ({ title, assignee: "self" }));
         for (const [most, fits] of [

@@ -11,7 +11,7 @@ import { combinesResults, tooDeep, tooManyOpen, tooManyParts } from "./texts.ts"
  * Four limits keep work from multiplying without end. They bind agents, not the board:
  *   - how many parts of one outcome may be delegated (maxDelegations)
  *   - how many times work may be delegated further (maxDelegationDepth)
- *   - an integration is never delegated
+ *   - an integration can't be delegated
  *   - how many open outcomes one agent may have (maxOpenOutcomes)
  */
 
@@ -35,7 +35,10 @@ export async function depthOf(tx: ReadTx, id: string): Promise<number> {
   return depth(id);
 }
 
-/** The most delegations on any way down from an outcome, its own included. If the outcome moves deeper, so do these. */
+/**
+ * The longest chain of delegations from this outcome downward, including its own delegation. If the outcome moves deeper, the
+ * whole chain does.
+ */
 async function heightOf(tx: ReadTx, id: string): Promise<number> {
   const known = new Map<string, number>();
   const height = async (outcome: Parameters<typeof stepsOf>[0] & { id: string }): Promise<number> => {
@@ -50,7 +53,7 @@ async function heightOf(tx: ReadTx, id: string): Promise<number> {
   return height(await outcomeById(tx, id));
 }
 
-/** Refuses if the outcome, or anything below it, would be too deep under `above` delegations. */
+/** Refuses if this outcome or any outcome below it would be too deep, counted from `above` delegations. */
 export async function demandDepth(call: CallContext, above: number, outcomeId: string): Promise<void> {
   if (call.actor.agentId === null) return;
   const { maxDelegationDepth } = await call.settings();
@@ -64,7 +67,7 @@ export async function demandDepth(call: CallContext, above: number, outcomeId: s
     );
 }
 
-/** Refuses if `parts` more parts of this outcome may not be delegated. */
+/** Refuses if `parts` more delegated parts of this outcome would exceed the limit. */
 export async function demandFanOut(
   call: CallContext,
   outcome: Pick<OutcomeRow, "id" | "title" | "kind">,
@@ -115,7 +118,7 @@ export async function demandRoomForOutcomes(
   throw tooManyOpen(who, live + more, maxOpenOutcomes);
 }
 
-/** Whether the agent has room for more open outcomes will be asked. */
+/** Announces to the store that the number of open outcomes will be read. */
 export async function openOutcomesAhead(
   call: CallContext,
   agentId: string | null,
@@ -126,14 +129,14 @@ export async function openOutcomesAhead(
   call.tx.ahead(atMostLive, liveUpTo(maxOpenOutcomes, agentId, more));
 }
 
-/** Counting stops one above the limit: that answers the question at a fixed cost. */
+/** Counting stops one above the limit: that is enough to decide, at a fixed cost. */
 const liveUpTo = (limit: number, agentId: string, more: number) => ({
   agentId,
   most: limit + 1,
   enough: limit - more,
 });
 
-/** A goal is where work begins. The board gave it to the root agent, which does not count as delegating it onward. */
+/** A goal is where work begins. The board's delegation of it to the root agent is not counted. */
 const stepsOf = (outcome: Pick<OutcomeRow, "kind" | "delegated" | "delegated_by">): number =>
   isGoal(outcome) ? 0 : outcome.delegated;
 
@@ -156,8 +159,8 @@ const live = (db: Db, p: { agentId: string; most: number }) =>
 const liveOf = query(live);
 
 /**
- * At most so many are open. If the whole table has too few rows to reach the limit, nothing is counted: the usual case in a small
- * company. The writes of a batch count on from it.
+ * An upper bound for the number of open outcomes. In a small company the whole table has fewer rows than the limit, so nothing
+ * is counted. Further writes of a batch add to this number.
  */
 const atMostLive = query(
   (db, p: { agentId: string; most: number; enough: number }) =>

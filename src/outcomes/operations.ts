@@ -34,7 +34,7 @@ const onCreate = guarded(contract.createOutcome, async (call) => {
   const rows = await parentRows(tx, companyId, parents);
   await demandAwaitable(tx, companyId, dependsOn);
   for (const parent of parents) for (const target of dependsOn) await demandNoCycle(tx, parent, target);
-  // Others create outcomes in the same batch.
+  // Other calls of the same batch create outcomes too.
   if (actor.agentId !== null) await tx.turn();
   await demandRoomForOutcomes(call, actor.agentId, 1);
   const id = call.newId();
@@ -68,7 +68,7 @@ export async function changeOutcome(
   const before = await outcomeFields(tx, outcome);
   demandLive(outcome);
   await demandDecided(tx, outcome.responsible_id);
-  // The old dependencies go first. Otherwise a link that is being removed could look like a cycle with a new parent.
+  // Remove the old dependencies first. Otherwise a link that is being removed could look like a cycle with a new parent.
   const links = await dependencyRows(tx, outcome.id);
   if (input.dependsOn !== undefined) await setDependencies(tx, outcome.id, [], actor);
   const parentsLeft =
@@ -92,7 +92,7 @@ export async function changeOutcome(
       title: input.title ?? outcome.title,
       description: input.description ?? outcome.description,
       acceptance: input.acceptance === undefined ? outcome.acceptance : input.acceptance,
-      // An agent that edits its own outcome, or unblocks it, does not thereby come closer to it.
+      // An agent that edits or unblocks its own outcome makes no progress by that.
       stalls: isOwn ? outcome.stalls : 0,
       urgent: input.urgent === undefined ? outcome.urgent : input.urgent ? 1 : 0,
       important: input.important === undefined ? outcome.important : input.important ? 1 : 0,
@@ -102,7 +102,7 @@ export async function changeOutcome(
             blocked_reason: input.blocked?.reason ?? null,
             blocked_until: input.blocked?.until === undefined ? null : Date.parse(input.blocked.until),
             blocked_on: input.blocked?.on ?? null,
-            // An explicit block or unblock replaces the two automatic ones: waiting for a hire, and for a verdict.
+            // An explicit block or unblock replaces both automatic blocks: waiting for a hire, and waiting for a verdict.
             for_agent_id: null,
             reworks: 0,
           }),
@@ -133,7 +133,10 @@ const onView = guarded(contract.viewOutcome, async (call) => {
   };
 });
 
-/** Creating and viewing outcomes. What affects agents and mail, such as changing and ending them, is in delegation/. */
+/**
+ * Handlers that create and view outcomes. Operations that affect agents and mail, such as changing and ending an outcome, are
+ * in delegation/.
+ */
 export const outcomeHandlers = [onCreate, onView, ...readHandlers];
 
 async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[]): Promise<OutcomeRow[]> {
@@ -149,13 +152,13 @@ async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[])
   return rows;
 }
 
-/** A pending agent gets no work, and its outcomes stay exactly as the board sees them in the approval. */
+/** Refuses work for a pending agent. Its outcomes stay exactly as the board sees them in the approval. */
 export async function demandDecided(tx: ReadTx, ownerId: string | null): Promise<void> {
   const owner = await memberById(tx, ownerId);
   if (owner?.status === "pending_approval") throw texts.ownerPending(owner);
 }
 
-/** Refuses a dependency on an outcome that ended with its agent: it never completes, so the wait would never end. */
+/** Refuses a dependency on an outcome that ended with its agent: that outcome never completes, so the wait would never end. */
 async function demandAwaitable(tx: ReadTx, companyId: string, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     await demandKnown(tx, companyId, [id]);
@@ -175,7 +178,7 @@ async function demandNoCycle(tx: ReadTx, waiterId: string, targetId: string): Pr
     throw texts.circular(await outcomeById(tx, waiterId), await outcomeById(tx, targetId));
 }
 
-/** Returns the parents that were removed. They no longer wait for this outcome. */
+/** Returns the removed parents, which no longer wait for this outcome. */
 async function changeParents(
   call: Call<{ id: string }>,
   outcome: OutcomeRow,

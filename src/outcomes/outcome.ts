@@ -20,19 +20,22 @@ export function isLive(outcome: Pick<OutcomeRow, "status">): boolean {
   return outcome.status === "open" || outcome.status === "submitted";
 }
 
-/** The board delegated it to the root agent and verifies it. */
+/** Whether the outcome is a goal: the board delegated it to the root agent and verifies it. */
 export function isGoal(outcome: Pick<OutcomeRow, "kind" | "delegated" | "delegated_by">): boolean {
   return outcome.kind === "work" && outcome.delegated === 1 && outcome.delegated_by === null;
 }
 
-/** The same in SQL. */
+/** isLive() in SQL. */
 export const statusIsLive = sql<SqlBool>`status in ('open', 'submitted')`;
 
 export function demandLive(outcome: Pick<OutcomeRow, "id" | "title" | "status">): void {
   if (!isLive(outcome)) throw texts.notLive(outcome);
 }
 
-/** Submit, complete and close are for work. The root never ends, a mandate ends with its agent, an inbox when it is empty. */
+/**
+ * Only work can be submitted, completed or closed. The root never ends, a mandate ends with its agent, and an inbox ends when
+ * it is empty.
+ */
 export function demandEndable(outcome: Pick<OutcomeRow, "id" | "title" | "kind" | "status">): void {
   demandLive(outcome);
   if (outcome.kind === "perpetual") throw texts.rootNeverEnds(outcome);
@@ -52,7 +55,7 @@ export function demandNoLiveChildren(
   outcome: Pick<OutcomeRow, "id" | "title">,
   children: readonly { id: string; title: string; kind: string }[],
 ): void {
-  // An agent's inbox hangs below its mandate but is not part of the work.
+  // An agent's inbox is a child of its mandate, but not a part of the work.
   const live = children.filter(({ kind }) => kind !== "inbox");
   if (live.length === 0) return;
   throw texts.hasLiveChildren(outcome, live);

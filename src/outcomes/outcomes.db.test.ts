@@ -129,7 +129,7 @@ for (const kind of storeKinds)
       await refusal(org.root(updateOutcome, { id: a.id, parents: [a.id] }), "refused");
       await refusal(org.root(updateOutcome, { id: a.id, dependsOn: [a.id] }), "refused");
       await refusal(org.root(updateOutcome, { id: a.id, dependsOn: [c.id] }), "refused");
-      // A part that waits for the whole would wait for ever.
+      // If a part waited for the whole, both would wait for ever.
       await refusal(org.root(updateOutcome, { id: b.id, dependsOn: [a.id] }), "refused");
       await refusal(make("d", [b.id], { dependsOn: [c.id] }), "refused");
       await refusal(org.root(updateOutcome, { id: b.id, blocked: { reason: "me", on: b.id } }), "refused");

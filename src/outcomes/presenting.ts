@@ -11,8 +11,8 @@ import { dependenciesOf, firstChildrenOf, parentsOf, type Ref } from "./table.ts
 import { isWorkableNew, workable } from "./workable.ts";
 
 /**
- * One outcome with its neighbours, as `view_outcome` shows it. A neighbour that the actor can't read is a bare id. A new outcome
- * has nothing below it, and its creator may read its parents.
+ * One outcome with its neighbours, as `view_outcome` shows it. A neighbour that the actor can't read is shown as a bare id. A
+ * new outcome has no children, and its creator may read its parents.
  */
 export async function presentOutcome(
   { tx, actor }: { readonly tx: ReadTx; readonly actor: Viewer },
@@ -22,7 +22,7 @@ export async function presentOutcome(
   const { agentId } = actor;
   const isNew = created !== undefined;
   const isOwn = agentId === null || agentId === row.responsible_id;
-  // All at once: PostgreSQL need not be waited for between them.
+  // All queries at once, because on PostgreSQL each wait costs a round trip.
   const [seesBelow, children, found, owner, delegator, parents, awaited, deliverables] = await Promise.all([
     isOwn || readsBelow(tx, agentId, row.id),
     isNew ? [] : firstChildrenOf(tx, row.id, 1000),
@@ -43,7 +43,7 @@ export async function presentOutcome(
     rationale: row.rationale,
     delegatedBy: row.delegated_by === null ? null : { id: row.delegated_by, name: delegator?.name ?? "" },
     parents,
-    // Like the file of an outcome, an answer does not tell when another agent got mail.
+    // Inboxes are left out, as in the outcome's file: they would show when another agent got mail.
     children: seesBelow
       ? await neighbours(tx, { agentId: null }, children)
       : await neighbours(
@@ -55,7 +55,7 @@ export async function presentOutcome(
     result: row.result_id,
     budget: tables.outcomes.budget.parse(row.budget),
     deliverables,
-    // Whether it can be worked on depends on what is below it.
+    // Whether the outcome can be worked on depends on its children.
     workable: seesBelow && isWorkable,
   };
 }

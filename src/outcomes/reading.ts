@@ -16,7 +16,7 @@ import { childrenOf, outcomeById, parentsOf } from "./table.ts";
 import { onlyAgentsHaveOutcomes } from "./texts.ts";
 import { workable } from "./workable.ts";
 
-/** Operations that only read outcomes. Each reads a bounded number of rows, because a long read delays the writers. */
+/** Operations that only read outcomes. Each reads a limited number of rows, because a long read delays the writers. */
 
 type Listed = ListedRow & { workable: number };
 type OutcomePage = PageInput & { readonly status?: contract.OutcomeStatus | undefined };
@@ -44,14 +44,14 @@ interface OutcomeFilter extends OutcomePage {
   readonly ownerId?: string;
   readonly kind?: contract.OutcomeKind | undefined;
   readonly blocked?: boolean | undefined;
-  /** Only what has not ended. */
+  /** Only outcomes that have not ended. */
   readonly live?: boolean | undefined;
   readonly text?: string | undefined;
-  /** Only what the board wants done. */
+  /** Only goals of the board. */
   readonly goals?: true;
 }
 
-/** A page of the outcomes of a company, the newest first, and how many there are of each status. */
+/** A page of a company's outcomes, newest first, and the number of outcomes in each status. */
 async function newestOf(tx: ReadTx, filter: OutcomeFilter) {
   const matching = conditionOf(tx, filter);
   const last = await cursorRow(filter.cursor, (id) => tx.first(oneRow, { id }));
@@ -158,7 +158,7 @@ const onSubtree = guarded(contract.viewSubtree, async ({ tx, actor, input }) => 
     whole || actor.agentId === null
       ? await tx.all(below, { id: input.id, limit: limit + 1 })
       : await readableBelow(tx, actor.agentId, input.id, limit + 1);
-  // The database may return the rows in any order. It must not depend on other rows.
+  // The database may return rows in any order. The order must not depend on rows that the actor can't read.
   const page = rows.slice(0, limit).toSorted((a, b) => a.num - b.num);
   const inPage = new Set(page.map(({ id }) => id));
   const idsIn = (joined: string | null): string[] => (joined === null ? [] : joined.split(" ").toSorted());
@@ -218,8 +218,8 @@ function presentListed(row: Listed) {
 }
 
 /**
- * What an agent may read below an outcome that it sees only because its own work serves it. Goes level by level and
- * skips every branch the agent may not read.
+ * The outcomes below that an agent may read, for an outcome it sees only because its own work serves it. The search goes level
+ * by level and skips every branch that the agent may not read.
  */
 async function readableBelow(
   tx: ReadTx,

@@ -9,9 +9,9 @@ import type { OutcomeRow } from "./outcome.ts";
 import { dependenciesOf, outcomeById } from "./table.ts";
 
 /**
- * The result of an outcome: a knowledge file with the text its owner gave when submitting or completing it. Everyone who
- * may read the outcome may read its result, and so may the owner of an outcome that depends on it. Results therefore
- * reach the agents that build on them without being sent.
+ * The result of an outcome is a knowledge file with the text that its owner gave on submitting or completing it. Everyone who
+ * may read the outcome may read its result, and so may the owner of an outcome that depends on it. So results reach the agents
+ * that build on them without a message.
  */
 export async function keepResult(
   { tx, actor, companyId, newId }: Writing,
@@ -34,7 +34,7 @@ export async function keepResult(
 export interface ContextEntry {
   readonly id: string;
   readonly title: string;
-  /** Null: it was completed without a note. */
+  /** Null if the outcome was completed without a note. */
   readonly file: string | null;
   readonly text: string;
   readonly truncated: boolean;
@@ -44,8 +44,8 @@ export interface ContextEntry {
 export const mostContext = 8 * 1024;
 
 /**
- * The results an outcome builds on that the reader may read, in at most `room` bytes. Each gets an equal share; a short result leaves the rest of
- * its share to the longer ones, which is why they are cut in order of length.
+ * The results that an outcome builds on and the reader may read, in at most `room` bytes. Each result gets an equal share. A
+ * short result leaves the rest of its share to the longer ones, so results are cut in order of length.
  */
 export async function contextOf(reader: Reader, id: string, room = mostContext): Promise<ContextEntry[]> {
   const { tx, actor } = reader;
@@ -53,7 +53,8 @@ export async function contextOf(reader: Reader, id: string, room = mostContext):
   for (const { id: on, title } of await dependenciesOf(tx, id)) {
     const result = await resultFor(reader, on);
     const deliverables = await deliverablesOf(tx, actor, on);
-    // An agent may read the result of an outcome that it may not read itself. The result names the outcome too.
+    // An agent may read the result of an outcome without a right to read the outcome itself. The result also shows the
+    // outcome's title.
     const isSeen = await visible(tx, actor, `outcome:${on}`);
     if (result !== undefined || deliverables.length > 0)
       found.push({
@@ -99,7 +100,7 @@ export function excerpt(text: string, file: string | null, most = mostContext): 
   return `${firstBytes(content, most)}\n…${file === null ? "" : ` the rest is in kb://${file}`}`;
 }
 
-/** Cuts between characters: a character that was cut in half decodes to U+FFFD and is removed. */
+/** Cuts between characters: half a character decodes to U+FFFD, which is removed. */
 function firstBytes(content: Uint8Array, most: number): string {
   const bytes = Buffer.from(content);
   return bytes.byteLength <= most

@@ -12,9 +12,9 @@ import { awaitsDecision, notYoursToDecide } from "./texts.ts";
  * The review of submitted work by the agent that delegated it:
  *
  *   pass        the outcome completes
- *   rework      the outcome is sent back to its owner with what is missing; a reviewer can do this once
+ *   rework      the outcome goes back to its owner with a list of what is missing; a reviewer can do this once
  *   escalated   the reviewer would send it back a second time; it waits, blocked, for the reviewer's manager to decide
- *   unreadable  the reviewer's last words held no verdict that can be parsed; this never counts as a pass
+ *   unreadable  the reviewer's final output held no verdict that can be parsed; this never counts as a pass
  */
 
 export async function recordReview(
@@ -34,7 +34,10 @@ export async function recordReview(
   });
 }
 
-/** Null: the reviewer may send the work back. Otherwise who decides instead, and the reason to show while it waits. */
+/**
+ * Returns null if the reviewer may send the work back. Otherwise returns the agent that decides instead, and the reason to show
+ * meanwhile.
+ */
 export async function escalation(
   tx: ReadTx,
   outcome: Pick<OutcomeRow, "reworks" | "delegated_by">,
@@ -60,8 +63,8 @@ export const isEscalated = ({
 export const mostReworks = 2;
 
 /**
- * An agent can't submit or unblock escalated work. Otherwise the manager that was asked would find it submitted again,
- * and owner and reviewer would continue to disagree for ever.
+ * Refuses to let an agent submit or unblock escalated work. Otherwise the manager would find the work submitted again, and
+ * owner and reviewer would disagree for ever.
  */
 export function demandUndisputed(
   { actor }: Writing,
@@ -72,9 +75,9 @@ export function demandUndisputed(
 }
 
 /**
- * Who decides about submitted or escalated work: the agent that delegated it or, once it is escalated, the manager above it.
- * Each further escalation goes one level up. Derived from the present reporting line, so a manager that leaves or moves
- * never takes a decision along. Null: the board, which may also decide everything else.
+ * Who decides about submitted work: the agent that delegated it. Who decides about escalated work: the manager above that
+ * agent. Each further escalation goes one level up. The answer follows from the present reporting line, so a manager that
+ * leaves or moves takes no decision along. Null means the board, which may also decide everything else.
  */
 export async function deciderOf(
   tx: ReadTx,
@@ -86,12 +89,12 @@ export async function deciderOf(
   return decider;
 }
 
-/** How many levels above the agent that delegated the work decides about it. */
+/** How many levels the decider is above the agent that delegated the work. */
 export const levelsAbove = (
   outcome: Parameters<typeof isEscalated>[0] & Pick<OutcomeRow, "reworks">,
 ): number => (isEscalated(outcome) ? outcome.reworks - mostReworks + 1 : 0);
 
-/** The escalated outcomes an agent had to decide at that moment. They were reviewed by an agent somewhere below it. */
+/** The escalated outcomes that an agent had to decide at that moment. Their reviewers are below that agent. */
 export async function escalatedTo(
   tx: ReadTx,
   p: { agentId: string; at: number; limit: number },

@@ -24,7 +24,7 @@ import { isLive, type OutcomeRow, render } from "./outcome.ts";
 export type NewOutcome = Pick<OutcomeRow, "id" | "company_id" | "title" | "responsible_id"> &
   Partial<typeof plainWork> & { readonly parents: readonly string[]; readonly dependsOn?: readonly string[] };
 
-/** What an outcome is unless it is created as something else. */
+/** The values of an outcome that is created as ordinary work. */
 const plainWork: Pick<
   OutcomeRow,
   "kind" | "description" | "acceptance" | "delegated" | "delegated_by" | "urgent" | "important" | "budget"
@@ -62,13 +62,13 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
     created_at: tx.now,
     updated_at: tx.now,
   };
-  // Their owners have usually read them in this transaction, so PostgreSQL is not asked again.
+  // In most cases this transaction has already read the parents' owners, so PostgreSQL is not asked again.
   const above = row.kind === "inbox" ? [] : await Promise.all(parents.map((id) => tx.first(byId, { id })));
   await tx.run(insertRow, row);
   for (const parentId of parents) await tx.run(insertEdge, { parent_id: parentId, child_id: outcome.id });
   for (const parent of above) if (parent?.stale === 0) await tx.run(markStale, { id: parent.id });
   if (dependsOn.length > 0) await setDependencies(tx, outcome.id, dependsOn, author, []);
-  // As renderFile() orders them, which keeps the text the same until the outcome changes.
+  // In the order of renderFile(), which keeps the text the same until the outcome changes.
   const inOrder = async (ids: readonly string[], read: typeof parentsOf): Promise<readonly string[]> =>
     ids.length < 2 ? ids : (await read(tx, outcome.id)).map(({ id }) => id);
   const text = render(
@@ -102,7 +102,10 @@ export async function saveOutcome(tx: Tx, outcome: OutcomeRow, author: Actor): P
   return saved;
 }
 
-/** A person who writes to an agent, or unblocks its work, does not wait for its pause to end (runtime/progress.ts). */
+/**
+ * Ends an agent's pause. When a person writes to an agent or unblocks its work, the agent need not wait for its pause to end
+ * (runtime/progress.ts).
+ */
 export async function endPause(tx: Tx, agentId: string): Promise<void> {
   const agent = await tx.first(agentById, { id: agentId });
   if (agent === undefined || (agent.idle_sessions === 0 && agent.not_before === 0)) return;
@@ -113,8 +116,8 @@ const agentById = selection("agents", ["id"]);
 const setPause = updating("agents", ["idle_sessions", "not_before"], ["id"]);
 
 /**
- * A changed edge only marks the outcomes at both ends stale; their files are written here, when one is read next.
- * Writing them at once would cost a version of the parent's file for every child that is added.
+ * A changed edge only marks the outcomes at both ends stale. This function writes their files, when one is read next. Writing
+ * them at once would cost a version of the parent's file for every new child.
  */
 export async function refreshOutcomeFile(tx: Tx, file: FileRow): Promise<FileRow> {
   if (file.kind !== "outcome") return file;
@@ -130,7 +133,7 @@ export async function outcomeById(tx: ReadTx, id: string): Promise<OutcomeRow> {
   return row;
 }
 
-/** These outcomes will be read. */
+/** Announces to the store that these outcomes will be read. */
 export function outcomesAhead(tx: ReadTx, ids: readonly string[]): void {
   for (const id of ids) tx.ahead(byId, { id });
 }
@@ -184,8 +187,8 @@ export async function freeDependents(tx: Tx, dependsOnId: string): Promise<strin
 }
 
 /**
- * Replaces the dependencies of an outcome. One that stays (`before`: as it was) keeps who set it, unless only the new setter
- * is entitled to share what the awaited outcome delivers: its owner, someone above it, or the board.
+ * Replaces the dependencies of an outcome. A dependency that stays (`before`: as it was) keeps its setter. The exception: only
+ * the new setter may share what the awaited outcome delivers, as its owner, an owner above it, or the board.
  */
 export async function setDependencies(
   tx: Tx,
@@ -221,7 +224,7 @@ export async function liveDependentsOf(tx: ReadTx, id: string): Promise<OutcomeR
 
 /**
  * Every outcome that depended on `fromId` depends on `toId` instead. An outcome that `toId` waits for keeps its dependency,
- * because the new one would be a circle.
+ * because the new one would close a circle.
  */
 export async function repointDependents(tx: Tx, fromId: string, toId: string): Promise<void> {
   for (const row of await tx.all(dependents, { depends_on_id: fromId })) {
@@ -234,8 +237,8 @@ export async function repointDependents(tx: Tx, fromId: string, toId: string): P
 }
 
 /**
- * Would `waiter` wait for itself if it waited for `target`? A parent waits for its children, and an outcome waits for its
- * dependencies. The search goes upward, to the outcomes that wait for `waiter`: an outcome has few parents but may have
+ * Whether `waiter` would wait for itself if it waited for `target`. A parent waits for its children, and an outcome waits for
+ * its dependencies. The search goes upward, to the outcomes that wait for `waiter`: an outcome has few parents, but may have
  * thousands of outcomes below it.
  */
 export async function wouldWaitForItself(tx: ReadTx, waiterId: string, targetId: string): Promise<boolean> {
@@ -269,7 +272,7 @@ export async function assign(
   if (status !== undefined) await tx.run(setStatus, { id, status });
 }
 
-/** The file of an outcome lists no more of its children. Inboxes are not listed: they would tell when its owner gets mail. */
+/** The most children that an outcome's file lists. It lists no inboxes: they would show when their owner gets mail. */
 export const mostChildrenShown = 10_000;
 
 async function renderFile(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<void> {
@@ -288,7 +291,7 @@ async function renderFile(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<v
 
 const byId = selection("outcomes", ["id"]);
 
-/** The outcomes at one end of a link (`other`), for the outcome at its other end (`own`). */
+/** The outcomes at one end of a link (`other`), for the outcome at the other end (`own`). */
 const neighbours = (link: "edges" | "dependencies", other: string, own: string, and = sql``) =>
   textQuery(
     (p: { id: string; limit: number }) =>
@@ -305,7 +308,7 @@ const dependencies = neighbours("dependencies", "depends_on_id", "outcome_id");
 const dependents = selection("dependencies", ["depends_on_id"]);
 const ownDependencies = selection("dependencies", ["outcome_id"]);
 
-/** What the last submission of an outcome delivers. */
+/** The deliverables of an outcome's last submission. */
 export const listedOn = selection(
   "deliverables",
   ["outcome_id"],
@@ -345,8 +348,8 @@ const deleteDependencies = deleting("dependencies", ["outcome_id"]);
 const deleteDependency = deleting("dependencies", ["outcome_id", "depends_on_id"]);
 
 /**
- * Moves responsibility for the outcome and for everything below it that the delegator kept. What the delegator had already delegated
- * to others stays with them, and what the delegator's own manager delegated to it stays with it.
+ * Moves responsibility for the outcome and for everything below it that the delegator kept. Two things stay: what the delegator
+ * had already delegated to others, and what its own manager delegated to it.
  */
 export async function delegateDown(tx: Tx, outcome: OutcomeRow, from: string, to: Member): Promise<string[]> {
   const moved = [outcome.id];

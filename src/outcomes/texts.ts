@@ -3,14 +3,14 @@ import type { FieldChanges } from "../contract/outcomes.ts";
 import { plural, quoteBlock } from "../contract/phrases.ts";
 import { refused, Refusal } from "../contract/refusal.ts";
 
-/** Everything this folder says to agents and people about outcomes. */
+/** All texts about outcomes that agents and people read. */
 interface Named {
   readonly id: string;
   readonly title: string;
 }
 type WithStatus = Named & { readonly status: string };
 
-/** The title is for the reader, the id for the reader's next call. */
+/** The reader needs the title; the reader's next call needs the id. */
 export const named = ({ id, title }: Named): string => `"${title.slice(0, 60).toWellFormed()}" (${id})`;
 
 export const namedFirst = (outcomes: readonly Named[], most = 5): string =>
@@ -198,7 +198,7 @@ export const notYoursToDecide = (outcome: Named, blockedReason: string): Refusal
     "The manager that was asked decides it with decide_outcome. Continue with other work; you will get a message.",
   );
 
-/** A blocked reason: a clause without a full stop, because other texts continue it. */
+/** A blocked reason. It is a clause without a full stop, because other texts continue it. */
 export const awaitsDecision = (why: string, decider: string, reviewer: string): string =>
   `${why}, so ${decider} (${reviewer}'s manager) decides what happens next`;
 
@@ -214,7 +214,7 @@ export const tooManyDeliverables = (count: number, most: number): Refusal =>
     "Deliver one file that links to the others, and combine small files.",
   );
 
-/** Said with a submission about a link in its note that is not a deliverable. */
+/** Added to the answer to a submission, about a link in its note to a file that is not a deliverable. */
 export const howToShare = (id: string, readers: readonly { name: string }[], canOpen: boolean): string =>
   `${readers.map(({ name }) => name).join(", ")} can't open kb://${id}. ${
     canOpen
@@ -222,7 +222,7 @@ export const howToShare = (id: string, readers: readonly { name: string }[], can
       : "You can't open it either, or it was deleted. Check the id."
   }`;
 
-/** One line for each, at most 20. The description is what the author wrote, so it is quoted. */
+/** One line for each deliverable, at most 20. The author wrote the description, so it is quoted. */
 export const deliveredLines = (
   delivered: readonly { id: string; description: string; version: number }[],
 ): string =>

@@ -2,7 +2,7 @@ import { type ExpressionBuilder, type RawBuilder, sql } from "kysely";
 import type { Row, Schema } from "../store/schema.ts";
 
 /**
- * An outcome is workable if its owner could work on it now. This one predicate decides when sessions start:
+ * An outcome is workable if its owner could work on it now. Sessions start only by this predicate:
  *   - the outcome is open, not blocked, and neither the root nor a mandate
  *   - its owner is idle: not paused, pending or terminated
  *   - every dependency is completed, and no child is live
@@ -26,7 +26,7 @@ export function workable(
     then 1 else 0 end)`;
 }
 
-/** The same of an outcome that was just created: it is open and not blocked, and nothing is below it. */
+/** The same predicate for an outcome that was just created, which is open, not blocked and without children. */
 export function isWorkableNew(
   { kind }: Pick<Row<"outcomes">, "kind">,
   owner: Pick<Row<"agents">, "status"> | undefined,
