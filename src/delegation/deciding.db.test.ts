@@ -32,7 +32,7 @@ async function team(org: Organization, name: string) {
     await worker.call(submitOutcome, { id, note: "Here it is." });
     return id;
   };
-  /** Sent back twice, so it waits for Lead. */
+  /** An outcome that was sent back twice, so it waits for Lead. */
   const escalated = async (): Promise<string> => {
     const id = await submitted();
     for (const note of ["Not yet.", "Still not."]) {
@@ -65,7 +65,7 @@ for (const kind of storeKinds)
         for (const note of [undefined, " \n", "\u200b"])
           await refusal(boss.call(decideOutcome, { id, verdict, note }), "invalid");
       assert.equal((await boss.call(decideOutcome, { id, verdict: "pass" })).status, "completed");
-      // The second decision is told who was faster and what was decided.
+      // The refusal of the second decision says who decided first, and what.
       const late = await refusal(org.board(decideOutcome, { id, verdict: "rework", note: "no" }), "conflict");
       assert.match(late.message, /One Boss accepted it/);
     });
@@ -121,7 +121,7 @@ for (const kind of storeKinds)
           await boss(decideOutcome, { id, verdict: "rework", note });
         }
         const asked = (await boardMail()).filter((body) => body.includes("Often disputed"));
-        // One message, which always says the latest.
+        // There is one message, which always has the latest text.
         assert.equal(asked.length, 1);
         assert.match(asked[0] ?? "", new RegExp(`Round ${round} is not it`));
         await org.board(decideOutcome, { id, verdict: "rework", note: "Try again." });
@@ -137,7 +137,7 @@ for (const kind of storeKinds)
       const { id: part } = await boss.call(createOutcome, { title: "Five part", parents: [top] });
       await boss.call(delegateOutcome, { id: part, to: worker.id, grants });
       const { id: own } = await worker.call(createOutcome, { title: "Five step", parents: [part] });
-      // It also serves something else, so it stays.
+      // This outcome also serves another one, so it stays.
       const { id: shared } = await worker.call(createOutcome, {
         title: "Five shared",
         parents: [part, worker.id],
@@ -180,7 +180,7 @@ for (const kind of storeKinds)
       assert.equal(more.length, 0);
       assert.match(told ?? "", /title, before:\n> Seven job\ntitle, now:\n> Seven job, edit 30/);
       assert.match(told ?? "", /acceptance, now:\n> - three pages/);
-      // An agent is not told of changes it made itself.
+      // An agent gets no notice of changes that it made itself.
       await worker.call(updateOutcome, { id, blocked: { reason: "Waiting for figures" } });
       assert.equal((await inbox(worker.id)).length, 1);
       const history = (await org.board(viewOutcome, { id })).history;
@@ -211,7 +211,7 @@ for (const kind of storeKinds)
       const [told = ""] = await noticesFor(store, newId, session.token);
       assert.match(told, /^The board changed "Nine, changed"[\s\S]*> Nine job/);
       assert.deepEqual(await noticesFor(store, newId, session.token), []);
-      // It stays in the inbox until it is acknowledged.
+      // The notice stays in the inbox until it is acknowledged.
       assert.equal((await inbox(worker.id)).length, 1);
       await org.board(closeOutcome, { id, rationale: "Over." });
       const [stop = "", closed = ""] = await noticesFor(store, newId, session.token);

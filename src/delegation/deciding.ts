@@ -18,8 +18,9 @@ import { closeSubtree, complete, sendBack } from "./ending.ts";
 import * as texts from "./texts.ts";
 
 /**
- * decide_outcome, and a verdict in a session's final output. Submitted work is decided by the agent that delegated it,
- * escalated work by the manager above, and both by the board. The first decision counts; a later one is told about it.
+ * Handles decide_outcome and verdicts in a session's final output. The agent that delegated the work decides about submitted
+ * work, the manager above it about escalated work, and the board about both. The first decision counts. The refusal of a later
+ * decision names the first one.
  */
 const onDecide = guarded(decideOutcome, async (call) => {
   const { id, verdict, note } = call.input;
@@ -44,14 +45,14 @@ export async function decideWork(
   if (actor.agentId !== null && decider !== actor.agentId)
     throw texts.notTheDecider(outcome, await memberName(tx, decider));
   if (verdict !== "pass" && onOneLine(note ?? "") === "") throw texts.noteMissing(verdict);
-  // Escalated work is open and blocked. The decision is about what was submitted last, so it counts as submitted here.
+  // Escalated work is open and blocked. The decision is about the last submission, so the outcome counts as submitted here.
   const submitted: OutcomeRow = { ...outcome, status: "submitted", blocked_reason: null };
   const decided = await carryOut(call, submitted, {
     verdict,
     note,
     overrules: actor.agentId !== outcome.delegated_by,
   });
-  // The reviewer hears what was decided in its place.
+  // Tell the reviewer what was decided in its place.
   if (outcome.delegated_by !== null && outcome.delegated_by !== actor.agentId) {
     const who = await memberName(tx, actor.agentId);
     const words = note === null ? null : excerpt(note, null, 2000);
@@ -61,7 +62,10 @@ export async function decideWork(
   return decided;
 }
 
-/** `overrules`: the decision is not the reviewer's own, so the count of reworks starts from zero. */
+/**
+ * `overrules` means that another agent or the board decides instead of the reviewer. The count of reworks then starts from
+ * zero.
+ */
 async function carryOut(
   call: CallContext,
   submitted: OutcomeRow,
@@ -74,7 +78,7 @@ async function carryOut(
   return sendBack(call, { ...submitted, reworks: 0 }, note ?? "");
 }
 
-/** Someone else was faster, or the work was never submitted. */
+/** The refusal if another decision came first, or if the work was never submitted. */
 async function nothingToDecide(tx: ReadTx, outcome: OutcomeRow) {
   const about = { subject: outcome.id, before: Number.MAX_SAFE_INTEGER, limit: 200 };
   const last = (await tx.all(aboutSubject, about)).find(({ operation }) => operation in texts.decisions);

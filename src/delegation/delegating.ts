@@ -38,7 +38,7 @@ const onDelegate = guarded(delegateOutcome, async (call) => {
   const { to, hired } = await receiverOf(call, outcome, from);
   const moved = await delegateDown(tx, outcome, from.id, to);
   await demandRoomForOutcomes(call, to.id, 0);
-  // An agent hired for the outcome got the rights with the hire, or gets them when the hire is approved.
+  // An agent hired for the outcome gets the rights with the hire, or once the hire is approved.
   if (!hired) await giveRights(call, outcome, from, to);
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
   await call.record(outcome.id, { from: from.id, to: to.id, moved });
@@ -77,7 +77,9 @@ async function receiverOf(
   throw texts.toOrHire();
 }
 
-/** Hires like any other hire: if the company requires it, the agent waits for approval, unless the board itself hires. */
+/**
+ * Hires a report for the outcome. If the company requires approval, the new agent waits for it, unless the board itself hires.
+ */
 async function hireFor(call: Delegation, outcome: OutcomeRow, from: Member, hire: Hire): Promise<Member> {
   if (!(await holds(call.tx, from.id, "org:hire", "use"))) throw texts.mayNotHire(from);
   const { requireBoardApprovalForNewAgents } = await call.settings();
@@ -112,10 +114,10 @@ async function reclaimWork(call: Call<{ reason: string }>, outcome: OutcomeRow):
 }
 
 /**
- * Takes an outcome back together with what its owner made of it below: the outcomes the owner kept and the ones it
- * delegated further, to any depth. Agents that were created for a part of it leave. Outcomes that other agents put below it
- * stay theirs; otherwise a manager could take another manager's work through a second parent. Every right that was
- * granted for one of the reclaimed outcomes is revoked.
+ * Takes an outcome back together with what its owner made of it below: the outcomes the owner kept and those it delegated
+ * further, to any depth. Agents that were created for a part of it leave. Outcomes that other agents put below it stay theirs;
+ * otherwise a manager could take another manager's work through a second parent. Every right that was granted for one of the
+ * reclaimed outcomes is revoked.
  */
 async function takeBack(
   call: Call<{ reason: string }>,
@@ -149,7 +151,7 @@ async function takeBack(
   return { owner, taken };
 }
 
-/** Reclaiming a mandate ends its agent and every agent below. The manager gets their state documents and logs. */
+/** Reclaims a mandate: its agent and every agent below leave. The manager gets their state documents and logs. */
 async function reclaimMandate(
   call: Call<{ reason: string }>,
   outcome: OutcomeRow,
@@ -178,7 +180,7 @@ async function sendDocument(call: CallContext, to: string, fileId: string): Prom
   await post(call, { from: null, bySystem: true, to, content: { fileId, version } });
 }
 
-/** The limits on depth and number of parts. A delegated outcome counts as one part of each of its parents. */
+/** Checks the limits on depth and number of parts. A delegated outcome counts as one part of each of its parents. */
 async function demandHandedOn(call: CallContext, outcome: OutcomeRow): Promise<void> {
   await demandFanOut(call, outcome, 0);
   await demandDepth(call, (await depthOf(call.tx, outcome.id)) + 1, outcome.id);

@@ -51,7 +51,7 @@ for (const kind of storeKinds)
       await org.root(closeOutcome, { id: integration ?? "", rationale: "One chapter needs no integration." });
       const awaited = async (id: string) =>
         (await org.root(viewOutcome, { id })).dependsOn.map(({ title }) => title);
-      // As after every closing, an outcome that still depends on the closed one is left to its owner to decide.
+      // As after every closing, the owner of a dependent outcome decides about it.
       const expected = [["The handbook"], ["Integrate: The handbook"]];
       assert.deepEqual([await awaited(reader.id), await awaited(below.id)], expected);
     });
@@ -69,7 +69,7 @@ for (const kind of storeKinds)
       });
       assert.equal(handed.responsible?.id, job.id);
       assert.equal(handed.delegatedBy?.id, org.rootId);
-      // Acceptance criteria travel verbatim.
+      // Acceptance criteria are passed on word for word.
       assert.equal(handed.acceptance, "- three pages, no more");
       const agent = await org.board(viewAgent, { id: job.id });
       assert.deepEqual(
@@ -88,13 +88,13 @@ for (const kind of storeKinds)
       const job = await make(lead.call, "too much for one", [lead.id]);
       const hire = { name: "Helper", role: "helper" };
       await refusal(lead.call(delegateOutcome, { id: job.id, hire }), "forbidden");
-      // Refused means that nothing of it happened.
+      // After the refusal, nothing of the call happened.
       assert.equal((await lead.call(viewOutcome, { id: job.id })).responsible?.id, lead.id);
       assert.ok(!(await org.root(listRoster, { limit: 1000 })).agents.some(({ name }) => name === "Helper"));
       await org.root(grantPermission, { to: lead.id, resource: "org:hire" });
       await lead.call(delegateOutcome, { id: job.id, hire });
       assert.equal((await org.board(viewAgent, { id: job.id })).boss?.id, lead.id);
-      // The right was for Lead alone.
+      // Only Lead had the right, not its report.
       const helper = await asAgent(job.id);
       const part = await make(helper, "a part", [job.id]);
       await refusal(
@@ -157,7 +157,7 @@ for (const kind of storeKinds)
         assert.equal((await boss.call(viewOutcome, { id })).responsible?.id, top.id);
       assert.equal((await boss.call(viewOutcome, { id: beside.id })).responsible?.id, boss.id);
 
-      // The boss: write on the outcome itself, only read below.
+      // The boss can write the outcome itself, and only read below it.
       await boss.call(updateOutcome, { id: top.id, title: "top, made clearer" });
       await refusal(boss.call(updateOutcome, { id: middle.id, title: "mine" }), "forbidden");
       await refusal(boss.call(closeOutcome, { id: leaf.id, rationale: "no" }), "forbidden");
@@ -167,7 +167,7 @@ for (const kind of storeKinds)
       const below = (await boss.call(viewSubtree, { id: top.id })).outcomes;
       assert.equal(below.filter((one) => one.kind !== "inbox").length, 3);
 
-      // The new owner: reads what it is for and why, writes what is below.
+      // The new owner reads the outcomes above, and writes those below.
       assert.equal((await taker(viewOutcome, { id: top.id })).title, "top, made clearer");
       for (const attempt of [
         () => taker(updateOutcome, { id: top.id, title: "easier" }),
@@ -253,7 +253,7 @@ for (const kind of storeKinds)
       const file = await org.root(createFile, { description: "far above", content: "x" });
       const resource = `kb:${file.id}`;
       await asker(requestPermission, { resource, reason: "needed" });
-      // Its boss does not hold it either, cannot give it, and asks in turn.
+      // Its boss does not hold the right either, so it can't give the right and asks in turn.
       await refusal(lead.call(grantPermission, { to: part.id, resource }), "not_found");
       await lead.call(requestPermission, { resource, reason: "Asker needs it" });
       await org.root(grantPermission, { to: lead.id, resource, outcome: whole.id });
@@ -289,7 +289,7 @@ for (const kind of storeKinds)
       assert.equal(told?.from.kind, "system");
       for (const part of [job.id, "- it is finished", "see the file"])
         assert.ok(told?.body?.includes(part), part);
-      // Not good enough: sent back, with the reason as a message.
+      // The root agent sends the work back. The reason arrives as a message.
       await org.root(reopenOutcome, { id: job.id, reason: "one page is missing" });
       assert.match((await session.call(readInbox, {})).messages.at(-1)?.body ?? "", /one page is missing/);
       await session.call(submitOutcome, { id: job.id });
@@ -297,10 +297,10 @@ for (const kind of storeKinds)
       const gone = await org.board(viewAgent, { id: job.id });
       assert.equal(gone.status, "terminated");
       for (const call of [agent, session.call]) await refusal(call(readInbox, {}), "unauthenticated");
-      // What it left is still there, and what it sent is still readable.
+      // The files and messages of the departed agent are still readable.
       await org.board(readFile, { id: gone.stateFileId });
       assert.equal((await org.root(readFile, { id: file.id })).content, "done");
-      // Reopened, the outcome is the boss's own.
+      // After reopening, the boss owns the outcome.
       const again = await org.root(reopenOutcome, { id: job.id, reason: "there is more" });
       assert.deepEqual([again.responsible?.id, again.delegated], [org.rootId, false]);
     });
@@ -318,7 +318,7 @@ for (const kind of storeKinds)
       const refused = await refusal(org.root(completeOutcome, { id: job.id }), "refused");
       assert.ok(refused.message.includes(below.id));
       await refusal(agent(submitOutcome, { id: job.id }), "refused");
-      // Also when it hangs elsewhere: other work of the same agent, handed on.
+      // This also holds for work elsewhere in the tree that the same agent delegated.
       const plain = await make(org.root, "other work", [org.rootId]);
       await org.root(delegateOutcome, { id: plain.id, to: job.id });
       const away = await make(agent, "handed on elsewhere", [plain.id]);
@@ -329,12 +329,12 @@ for (const kind of storeKinds)
       await agent(delegateOutcome, { id: second.id, hire: { name: "Second", role: "worker" } });
       const named = await refusal(org.root(completeOutcome, { id: job.id }), "refused");
       assert.ok(named.message.includes(second.id), named.message);
-      // Nor is it submitted: its boss could only send it back.
+      // The outcome can't be submitted either: its boss could only send it back.
       const early = await refusal(agent(submitOutcome, { id: job.id }), "refused");
       assert.ok(early.message.includes(second.id), early.message);
       await agent(completeOutcome, { id: second.id });
       await org.root(completeOutcome, { id: job.id });
-      // Its other work went to its boss.
+      // The agent's other work went to its boss.
       assert.equal((await org.root(viewOutcome, { id: plain.id })).responsible?.id, org.rootId);
     });
 

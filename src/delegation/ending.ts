@@ -51,7 +51,7 @@ import {
   submitted,
 } from "./texts.ts";
 
-/** Submitting, completing, closing and reopening outcomes, and what each means for agents and mail. */
+/** Submits, completes, closes and reopens outcomes, with the effects on agents and mail. */
 export async function submit(
   call: CallContext,
   outcome: OutcomeRow,
@@ -93,7 +93,7 @@ export async function complete(
   demandNoLiveChildren(outcome, await liveChildrenOf(tx, outcome.id));
   await retire(call, outcome, "completed");
   await shiftScope(tx, outcome.id, 1);
-  // A note by the owner is the result. A note by anyone else, such as the reviewer, is a comment on it.
+  // A note by the owner is the result. A note by any other agent, such as the reviewer, is a comment on it.
   const isOwn = actor.agentId !== null && actor.agentId === outcome.responsible_id;
   const kept = note === null || !isOwn ? outcome : await keepResult(call, outcome, note);
   const unreadable = await keepDeliverables(call, outcome, note, files);
@@ -116,8 +116,8 @@ export async function complete(
 }
 
 /**
- * The result of an integration, and what it delivers, is that of the outcome that was divided. That outcome is submitted or,
- * if it was not delegated, completed. If it can't end yet (an open child, a block), it stays open and its owner continues with it.
+ * Passes the result and deliverables of an integration on to the divided outcome. That outcome is submitted or, if it was not
+ * delegated, completed. If it can't end yet (an open child, a block), it stays open and its owner continues with it.
  */
 async function rollUp(call: CallContext, integration: OutcomeRow): Promise<void> {
   const { tx } = call;
@@ -134,7 +134,7 @@ async function rollUp(call: CallContext, integration: OutcomeRow): Promise<void>
 
 /**
  * Reopens an outcome for its owner. If the reviewer sends the same work back a second time, the reviewer's manager decides
- * instead; two agents that disagree would otherwise continue for ever.
+ * instead. Otherwise two agents that disagree would continue for ever.
  */
 export async function sendBack(call: CallContext, outcome: OutcomeRow, reason: string): Promise<OutcomeRow> {
   const { tx, actor } = call;
@@ -142,7 +142,8 @@ export async function sendBack(call: CallContext, outcome: OutcomeRow, reason: s
   demandReopenable(outcome, parents);
   if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);
   const owner = await ownerAfterReopening(tx, outcome, parents);
-  // Only another's judgement gives the owner new tries. Otherwise an agent could complete and reopen its own work for ever.
+  // Only the judgement of another agent gives the owner new tries. Otherwise an agent could complete and reopen its own work
+  // for ever.
   const isOwn = actor.agentId !== null && actor.agentId === outcome.responsible_id;
   const tries = isOwn ? {} : { stalls: 0, own_steps: 0, own_parts: 0 };
   const opened: OutcomeRow = { ...outcome, ...owner, ...tries, status: "open", rationale: null };
@@ -182,8 +183,8 @@ const presentEnded = async (call: CallContext, { saved, unreadable }: Ended) => 
 });
 
 /**
- * Closes an outcome and, in the same transaction, everything below it that serves nothing else, also what was delegated
- * further. Agents that were hired for a part of it retire, and every owner is told.
+ * Closes an outcome and, in the same transaction, everything below that serves nothing else, including delegated work. Agents
+ * that were hired for a part of it retire, and every owner is told.
  */
 export async function closeSubtree(
   call: CallContext,
@@ -196,7 +197,7 @@ export async function closeSubtree(
   await demandNotOwn(call, outcome, abandoned);
   const why = closedWithParent(outcome, rationale).slice(0, 10_000).toWellFormed();
   for (const { id } of abandoned) {
-    // Read again: an agent that retired meanwhile may have left it to its manager.
+    // Read the row again: an agent that retired meanwhile may have left the outcome to its manager.
     const below = await outcomeById(tx, id);
     await retire(call, below, "abandoned");
     await shiftScope(tx, id, 1);
@@ -228,8 +229,8 @@ export async function closeSubtree(
 }
 
 /**
- * Since a reorganization an agent may be responsible for an outcome above the one it was hired for. It can't end itself with it:
- * only its manager decides that.
+ * Refuses an agent that would end itself. After a reorganization an agent may be responsible for an outcome above the one it
+ * was hired for. Closing that outcome would end the agent, which only its manager decides.
  */
 async function demandNotOwn(
   { tx, actor }: CallContext,
@@ -255,8 +256,8 @@ const onReopen = guarded(contract.reopenOutcome, async (call) =>
 export const endingHandlers: readonly Guarded[] = [onSubmit, onComplete, onClose, onReopen];
 
 /**
- * Answers the message that led to the outcome. A person gets a message from the agent; an agent gets a notice of the
- * system, which asks for no reply and so can't start an endless exchange.
+ * Answers the message that led to the outcome. A person gets a message from the agent. An agent gets a notice of the system,
+ * which asks for no reply and so can't start an endless exchange.
  */
 async function answer(
   call: CallContext,
@@ -278,7 +279,7 @@ async function answer(
   const refusal = await refusalOf(
     tx.attempt(() => post(call, { from, to: null, content, autoTurn, inReplyTo: asked.id, byAnswer: true })),
   );
-  // The board has too many unread messages of this agent. The result stays readable with the outcome.
+  // The board has too many unread messages of this agent. The result can still be read with the outcome.
   if (refusal !== undefined) await tellOfLimit(call, from, refusal);
 }
 
@@ -301,7 +302,7 @@ async function transition(
   return saved;
 }
 
-/** Everything below that serves nothing else, deepest first. */
+/** The outcomes below that serve nothing else, deepest first. */
 async function abandonedWith(tx: Tx, outcome: OutcomeRow): Promise<OutcomeRow[]> {
   const closing = new Set([outcome.id]);
   const order: OutcomeRow[] = [];
@@ -323,9 +324,9 @@ async function abandonedWith(tx: Tx, outcome: OutcomeRow): Promise<OutcomeRow[]>
 }
 
 /**
- * A reopened outcome keeps its owner, and the owner's manager verifies it: the tree may have changed since the outcome ended, also
- * back by an undo. If that agent has left, the owner of a live parent takes over. Rejected: the
- * manager of the agent that left, who may have delegated the surrounding work to another agent since.
+ * A reopened outcome keeps its owner, and the owner's present manager verifies it: the tree may have changed since the outcome
+ * ended. If the owner has left, the owner of a live parent takes over. Rejected: the manager of the departed agent, who may
+ * have delegated the surrounding work to another agent since.
  */
 async function ownerAfterReopening(
   tx: ReadTx,
@@ -342,9 +343,9 @@ async function ownerAfterReopening(
 }
 
 /**
- * A closed outcome never completes, so outcomes that depend on it would wait for ever. An integration drops the dependency
- * and notes in its description that the part is missing. For any other outcome, the agent that decides about it gets a
- * message: its delegator if it was delegated, otherwise its owner.
+ * A closed outcome never completes, so outcomes that depend on it would wait for ever. An integration drops the dependency and
+ * notes in its description that the part is missing. For any other outcome, the deciding agent gets a message: the delegator if
+ * the outcome was delegated, otherwise the owner.
  */
 async function releaseDependents(
   call: CallContext,

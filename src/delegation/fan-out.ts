@@ -11,18 +11,18 @@ import { inboxNotDelegable, notOpen } from "../outcomes/texts.ts";
 import * as texts from "./texts.ts";
 
 /**
- * Divides an outcome among agents. Each part becomes an outcome of a report (or of the divider itself), and one integration
- * outcome of the divider depends on all parts. The integration gets their results as context and is never delegated.
- * Outcomes that depended on the whole depend on the integration from now on; when it completes, the whole is submitted
- * or completed (rollUp in ending.ts).
+ * Divides an outcome among agents. Each part becomes an outcome of a report or of the divider itself. One integration outcome
+ * of the divider depends on all parts, gets their results as context and can't be delegated. Outcomes that depended on the
+ * whole now depend on the integration. When the integration completes, the whole is submitted or completed (rollUp in
+ * ending.ts).
  */
 export interface PlannedPart {
   readonly title: string;
   readonly description: string;
   readonly acceptance: string | null;
-  /** A direct report, which may still be pending approval, or the agent that divides and keeps this part. */
+  /** A direct report, which may still be pending approval. Or the dividing agent, which keeps this part. */
   readonly to: Member;
-  /** Positions in the list of parts. */
+  /** Positions of the awaited parts in the list of parts. */
   readonly dependsOn: readonly number[];
 }
 
@@ -33,11 +33,11 @@ export interface FannedOut {
 
 export interface Division {
   readonly parts: readonly PlannedPart[];
-  /** How many of them count against maxDelegations: single delegations do, the tasks of a plan don't. */
+  /** How many parts count against maxDelegations: single delegations count, the tasks of a plan don't. */
   readonly counted: number;
 }
 
-/** Refuses a division that fanOut() would refuse, and returns its parts, each behind those it depends on. */
+/** Refuses a division that fanOut() would refuse. Returns the parts, each after the parts it depends on. */
 export async function demandDivision(
   call: CallContext,
   whole: OutcomeRow,
@@ -114,7 +114,7 @@ async function demandDividable(tx: ReadTx, whole: OutcomeRow): Promise<void> {
   if (integration !== undefined) throw texts.alreadyDivided(whole, integration);
 }
 
-/** Sorts each part behind its dependencies, because a dependency row can only point to an outcome that exists. */
+/** Sorts each part after its dependencies, because a dependency row can only point to an outcome that exists. */
 function inOrder(parts: readonly PlannedPart[]): (readonly [number, PlannedPart])[] {
   const placed = new Set<number>();
   const order: (readonly [number, PlannedPart])[] = [];

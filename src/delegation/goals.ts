@@ -14,8 +14,8 @@ import { changedByOther } from "../outcomes/texts.ts";
 import { notAGoal } from "./texts.ts";
 
 /**
- * Goals. A goal is an outcome of kind `work` below the root's perpetual outcome. The board delegated it to the root agent, so
- * the root agent submits it and the board verifies it, like any delegated work.
+ * Goals. A goal is an outcome of kind `work` below the root's perpetual outcome. The board delegated it to the root agent. So,
+ * as with any delegated work, the root agent submits it and the board verifies it.
  */
 
 const onCreate = guarded(contract.createGoal, async (call) => {

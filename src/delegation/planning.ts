@@ -16,7 +16,7 @@ import { takeOn } from "../hiring/hiring.ts";
 import { demandRole, findInTeam } from "./team.ts";
 import { mayNotHire, noSuchTask, roleMandate } from "./texts.ts";
 
-/** plan_work: divides an outcome among a team and hires an agent for each role that the team lacks. */
+/** Handles plan_work: divides an outcome among a team, and hires an agent for each role that the team lacks. */
 
 const onPlan = guarded(planWork, (call) => plan(call, call.input.outcome, call.input.tasks));
 
@@ -50,7 +50,7 @@ export interface DraftedPlan {
   readonly hired: Output<typeof planWork>["hired"];
 }
 
-/** The parts of a plan, with an agent for each. Agents for roles that the team lacks are hired. */
+/** The parts of a plan, each with an agent. For roles that the team lacks, agents are hired. */
 export async function draftPlan(
   call: CallContext,
   whole: OutcomeRow,

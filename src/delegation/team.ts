@@ -6,12 +6,12 @@ import { roleKey } from "../hiring/headcount.ts";
 import * as texts from "./texts.ts";
 
 /**
- * Which agent a manager means by a word: a direct report (by id, role, slug or name) or the manager itself. Work goes down
- * one level at a time, so other agents are never found. Roles are tried before names, because plans assign work to
- * roles. Reports are tried before the manager, because a report may have the manager's role.
+ * Finds the agent that a manager names: a direct report (by id, role, slug or name) or the manager itself. Work goes down one
+ * level at a time, so other agents are never found. Roles are tried before names, because plans assign work to roles. Reports
+ * are tried before the manager, because a report may have the manager's role.
  */
 
-/** Undefined if the team lacks the role. Refuses a role that several reports have. */
+/** Undefined if the team lacks the role. Refuses if several reports have the role. */
 export async function findInTeam(
   tx: ReadTx,
   manager: Member,
@@ -31,8 +31,8 @@ export async function findInTeam(
 }
 
 /**
- * Refuses to hire for a role that is the name of an agent elsewhere in the company: the plan meant that agent, which
- * reports to another manager.
+ * Refuses to hire for a role that is the name of an agent elsewhere in the company. The plan meant that agent, which reports to
+ * another manager.
  */
 export async function demandRole(tx: ReadTx, manager: Member, reference: string): Promise<void> {
   const wanted = wantedIn(reference);
@@ -47,7 +47,7 @@ export async function demandRole(tx: ReadTx, manager: Member, reference: string)
   throw texts.neitherReportNorRole(manager, meant, reference, hint);
 }
 
-/** A direct report that can get work: active or, with `orPending`, still waiting for approval. */
+/** A direct report that can get work: an active one or, with `orPending`, one that still waits for approval. */
 export async function findReport(
   tx: ReadTx,
   manager: Member,
@@ -61,7 +61,7 @@ export async function findReport(
   return found;
 }
 
-/** May name agents of other teams, because every agent of a company may see the organization chart. */
+/** The refusal may name agents of other teams, because every agent can see the organization chart. */
 async function notInTeam(tx: ReadTx, manager: Member, reference: string): Promise<Refusal> {
   const wanted = wantedIn(reference);
   const reports = await reportsOf(tx, manager.id);

@@ -9,9 +9,9 @@ import { query } from "../store/query.ts";
 import { askToStop, liveSessionOf } from "../agents/table.ts";
 import { askToDecide, lastReason, workEnded } from "./texts.ts";
 
-/** What owners and deciders hear about outcomes. A later notice about the same outcome takes the place of an unread one. */
+/** Notices about outcomes to owners and deciders. A later notice about the same outcome replaces an unread one. */
 
-/** Tells every owner of outcomes that ended with `top`, in one notice each, and asks their sessions to stop. */
+/** Sends every owner of outcomes that ended with `top` one notice, and asks their sessions to stop. */
 export async function tellOwners(
   call: Writing,
   top: Pick<OutcomeRow, "id">,
@@ -42,7 +42,10 @@ export async function stopOwners(call: Writing, ended: readonly Ended[]): Promis
   }
 }
 
-/** Asks the manager that has to decide about escalated work, or the board. Every escalation is told, however many there are. */
+/**
+ * Asks the manager that has to decide about escalated work, or the board. Every escalation sends a message, however many there
+ * are.
+ */
 export async function askDecider(
   call: Writing,
   outcome: Pick<OutcomeRow, "id" | "title" | "delegated_by">,
@@ -55,7 +58,7 @@ export async function askDecider(
   await tellAbout(call, { topic: `decide:${outcome.id}`, to, text: () => text });
 }
 
-/** Work besides the inbox, where the notice itself waits. */
+/** Workable outcomes other than the inbox, which holds the notice itself. */
 const otherWork = query((db, p: { agentId: string; now: number }) =>
   db
     .selectFrom("outcomes as o")

@@ -5,7 +5,7 @@ import type { Deliverable } from "../contract/outcomes.ts";
 import type { Verdict } from "../contract/delegation.ts";
 import { deliveredLines, named } from "../outcomes/texts.ts";
 
-/** Everything this folder says: delegating, reclaiming, planning, and what agents are told when outcomes end. */
+/** All texts of this folder: for delegating, reclaiming and planning, and notices about outcomes that ended. */
 interface Named {
   readonly id: string;
   readonly title: string;
@@ -65,11 +65,11 @@ export const reclaimedWithIt = (who: string, top: Named, own: readonly Named[], 
         ...own.slice(0, 20).map((one) => `- ${linked(one)}`),
       ].join("\n");
 
-/** To the manager that is responsible again, because the board reclaimed the work for it. */
+/** To the manager that gets the work back, because the board reclaimed it. */
 export const reclaimedForYou = (who: string, outcome: Named, reason: string): string =>
   `${who} reclaimed ${linked(outcome)}.\n\n${quotation(who, "reason", reason)}\n\nYou are responsible for it again.`;
 
-/** To the manager that is responsible again, after the agents that did the work have left. */
+/** To the manager that gets the work back, after the agents that did it have left. */
 export const mandateReclaimed = (
   who: string,
   outcome: Named,
@@ -88,7 +88,7 @@ export const mandateReclaimed = (
     ),
   ].join("\n");
 
-/** Why a session ended. */
+/** The reason why a session ended. */
 export const workReclaimed = "its outcome was reclaimed";
 
 /** To the agent that delegated the outcome, or to the board (`isBoard`). */
@@ -114,7 +114,7 @@ export const submitted = (
     ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", quoteBlock(outcome.acceptance)]),
   ].join("\n");
 
-/** To the owner. `dispute` is set if the work was sent back before and another agent decides about it now. */
+/** To the owner. `dispute` is set if the work was sent back before and another agent now decides about it. */
 export const reopened = (who: string, outcome: Named, reason: string, dispute: string | null): string =>
   `${who} reopened ${linked(outcome)}.\n\n${quotation(who, "reason", reason)}\n\n${dispute === null ? "It is yours to continue." : `Wait before you continue: ${dispute}.`}`;
 
@@ -141,7 +141,7 @@ export const closedByOther = (who: string, top: Named, own: readonly Named[], ra
     "Stop working on it. All rights that were granted for it have ended.",
   ].join("\n");
 
-/** Why a session is asked to stop. A clause: other texts continue it. */
+/** The reason why a session is asked to stop. It is a clause, because other texts continue it. */
 export const workEnded = "the work it was started for has ended";
 
 /** To the manager or the board (`isBoard`) that has to decide about escalated work. */
@@ -159,7 +159,7 @@ export function askToDecide(
   return `"${title}" (kb://${id}) needs your decision: ${onOneLine(reason)}.\n\n${how}`;
 }
 
-/** The events that settle what was submitted or escalated. */
+/** The events that settle submitted or escalated work. */
 export const decisions: Readonly<Record<string, string>> = {
   "outcome.complete": "accepted it",
   "outcome.reopen": "sent it back",
@@ -202,18 +202,18 @@ export const noteMissing = (verdict: string): Refusal =>
     verdict === "rework" ? "Say in note what is missing." : "Say in note why the outcome is given up.",
   );
 
-/** To the reviewer, when its manager or the board decided. */
+/** To the reviewer, after its manager or the board decided in its place. */
 export const decidedForYou = (who: string, outcome: Named, verdict: Verdict, note: string | null): string =>
   [
     `${who} decided about ${linked(outcome)}: ${{ pass: "the work is accepted", rework: "its owner continues with it", close: "it is closed" }[verdict]}.`,
     ...(note === null ? [] : ["", quotation(who, "note", note)]),
   ].join("\n");
 
-/** Goes into the description of an integration that no longer waits for this part. */
+/** Added to the description of an integration that no longer waits for this part. */
 export const partIsMissing = ({ title }: Named, rationale: string): string =>
   `The part "${title}" was closed without a result: ${onOneLine(rationale)}`;
 
-/** To the agent that decides about outcomes which depend on a closed one. */
+/** To the agent that decides about outcomes that depend on a closed one. */
 export const dependencyClosed = (
   who: string,
   closedOne: Named,

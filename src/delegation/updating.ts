@@ -5,7 +5,7 @@ import { presentOutcome } from "../outcomes/presenting.ts";
 import { tellOwner } from "../mail/notices.ts";
 import { changedByOther } from "../outcomes/texts.ts";
 
-/** update_outcome. An owner whose work another agent or the board changed is told what changed. */
+/** Handles update_outcome. If another agent or the board changes an outcome, its owner is told. */
 const onUpdate = guarded(updateOutcome, async (call) => {
   const { saved, changes } = await changeOutcome(call);
   if (Object.keys(changes).length > 0)
