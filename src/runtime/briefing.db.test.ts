@@ -102,7 +102,8 @@ for (const kind of storeKinds)
       const create = async (call: TestCaller, title: string, parent: string) =>
         (await call(createOutcome, { title, parents: [parent] })).id;
       await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
-      // Without a separate budget, an agent reads what it has used and what a session gets, and nothing of what others spend.
+      // An agent without a separate budget reads what it has used and what a session gets. It reads nothing about the spending
+      // of others.
       await org.board(updateCompany, { companyId, sessionBudget: { usd: 2, tokens: 300_000 } });
       const first = await briefingOf(ann.id);
       const budgetIn = ({ text: words }: typeof first) => /^Budget: .*$/m.exec(words)?.[0];
@@ -179,7 +180,7 @@ for (const kind of storeKinds)
         fits(text);
         assert.ok(text.includes("> "), "nothing of the state document is left");
       }
-      // Long titles of many outcomes, in characters of three and four bytes, and such that JSON writes with six.
+      // Many outcomes with long titles: characters of three and four bytes, and characters that JSON writes with six.
       for (let index = 0; index < 15; index++)
         await ann.call(createOutcome, {
           title: ["結果を出す", "🧭🗺️", "\\", 'a "quoted" title '][index % 4]?.repeat(60).slice(0, 300) ?? "",
@@ -193,7 +194,7 @@ for (const kind of storeKinds)
       }
       const { text, firstOutcomeId } = await briefingOf(ann.id);
       fits(text);
-      // What it must know to begin is there.
+      // The briefing has everything that the session must know to begin.
       for (const part of [
         ann.id,
         `1. ${firstOutcomeId ?? ""} `,
@@ -288,7 +289,7 @@ for (const kind of storeKinds)
       assert.deepEqual(await names(ann.id), []);
       await org.board(removeMcpServer, { companyId, name: "gmail" });
       assert.deepEqual(await names(boss.id), ["slack"]);
-      // A server of another company is not meant by the same name.
+      // A server of another company with the same name is a different server.
       const other = await org.another();
       const config = { command: "other-mcp" };
       await other.board(putMcpServer, { companyId: other.companyId, name: "slack", config });

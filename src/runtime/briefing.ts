@@ -21,16 +21,16 @@ import { type Situation, situationOf } from "./situation.ts";
 import { chargedWork } from "./work.ts";
 
 /**
- * What a session is told when it starts: the system prompt, which is the same for every session of an agent, and a short
- * briefing on the present state. Text that others wrote is quoted: it is data, never an instruction.
+ * The texts for a new session: the system prompt, which is the same for every session of an agent, and a short briefing on the
+ * present state. Text that others wrote is quoted: it is data, never an instruction.
  */
 export { promptVersion };
 
-/** The size of a whole briefing. */
+/** The most bytes of a whole briefing. */
 const mostBytes = 4096;
-/** The description of the mandate gets at most this much. */
+/** The most bytes of the mandate's description. */
 const mostMandate = 1024;
-/** The state document gets at least this much of the briefing, if it is that long. */
+/** The bytes of the briefing that are kept for the state document, if it is that long. */
 const leastState = 1024;
 
 export interface Briefing {
@@ -38,7 +38,7 @@ export interface Briefing {
   /** The work in full, for a brain without tools. Empty for a brain that can look its work up. */
   readonly assignment: string;
   readonly systemPrompt: string;
-  /** The same as data, which the session finds as briefing.json. */
+  /** The briefing as data. The session finds it as briefing.json. */
   readonly situation: Situation;
   readonly firstOutcomeId: string | null;
   readonly workOutcomeId: string | null;
@@ -47,7 +47,7 @@ export interface Briefing {
 }
 
 export async function brief(tx: Tx, agent: AgentRow): Promise<Briefing> {
-  // What the session is given to read is logged for the agent: the session has not begun yet.
+  // Everything that the session is given to read is logged for the agent: the session has not begun yet.
   const actor = agentActor(agent.id);
   const record: Writing["record"] = async (subject, data, operation = "session.brief") => {
     append(tx, { companyId: agent.company_id, actor, operation, subject, data });
@@ -77,7 +77,10 @@ export async function brief(tx: Tx, agent: AgentRow): Promise<Briefing> {
   };
 }
 
-/** Everything but the state document, which gets its share first. Lists are cut where the room ends: tools show the rest. */
+/**
+ * Everything but the state document, which gets its share first. Lists are cut where the room ends. The session can read the
+ * rest with tools.
+ */
 function headOf(situation: Situation, bytes: number): string {
   const { stateDocument, workable } = situation;
   const opening = openingOf(situation);
@@ -198,7 +201,7 @@ function sectionsOf({
   ];
 }
 
-/** The MCP servers of the company that the agent has a right to use. Only these get into a session's settings. */
+/** The company's MCP servers that the agent has a right to use. Only these get into a session's settings. */
 async function grantedServers(tx: ReadTx, agent: AgentRow): Promise<string[]> {
   const rows = await tx.all(serversFor, { agentId: agent.id, company_id: agent.company_id });
   return rows.map(({ name }) => name);
@@ -210,8 +213,8 @@ export async function readableRepos(tx: ReadTx, agentId: string): Promise<string
 }
 
 /**
- * Were MCP servers granted to the session's agent, or taken from it, since the session started? Did it lose a repository that
- * its sandbox shows?
+ * Whether the rights of the session's agent changed since the session started: an MCP server was granted or taken away, or a
+ * repository that the sandbox shows was lost.
  */
 export async function hasOtherRights(tx: ReadTx, session: SessionRow): Promise<boolean> {
   const { agent_id: agentId, company_id } = session;

@@ -5,8 +5,8 @@ import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
- * Which agents an event concerns: those that may have work because of it. One agent too many is harmless, because the rows
- * alone decide whether an agent has work (work.ts). One too few waits for the slow sweep.
+ * Which agents an event concerns: those that may have work because of it. An agent too many does no harm, because the rows
+ * alone decide whether an agent has work (work.ts). An agent too few waits for the slow sweep.
  */
 type Event = Row<"events">;
 
@@ -15,7 +15,7 @@ export async function concerned(tx: ReadTx, events: readonly Event[]): Promise<S
   const outcomes = new Set<string>();
   for (const { operation, subject, data, company_id } of events) {
     if (/^(?:knowledge|access|permission)\.|^session\.usage$/.test(operation)) continue;
-    // A freeze ended these sessions, and their nodes may be too slow to say so before the thaw.
+    // A freeze ended these sessions. Their nodes may report that only after the thaw.
     if (operation === "company.thaw")
       for (const { agent_id } of await tx.all(unsettledIn, { company_id })) agents.add(agent_id);
     if (operation.startsWith("outcome.") && subject !== null) outcomes.add(subject);
@@ -33,7 +33,7 @@ export async function concerned(tx: ReadTx, events: readonly Event[]): Promise<S
 
 const unsettledIn = selection("sessions", ["company_id"], sql`and settled = 0 and ended_at is not null`);
 
-/** The owners of these outcomes, of their parents, of the outcomes that depend on them, and of those that are blocked on them. */
+/** The owners of these outcomes, of their parents, and of the outcomes that depend on them or are blocked on them. */
 const around = textQuery((p: { ids: string }, dialect) => {
   const these = textsIn(p.ids, dialect);
   return sql<{ agent: string | null }>`

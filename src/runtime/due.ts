@@ -5,42 +5,42 @@ import { textQuery } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
- * What a tick asks the store about all companies, in one statement, because most ticks find nothing. It returns what is due now and
- * the first of each kind that will be. What a tick then does checks again, in the transaction that does it: another node may have been
- * faster.
+ * Everything that a tick asks the store about all companies. It is one statement, because most ticks find nothing. The answer
+ * has what is due now and, of each kind, the first that will be due. The tick checks again in the transaction that acts,
+ * because another node may have been faster.
  */
 export interface Due {
-  /** The chains that may have new events: all of them if one has, otherwise none. */
+  /** All chains if any of them may have new events, otherwise none. */
   readonly chains: readonly { readonly company_id: string; readonly seq: number }[];
   readonly mail: readonly DueThing[];
   readonly approvals: readonly DueThing[];
-  /** The agents with an outcome whose timed block ended. */
+  /** The agents with an outcome whose timed block has ended. */
   readonly alarmed: readonly string[];
-  /** Sessions that were asked to stop and are still running after their time. */
+  /** Sessions that were asked to stop and still run after their deadline. */
   readonly overdue: readonly DueThing[];
   /** Sessions of other nodes that did not renew their leases in time. */
   readonly lapsed: readonly DueThing[];
-  /** Sessions that were ended (by a reclaim or a pause) but not settled, of this node or of a node that is silent. */
+  /** Sessions that were ended (by a reclaim or a pause) but not settled, on this node or on a silent one. */
   readonly unsettled: readonly DueThing[];
   /** The sessions of this node. */
   readonly live: readonly DueThing[];
-  /** When these were due, and when the first of the others will be. */
+  /** When each of these things was due, and when the next of each kind will be. */
   readonly times: readonly number[];
 }
 
 export interface DueThing {
   readonly id: string;
   readonly company_id: string;
-  /** Why it ended, if it is a session that did. */
+  /** Why the session ended, if the thing is an ended session. */
   readonly reason: string | null;
 }
 
 type Asked = {
   readonly nodeId: string;
   readonly now: number;
-  /** The time up to which ended blocks were noticed. */
+  /** The time up to which ended blocks have been noticed. */
   readonly alarmsAfter: number;
-  /** The numbers of the last events that were followed, added up. They only grow. */
+  /** The sum of the last event numbers that were followed. It only grows. */
   readonly followed: number;
 };
 
@@ -79,7 +79,7 @@ const everythingDue = textQuery((p: Asked) => {
       where (select sum(seq) from ledger_heads) <> ${p.followed}`,
     ...timely(p, "mail", sql`messages`, sql`deliver_at`, undelivered, mostMail),
     ...timely(p, "approval", sql`approvals`, sql`expires_at`, undecided, mostApprovals),
-    // No limit, because this span is asked for only once.
+    // No limit: this span is asked for only once.
     sql`select 'alarm', responsible_id, company_id, blocked_until, null from outcomes
       where status = 'open' and blocked_until > ${p.alarmsAfter} and blocked_until <= ${p.now}`,
     sql`select * from (select 'alarm', responsible_id, company_id, blocked_until, null from outcomes
@@ -102,7 +102,7 @@ const everythingDue = textQuery((p: Asked) => {
   return sql<DueRow>`${sql.join(parts, sql` union all `)}`;
 });
 
-/** The things whose time has come, the oldest first, and the one whose time comes next. */
+/** The things that are due, oldest first, and the next one after them. */
 function timely(
   p: Asked,
   kind: Kind,

@@ -6,21 +6,21 @@ import type { NodeParts } from "./node-parts.ts";
 import { type Ending, forgetProcess, liveOn, processesOn, type SessionKey } from "./sessions.ts";
 import { endReasons } from "./texts.ts";
 
-/** How this run of the node ends sessions. */
+/** The functions with which this run of the node ends sessions. */
 interface Endings {
   readonly run: InCompany;
   readonly isOwn: (sessionId: string) => boolean;
   /** Records how a process ended, and the end of its session. */
   readonly finished: (session: SessionKey, exit: Exit) => Promise<void>;
-  /** The end of this process can't be recorded. It is not tried again. */
+  /** Gives up this session, because the end of its process can't be recorded. */
   readonly giveUp: (sessionId: string) => void;
   readonly settle: (session: SessionKey, ending: Ending) => Promise<void>;
   readonly removing: (removal: Promise<void>) => void;
 }
 
 /**
- * Ends the sessions and processes that an earlier run of this node left. Processes come first: a session that was ended meanwhile, by a
- * pause or another node, may have left one here.
+ * Ends the sessions and processes that an earlier run of this node left. Processes come first: if a pause or another node ended
+ * a session meanwhile, its process may still be here.
  */
 export async function endEarlierRun(parts: NodeParts, endings: Endings): Promise<void> {
   const { store, nodeId, runner, newId } = parts;
@@ -47,7 +47,7 @@ export async function endEarlierRun(parts: NodeParts, endings: Endings): Promise
     if (isSwept) removing(runner.cleanUp(session.id));
   };
   const companies = new Set([...left, ...live].map(({ company_id }) => company_id));
-  // A company whose lock is held elsewhere is left to its lane.
+  // If the lock of a company is held elsewhere, the company's lane finishes the work later.
   await Promise.all(
     [...companies].map((companyId) =>
       run(companyId, async () => {

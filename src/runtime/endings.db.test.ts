@@ -214,7 +214,7 @@ for (const kind of storeKinds)
       assert.equal(runner.started.length, 4);
       const inbox = (await ann.call(myOutcomes, { status: "open" })).outcomes.find((o) => o.kind === "inbox");
       assert.equal(inbox?.workable, false);
-      // The boss cannot change its report's outcomes, but it can write.
+      // The boss can't change its report's outcomes, but it can write to the report.
       runner.plan(ann.id, clearInbox);
       await boss.call(sendMessage, { to: ann.id, body: "try again, it is mended" });
       await stage.rest();
@@ -345,14 +345,14 @@ for (const kind of storeKinds)
         assert.deepEqual(await listed({ text: "ann jo", end: "failed" }), [early]);
         assert.deepEqual(await listed({ text: "JOB" }), [late, early]);
         for (const text of ["job ben", "ob", "-"]) assert.deepEqual(await listed({ text }), []);
-        // The titles of some outcomes are hidden from an agent, so it does not find sessions by any.
+        // An agent can't see the titles of some outcomes, so it must not find sessions by them either.
         const own = async (text: string) => (await ann.call(listSessions, { text })).count;
         assert.deepEqual([await own("ann"), await own("job")], [2, 0]);
         assert.equal((await org.board(viewSession, { id: second.id })).summary, summary);
-        // Only a session has something to sum up.
+        // Only a session can submit a summary.
         await refusal(ann.call(submitSummary, { summary: "by key" }), "refused");
         const { logFileId } = await org.board(viewAgent, { id: ann.id });
-        // Its manager reads the log, another agent does not.
+        // The agent's manager can read the log. Another agent can't.
         assert.ok((await org.root(readFile, { id: logFileId ?? "" })).content.includes(first.id));
         const ben = await org.agent("Ben");
         await refusal(ben.call(readFile, { id: logFileId ?? "" }), "not_found");
@@ -378,7 +378,7 @@ for (const kind of storeKinds)
           async ({ call, briefing }) => {
             assert.match(briefing.text, /> The key is under the mat\./);
             assert.match(briefing.text, /version 2\. It says/);
-            // It works, but leaves without a word.
+            // The session works, but ends without a summary.
             await step(call, "two");
           },
           async ({ call, briefing }) => {
@@ -412,7 +412,7 @@ for (const kind of storeKinds)
         const jobs: string[] = [];
         for (const title of ["one", "two", "three"])
           jobs.push((await ann.call(createOutcome, { title, parents: [ann.id] })).id);
-        // One outcome each, as if its context were full then.
+        // Does one outcome in each session, as if its context were full then.
         const oneEach: Script = async ({ call }) => {
           const { outcomes } = await call(myOutcomes, { status: "open" });
           await call(completeOutcome, { id: outcomes.find(({ workable }) => workable)?.id ?? "" });

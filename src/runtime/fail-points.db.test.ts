@@ -9,7 +9,7 @@ for (const kind of storeKinds)
     test(`on ${kind} "${when} wanted#2" fires at the second record of the event, whichever write makes it`, async () => {
       const { store, close } = await openTestStore(kind);
       try {
-        // The error thrown there ends the write. The store can then be closed.
+        // The thrown error ends the write, so the store can be closed afterwards.
         const failing = failPoint(`${when} wanted#2`, () => assert.fail("dies here"));
         assert.ok(failing);
         const watched = failing.watch(store);
@@ -18,7 +18,7 @@ for (const kind of storeKinds)
             append(tx, { companyId: "", actor: system, operation, subject: null, data: {} }),
           );
         const others = ["other", "other", "other", "other"];
-        // Twice: those who first have to connect do not come at the same time.
+        // Twice: in the first round some writes have to connect, so they arrive at different times.
         await Promise.all([...others, ...others].map(write));
         await Promise.all([...others, "wanted", ...others].map(write));
         await assert.rejects(write("wanted"), /dies here/);

@@ -5,15 +5,15 @@ import type { Store } from "../store/store.ts";
  *   <step>             a step of the scheduler, such as `spawned`
  *   before <event>     just before a transaction commits that recorded this event
  *   after <event>      just after the commit, before the caller gets its answer
- * Add `#3` to die only the third time.
+ * With `#3` at the end, the daemon dies only the third time.
  */
 export interface FailPoint {
   at(step: string): Promise<void>;
-  /** The same store, which dies at the commits that `AGENCY_FAIL_AT` names. */
+  /** Wraps the store. The wrapped store dies at the commits that `AGENCY_FAIL_AT` names. */
   watch(store: Store): Store;
 }
 
-/** Undefined if no point is named. Then the store is not wrapped and nothing costs extra. */
+/** Undefined if no point is named. Then the store is not wrapped, and nothing costs extra. */
 export function failPoint(wanted: string | undefined, die: () => void): FailPoint | undefined {
   if (wanted === undefined || wanted === "") return undefined;
   const [name = "", times] = wanted.split("#");
@@ -21,7 +21,7 @@ export function failPoint(wanted: string | undefined, die: () => void): FailPoin
   const at = async (step: string): Promise<void> => {
     if (step !== name || --left > 0) return;
     die();
-    // die() may take a moment to take effect. Nothing more may happen until then.
+    // die() may take a moment to take effect. Nothing may happen until then.
     await new Promise(() => undefined);
   };
   return {

@@ -10,7 +10,7 @@ import type { Script } from "../testing/scripted-runner.ts";
 import { says } from "../testing/scripts.ts";
 import type { Stage } from "../testing/stage.ts";
 
-/** Does what it is given, judges what comes back, and puts it together. */
+/** An agent that does its work, reviews results and combines them. */
 const diligent: Script = async ({ briefing: { assignment } }) => {
   const waiting = assignment.split("## Submissions waiting for your verdict")[1] ?? "";
   const verdicts = [...waiting.matchAll(/^### .*\(outcome ([0-9a-f-]{36})\)$/gm)];
@@ -22,7 +22,7 @@ const diligent: Script = async ({ briefing: { assignment } }) => {
 
 for (const kind of storeKinds)
   describe(`an organization that grows where a person approves, on ${kind}`, () => {
-    /** Asked by the board, the chief wants a writer and a checker, and has work for both. */
+    /** When the board asks, the chief wants a writer and a checker, and has work for both. */
     const staged = (
       name: string,
       play: (stage: Stage, ids: { readonly writer: string; readonly checker: string }) => Promise<void>,
@@ -43,12 +43,12 @@ for (const kind of storeKinds)
     };
     const reasonOf = async (stage: Stage, title: string): Promise<string> =>
       (await stage.org.board(why, { id: (await byTitle(stage, title)).id })).says;
-    /** Does the explanation of the agent or outcome refer to one of the approvals? */
+    /** Whether the explanation of the agent or outcome refers to one of the approvals. */
     const waitsFor = async (stage: Stage, id: string, approvalIds: readonly string[]): Promise<boolean> => {
       const { moves, references } = await stage.org.board(why, { id });
       return moves && references.some((one) => approvalIds.includes(one.id ?? ""));
     };
-    /** All is done and the board has its answer. */
+    /** All work is done and the board has its answer. */
     const ends = async (stage: Stage): Promise<void> => {
       await passes(stage, 5);
       const open = (await outcomes(stage)).filter(

@@ -75,7 +75,7 @@ for (const kind of storeKinds)
         ["Well, thank you."],
       );
 
-      // An agent that never learns this is stopped after a while, and the board is told how to start it again.
+      // An agent that never learns this is stopped after a while. The board is told how to start it again.
       runner.otherwise(says("Fine."));
       await org.board(sendMessage, { companyId, body: "And now?" });
       const before = runner.started.length;
@@ -100,7 +100,7 @@ for (const kind of storeKinds)
         assert.match(await told(stage, mia), /reclaimed .*\n\nThe board's reason:\n> never mind/);
         runner.otherwise(async () => ({ output: "" }));
         await passes(stage, 10);
-        // The root agent was told too: it was responsible again, and then its outcome was closed.
+        // The root agent was told too: it got the work back, and then its outcome was closed.
         const started = runner.started.map(({ agent }) => agent.name).toSorted();
         assert.deepEqual([started, await told(stage, mia)], [["Mia", "Root"], ""]);
         const { messages } = await org.board(boardInbox, { companyId: org.companyId });
@@ -125,7 +125,7 @@ for (const kind of storeKinds)
         await stage.rest();
         const write = await byTitle(stage, "Write");
         await org.board(closeOutcome, { id: write.id, rationale: "nobody reads it" });
-        // The agent that delegated the blocked outcome decides about it. Its report cannot.
+        // The agent that delegated the blocked outcome decides about it. Its report can't.
         assert.match(
           await told(stage, org.rootId),
           /"Write" .* was closed\.\n\n.*\n> nobody reads it[\s\S]*- "Print"/,
@@ -157,7 +157,7 @@ for (const kind of storeKinds)
       },
     );
 
-    /** Mia sends Eve's work back twice. The manager that is then asked answers with this. */
+    /** Mia sends Eve's work back twice. Mia's manager is then asked and answers with this script. */
     const disputed = async (stage: Stage) => {
       const { runner } = stage;
       const mia = await report(stage, "Mia", "Manager");
@@ -180,7 +180,7 @@ for (const kind of storeKinds)
     staged("the manager that is asked decides about disputed work; its owner does not", async (stage) => {
       const { org, runner } = stage;
       const { eve, verdict } = await disputed(stage);
-      // The chief is shown the question, with what was submitted last.
+      // The chief is shown the question and the last submission.
       runner.plan(org.rootId, async (session) => {
         const own = org.as((await org.board(createKey, { id: eve })).key);
         const { id } = await byTitle(stage, "Build it.");
@@ -263,7 +263,7 @@ for (const kind of storeKinds)
         );
         runner.plan(org.rootId, async ({ briefing }) => {
           const { id } = await byTitle(stage, "Build it.");
-          // It used the title; it was told the id.
+          // The agent used the title, and was told the id.
           assert.ok(
             briefing.assignment.includes(`Use the id of one that is: ${id} ("Build it.")`),
             briefing.assignment,

@@ -25,7 +25,7 @@ const toBoard = async ({ org }: Stage): Promise<string[]> =>
 const inboxOf = async ({ org }: Stage, id: string): Promise<string[]> =>
   (await org.board(agentInbox, { id, limit: 1000 })).messages.map(({ body }) => body ?? "");
 
-/** Everything that could be changed, but for what a message itself makes. */
+/** All rows that a suggestion could change, apart from those of the message itself. */
 async function everything({ org }: Stage): Promise<string> {
   const { companyId, board } = org;
   const { outcomes } = await board(listOutcomes, { companyId, limit: 1000 });
@@ -75,7 +75,7 @@ for (const kind of storeKinds)
         assert.deepEqual(await inboxOf(stage, ann.id), []);
         assert.equal(await everything(stage), before);
 
-        // Again the next day, as long as it is true.
+        // The suggestion comes again the next day, as long as it is true.
         stage.advance(24 * 60 * minute);
         await stage.rest();
         assert.equal((await suggestions(stage)).length, 2);

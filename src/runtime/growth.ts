@@ -15,7 +15,7 @@ import { mayBeOverloaded, overload } from "./texts.ts";
 
 /**
  * Signs that an agent is overloaded: long sessions, waiting work, a full inbox. Each sign becomes a suggestion to the agent's
- * boss and to the board, at most once a day. They decide what to do: nothing is changed here.
+ * boss and to the board, at most once a day. Boss and board decide; this code changes nothing.
  */
 type Kind = "long_sessions" | "waiting_work" | "full_inbox";
 
@@ -28,7 +28,7 @@ interface Sign {
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
-/** Limits the cost of a look: no more rows of an agent than this are counted. */
+/** The most rows counted for an agent, which limits the cost of a look. */
 const mostLooked = 500;
 
 interface Overloaded {
@@ -36,7 +36,7 @@ interface Overloaded {
   readonly companyId: string;
 }
 
-/** Those of these agents about which there is something to suggest. */
+/** The overloaded ones of these agents. */
 export async function overloadedOf(
   tx: ReadTx,
   agents: readonly Pick<Row<"agents">, "id" | "company_id">[],
@@ -47,7 +47,7 @@ export async function overloadedOf(
   return found;
 }
 
-/** It locks a company only if there is something to suggest. */
+/** Sends suggestions. A company is locked only if there is something to suggest. */
 export async function suggestGrowth(
   store: Store,
   agents: readonly Overloaded[],
@@ -150,7 +150,7 @@ const lastSessions = selection(
     sql`and started_at > ${p.since} order by started_at desc limit ${p.limit}`,
 );
 
-/** The inner list is limited first, because testing whether an outcome is workable reads other outcomes. */
+/** The inner list is limited first, because the test whether an outcome is workable reads other outcomes. */
 const waitingWork = query((db, p: { agentId: string; now: number; before: number; limit: number }) =>
   db
     .selectFrom(

@@ -5,22 +5,22 @@ import type { NewRow } from "../store/schema.ts";
 import type { Store, Tx } from "../store/store.ts";
 
 /**
- * The row of this node in the table `nodes`. It is written with the leases, so it waits for no company. On SQLite there is no other
- * node that would have to know whether this one still runs, so an idle one writes only what changed.
+ * The row of this node in the table `nodes`. The row is written with the leases, so its write waits for no company. On SQLite
+ * no other node has to know whether this one still runs, so an idle node writes only changes.
  */
 export interface Heart {
-  /** What there is to write now. Undefined: nothing. `written` is called once it is durable. */
+  /** The next write, or undefined if there is nothing to write. `written` is called once the write is durable. */
   beat(): { readonly write: (tx: Tx) => Promise<void>; readonly written: () => void } | undefined;
-  /** The node stops, and its row goes. */
+  /** Deletes the row, because the node stops. */
   stop(): Promise<void>;
 }
 
 export interface HeartParts extends Pick<NewRow<"nodes">, "id" | "name" | "version" | "capacity"> {
   readonly store: Store;
   readonly address: () => string;
-  /** Whether this machine can run sessions of this type of brain, apart from the program. */
+  /** Whether this machine can run sessions of this type of brain, if the program is installed. */
   readonly canStart: (brainType: string) => boolean;
-  /** The programs of brains that were looked for and are not here. */
+  /** The brains' programs that were looked for and are missing here. */
   readonly lacks: () => readonly string[];
 }
 
@@ -61,7 +61,7 @@ const saveNode = insertion(
     heartbeat = excluded.heartbeat`,
 );
 
-/** Rows of other nodes that were not heard of since. */
+/** Deletes the rows of other nodes that have been silent since. */
 export const dropNodesBefore = textQuery(
   (p: { before: number; own: string }) =>
     sql<never>`delete from nodes where heartbeat < ${p.before} and id <> ${p.own}`,

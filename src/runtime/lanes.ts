@@ -1,5 +1,6 @@
 /**
- * The scheduler's work by company, one piece at a time in each. A piece is awaited only as long as the scheduler's patience
+ * The scheduler's work by company: one piece at a time in each company. The scheduler waits for a piece only as long as its
+ * patience
  * lasts: a company whose lock is held elsewhere must not hold up the others.
  *
  *   free ──work──▶ busy ──done in time──▶ free        busy ──patience is over──▶ unattended ──done──▶ free
@@ -7,14 +8,17 @@
 export interface Lanes {
   readonly run: InCompany;
   readonly busy: () => number;
-  /** Resolves when no work is under way, or patience is over. */
+  /** Resolves when no work is under way, or when patience is over. */
   idle(): Promise<void>;
 }
 
-/** False if earlier work of the company is under way. Then nothing was done, and the caller tries again later. */
+/**
+ * Runs work in a company. Returns false, and does nothing, if earlier work of the company is under way. The caller then tries
+ * again later.
+ */
 export type InCompany = (companyId: string, work: () => Promise<unknown>) => Promise<boolean>;
 
-/** `patience` resolves when waiting takes too long, or is aborted. Without it, all work is awaited. */
+/** `patience` resolves or is aborted when waiting takes too long. Without it, the scheduler waits for all work. */
 export function createLanes(
   patience: ((signal: AbortSignal) => Promise<void>) | undefined,
   reportBug: (error: unknown, about: string) => void,

@@ -18,7 +18,7 @@ for (const kind of storeKinds)
   describe(`MCP servers that change while a session runs, on ${kind}`, () => {
     const staged = stagedOn(kind);
 
-    /** A running session of Ann, who reports to Lead. Lead may use the server chat. */
+    /** A running session of Ann, who reports to Lead. Lead holds the right to use the server chat. */
     async function runningAnn(stage: Stage, holdsChat: boolean) {
       const { org, runner } = stage;
       const { companyId } = org;
@@ -48,7 +48,7 @@ for (const kind of storeKinds)
       return { org, lead, ann, ofLead, side, give, first, sessions, told };
     }
 
-    /** The session is told to stop, runs for 60 seconds more, and is replaced by one with these servers. */
+    /** The session is asked to stop, runs for 60 seconds more, and is replaced by one with these servers. */
     async function demandReplaced(
       stage: Stage,
       { org, ann, first, sessions, told }: Awaited<ReturnType<typeof runningAnn>>,
@@ -112,7 +112,7 @@ for (const kind of storeKinds)
       const { companyId } = org;
       await org.board(removeMcpServer, { companyId, name: "chat" });
       await demandReplaced(stage, scene, []);
-      // A later server of the same name is another one.
+      // A later server with the same name is a different server.
       await org.board(putMcpServer, { companyId, name: "chat", config });
       await stage.rest();
       stage.advance(60_000);

@@ -5,24 +5,27 @@ import { type Ending, endSession, renewLeases, sessionById, type SessionKey } fr
 import { endReasons } from "./texts.ts";
 
 /**
- * A node whose leases are older than this ends its sessions, before another node may take over. On SQLite no other node can, and
- * a disk that is full for a while should not end them.
+ * If the leases of a node are older than this, it ends its sessions, before another node may take them over. On SQLite no other
+ * node can, so a disk that is full for a while need not end sessions.
  */
 const good = { sqlite: 60_000, postgres: 15_000 };
 
 /** An end that the agent did not cause. */
 export const byNode = (reason: string): Ending => ({ reason, exitCode: null, isBlameless: true });
 
-/** The leases by which nodes take over from each other. */
+/** The leases through which nodes take over sessions from each other. */
 export function createNodeLeases(
   parts: NodeParts,
   hasProcesses: () => boolean,
-  /** A session ended, so its company may have a place for another. */
+  /** Called when a session ended: its company may have a place for another. */
   freed: (companyId: string) => void,
 ) {
   const { store, nodeId, runner, newId } = parts;
 
-  /** A lease begins with the transaction that comes next. Called once it is committed, the result lets the processes live as long. */
+  /**
+   * Begins a lease with the next transaction. After the commit, the caller calls the result, and the processes may live as long
+   * as the lease.
+   */
   function begin(): () => void {
     const confirm = runner.leaseRenewal();
     return () => confirm(good[store.dialect]);
@@ -32,7 +35,7 @@ export function createNodeLeases(
     begin,
     /** Returns the time of the renewal. */
     renew: async (): Promise<number> => {
-      // On PostgreSQL it also shows whether the database answers, and replaces connections that died without a word.
+      // On PostgreSQL this write also shows whether the database answers, and replaces connections that died silently.
       const beat = parts.heart?.beat();
       if (!hasProcesses() && store.dialect === "sqlite" && beat === undefined)
         return store.read(async (tx) => tx.now);
@@ -47,7 +50,7 @@ export function createNodeLeases(
       confirm();
       return now;
     },
-    /** Checks the lease again inside the transaction, because its node may have come back meanwhile. */
+    /** Checks the lease again inside the transaction, because its node may have returned meanwhile. */
     takeOver: async ({ id, company_id }: SessionKey): Promise<void> => {
       await writeIn(store, company_id, newId, async ({ tx }) => {
         const session = await sessionById(tx, id);

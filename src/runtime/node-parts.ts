@@ -6,18 +6,18 @@ import type { ReadTx, Store } from "../store/store.ts";
 import type { Heart } from "./heart.ts";
 import type { TroubleOf } from "./work.ts";
 
-/** What is known about the brains of agents: which model they use, and what keeps them from working. */
+/** Facts about the brains of agents: which model they use, and what keeps them from working. */
 export interface BrainHealth {
   readonly troubleOf: TroubleOf;
   /** The agent's own model, or the default of its provider. */
   modelOf(tx: ReadTx, agent: AgentRow): Promise<string | null>;
-  /** How much that model can read. */
+  /** The number of tokens that this model can read. */
   contextOf(tx: ReadTx, agent: AgentRow): Promise<number | undefined>;
-  /** A session ended by itself: its brain worked, or could not. */
+  /** Called when a session ended by itself: its brain worked, or could not. */
   ended(tx: ReadTx, agent: AgentRow, end: Judgement): Promise<void>;
-  /** A person may have fixed the brains of this company. The next sessions find out. */
+  /** Called when a person may have fixed the brains of this company. The next sessions find out. */
   mended(companyId: string): void;
-  /** Looks again at the brains that could not work. Returns the companies in which one can work again. */
+  /** Checks the brains that could not work. Returns the companies in which one can work again. */
   lookAgain(): Promise<readonly string[]>;
 }
 
@@ -27,19 +27,19 @@ export interface NodeParts {
   readonly runner: Runner;
   readonly newId: () => string;
   readonly newSecret: () => string;
-  /** Puts secrets into an agent's configuration. Without it, configurations are used as they are. */
+  /** Replaces references to secrets in an agent's configuration. Without it, configurations are used as they are. */
   readonly secrets?: Pick<SecretStore, "resolve" | "valuesOf">;
-  /** The programs and the providers of brains. Without it, every brain can work. */
+  /** Checks the programs and providers of brains. Without it, every brain counts as working. */
   readonly brains?: BrainHealth;
-  /** Where the mirror of a repository is. Without it, sessions see none. */
+  /** Finds the mirror of a repository. Without it, sessions see no repository. */
   readonly mirrorOf?: (tx: ReadTx, companyId: string, name: string) => Promise<string | undefined>;
-  /** The most sessions that run here at the same time. Without it, there is no limit. */
+  /** The most sessions that run on this node at the same time. Without it, there is no limit. */
   readonly capacity?: number;
-  /** Tells the other nodes of this one. Without it, they don't know of it. */
+  /** Reports this node to the others. Without it, they don't know of it. */
   readonly heart?: Heart;
   /** Milliseconds from one sweep to the next. */
   readonly sweepEvery?: number;
-  /** How long the scheduler waits for work in one company before it turns to the others. Without it, always to the end. */
+  /** How long the scheduler waits for work in one company before it turns to the others. Without it, it waits to the end. */
   readonly patience?: (signal: AbortSignal) => Promise<void>;
   /** Lets tests act at a step. Unset in the daemon. */
   readonly at?: (step: string) => Promise<void> | void;

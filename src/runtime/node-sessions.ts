@@ -29,29 +29,29 @@ import { createMeter, noteUsage } from "./usage.ts";
 
 /** Agents that wait for one of the company's maxSessions places, or for room on this node. The scheduler remembers them. */
 interface Places {
-  /** A session ended, so there may be a free place. */
+  /** Called when a session ended, so its company may have a free place. */
   readonly freed: (companyId: string) => void;
-  /** There was no place for this agent. */
+  /** Called when the company had no place for this agent. */
   readonly full: (companyId: string, agentId: string) => void;
-  /** A process ended, or a start led to none, so this node may have room for another one. */
+  /** Called when a process ended or a start failed, so this node may have room for another process. */
   readonly roomFreed: () => void;
   readonly run: InCompany;
-  /** The same, for work after which the scheduler need not look again. */
+  /** Like `run`, for work after which the scheduler need not look again. */
   readonly runUncounted: InCompany;
 }
 
-/** What a look found that is not as it should be. */
+/** Sessions and processes that have to be ended. */
 export interface Unwanted extends Pick<Due, "overdue" | "lapsed" | "unsettled" | "live"> {
-  /** Processes whose sessions are over, and why they are. */
+  /** Processes whose sessions have ended, and the reasons. */
   readonly left: readonly { readonly id: string; readonly reason: string }[];
-  /** Sessions with other rights than they were started with. */
+  /** Sessions whose rights have changed since they were started. */
   readonly outdated: readonly SessionKey[];
 }
 
 interface NodeSessions {
-  /** Does nothing if the agent has no work any more or there is no place for it. False: this node has no room. */
+  /** Does nothing if the agent has no work any more, or if there is no place for it. Returns false if this node has no room. */
   start(agentId: string, companyId: string): Promise<boolean>;
-  /** The session submitted its summary. It is killed if it does not exit by itself within 10 seconds. */
+  /** Called when the session submitted its summary. If its process does not exit by itself within 10 seconds, it is killed. */
   summarySubmitted(sessionId: string, now: number): void;
   /** Records all usage that was reported so far. */
   catchUp(): Promise<void>;
@@ -60,18 +60,15 @@ interface NodeSessions {
   /** The processes that were not asked to end. */
   processes(): readonly string[];
   /**
-   * Which sessions and processes no longer belong together. `processes` are those before the transaction began: it sees the sessions of
-   * all of them. `mayDiffer`: the settings of running sessions are compared, too.
+   * Finds sessions and processes that no longer belong together. `processes` are those from before the transaction began: it
+   * sees the sessions of all of them. With `mayDiffer`, the settings of running sessions are compared, too.
    */
   look(tx: ReadTx, due: Due, processes: readonly string[], mayDiffer: boolean): Promise<Unwanted>;
-  /** The node stops: its sessions may save their state for this long. */
+  /** Asks all sessions to stop, because the node stops. They may save their state for this long. */
   askAllToStop(milliseconds: number): Promise<void>;
-  /**
-   * Ends what look() found. Asks the sessions to stop whose agents have been granted, or have lost, an MCP server since they started.
-   * False: not all could be asked.
-   */
+  /** Ends what look() found, and asks the outdated sessions to stop. Returns false if not all could be asked. */
   end(unwanted: Unwanted, now: number): Promise<boolean>;
-  /** When the sessions that submitted a summary are killed. */
+  /** The times at which the sessions that submitted a summary are killed. */
   readonly deadlines: () => Iterable<number>;
   readonly running: () => number;
   readonly hasRoom: () => boolean;
@@ -82,8 +79,8 @@ interface NodeSessions {
 
 const grace = 10_000;
 /**
- * A session that another decision ended has no rights any more. Its program is asked to end, so it can close its own files, and is
- * killed after this time: force-stop promises that no process is left.
+ * How long the program of a session that was ended elsewhere may run on. The session has no rights any more. The program is
+ * asked to end, to close its own files, and is killed after this time: force-stop promises that no process is left.
  */
 const farewell = 2000;
 
@@ -98,21 +95,21 @@ const farewell = 2000;
  *   3. record the pid, if the session is still live, and only then open the gate.
  *      After a crash, the next start finds the process by pid and start time, and kills it.
  *
- * How a process ended is kept on disk until the session is settled. So a crash between the two does not lose its output.
+ * The exit of a process is kept on disk until the session is settled. So a crash between the two does not lose its output.
  */
 export function createNodeSessions(parts: NodeParts, places: Places): NodeSessions {
   const { store, nodeId, runner, newId } = parts;
   const at = async (step: string): Promise<void> => parts.at?.(step);
   const processes = new Map<string, Running & { readonly agentId: string }>();
-  /** The processes that were asked to end, although their sessions are over. */
+  /** The processes that were asked to end because their sessions have ended. */
   const stopping = new Set<string>();
-  /** The processes that stand still, because their sessions have used what was set aside for them. */
+  /** The suspended processes. Their sessions have used their reserved share. */
   const held = new Set<string>();
-  /** The processes that ended, until their end is recorded. A failed attempt is repeated at the next tick. */
+  /** The processes that have exited, until the exit is recorded. A failed attempt is repeated at the next tick. */
   const exits = new Map<string, { session: SessionKey; exit: Exit; isUnderWay: boolean }>();
   /** The sessions that this run of the node started. */
   const opened = new Set<string>();
-  /** The sessions that submitted a summary, and when they are killed. */
+  /** The sessions that submitted a summary, and when each is killed. */
   const finishing = new Map<string, number>();
   const meter = createMeter({
     store,
@@ -133,13 +130,13 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     else processes.get(id)?.stop(farewell);
   }
 
-  /** This node stops, and ends its sessions itself. */
+  /** True once this node stops. It then ends its sessions itself. */
   let ending = false;
   const { run } = places;
   const asked = stopRequests(parts, run);
   const leases = createNodeLeases(parts, () => processes.size > 0, places.freed);
 
-  /** Removals that are under way. Nothing waits for them but the end of this node. */
+  /** Removals of workspaces that are under way. Only the end of this node waits for them. */
   const removals = new Set<Promise<void>>();
   function removing(removal: Promise<void>): void {
     const done = removal
@@ -159,7 +156,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     if (!hasRoom()) return false;
     starting++;
     let isOver = false;
-    /** From now on its process counts, or there is none. */
+    /** Called when the start counts as a process, or has failed. */
     const over = (): void => {
       if (!isOver) starting--;
       isOver = true;
@@ -191,7 +188,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     const session = { id, company_id: companyId };
     let process: Running & { readonly agentId: string };
     try {
-      // Two brains never share the agent's home. The last one had its time to end.
+      // Two brains must never share the agent's home. The last one had its time to end.
       for (const each of processes.values()) if (each.agentId === agentId) each.kill();
       const onUsage = (usage: Usage): void => meter.heard(session, usage);
       const { brain_type: type } = intent.spec.agent;
@@ -246,7 +243,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   }
 
   async function recordEnd(session: SessionKey, exit: Exit): Promise<void> {
-    // The commits below let the scheduler look.
+    // Free the room before the commits below, which wake the scheduler.
     places.roomFreed();
     await at("exited");
     const { usage, cause = exit.code === 0 ? "done" : "failed" } = exit;
@@ -259,7 +256,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       await noteLastWords(tx, session.id, exit.output, exit.toolCalls ?? 0);
       await forgetProcess(tx, session.id);
       const row = await sessionById(tx, session.id);
-      // What was ended from outside says nothing about its brain: its token is refused from then on.
+      // The end of a session that was ended from outside says nothing about its brain: its token was refused from then on.
       if (row?.ended_at === null)
         await parts.brains?.ended(tx, await agentById(tx, row.agent_id), {
           cause: row.summarized === 1 ? "done" : cause,
@@ -268,7 +265,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       return row === undefined || row.ended_at !== null;
     });
     meter.forget(session.id);
-    // A program that was asked to end may exit with any code. It has not failed, and its conversation can be resumed.
+    // A program that was asked to end may exit with any code. That does not count as a failure, and its conversation can be
+    // resumed.
     if (isOver) await settle(session, { reason, exitCode: null, isBlameless });
     else
       await settle(
@@ -286,8 +284,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   }
 
   /**
-   * Ends processes and sessions that no longer belong together: a process whose session was ended (by a pause, a reclaim, or
-   * a node that took over), a process that outlives its summary, and a session whose process never started.
+   * Ends processes and sessions that no longer belong together: a process whose session was ended (by a pause, a reclaim, or a
+   * node that took over), a process that outlives its summary, and a session whose process never started.
    */
   async function end(unwanted: Unwanted, now: number): Promise<boolean> {
     const { overdue, lapsed, unsettled, live, left, outdated } = unwanted;
@@ -313,7 +311,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     return isDone;
   }
 
-  /** If another node took over or a newer session came, two brains would run: that ends at once. */
+  /** If another node took over or a newer session exists, two brains would run. Then the process is killed at once. */
   function endProcesses(left: Unwanted["left"]): void {
     for (const { id, reason } of left) {
       if (reason === endReasons.replaced || reason === endReasons.nodeSilent) processes.get(id)?.kill();
@@ -350,11 +348,11 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
 
   return {
     start,
-    // The first summary counts. Another one does not gain time.
+    // Only the first summary counts: a second one gains no time.
     summarySubmitted: (id, now) => {
       if (!finishing.has(id)) finishing.set(id, now + grace);
     },
-    // If it fails, the next round would repeat it at once.
+    // Not counted: after a failure, the next round would repeat it at once.
     catchUp: () => meter.catchUp(places.runUncounted),
     renewLeases: leases.renew,
     processes: () => [...processes.keys()].filter((id) => !stopping.has(id)),
@@ -375,7 +373,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       }),
     endAll: async () => {
       ending = true;
-      // They were asked to stop before (askAllToStop) and had their time to end.
+      // The sessions were asked to stop before (askAllToStop) and had their time to end.
       for (const process of processes.values()) process.kill();
       await Promise.all([...processes.values()].map(({ exited }) => exited));
       for (const session of await store.read((tx) => tx.all(liveOn, { node_id: nodeId })))
@@ -385,7 +383,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   };
 }
 
-/** No store keeps NUL or half a character, but programs print them. */
+/** Programs print NUL and halves of characters, but no store keeps them. */
 function storable(exit: Exit): Exit {
   const clean = (text: string): string => text.replaceAll("\u0000", "").toWellFormed();
   const { reason, output, lost } = exit;

@@ -16,7 +16,7 @@ import { type Stage, stagedOn } from "../testing/stage.ts";
 
 const minute = 60_000;
 
-/** A scheduler stops here for good, as if its process had been killed at this step. */
+/** A scheduler that stops for good at this step, as if its process had been killed. */
 function dieAt(step: string): { at: (name: string) => Promise<void>; dead: Promise<void> } {
   const died = Promise.withResolvers<void>();
   return {
@@ -32,10 +32,10 @@ function dieAt(step: string): { at: (name: string) => Promise<void>; dead: Promi
 for (const kind of bothStores)
   describe(`nodes on ${kind}`, () => {
     const staged = stagedOn(kind);
-    /** Newest first, also when the clock stood still between them. */
+    /** Newest first, even if the clock stood still between them. */
     const sessionsOf = async (call: TestCaller, id: string) =>
       (await call(listAgentSessions, { id })).sessions.toSorted((a, b) => b.epoch - a.epoch);
-    /** The first node was never there. */
+    /** Removes the first node, as if it had never run. */
     const alone = (stage: Stage): void => stage.crash(stage);
     /** An agent whose session on the first node does nothing and does not end. */
     const hanging = async (stage: Stage) => {
@@ -90,7 +90,7 @@ for (const kind of bothStores)
           void dying.scheduler.start();
           await death.dead;
           stage.crash(dying);
-          // Whatever was started has not been let go: nothing of it ran.
+          // No started process has passed its gate: nothing of it ran.
           assert.equal(dying.runner.held(), 0);
           const next = stage.node("node-2");
           next.runner.plan(ann.id, clearInbox);
@@ -100,7 +100,7 @@ for (const kind of bothStores)
           const sessions = await sessionsOf(org.board, ann.id);
           assert.equal(sessions.length, step === "intent" ? 1 : 2);
           assert.ok(sessions.every(({ endedAt }) => endedAt !== null));
-          // A process is on record exactly from the step at which it was recorded.
+          // A process is recorded exactly from this step on.
           assert.equal(next.runner.orphansKilled.length, step === "recorded" ? 1 : 0);
           assert.equal((await ann.call(readInbox, {})).waiting, 0);
           for (const { token } of dying.runner.started)
@@ -124,7 +124,7 @@ for (const kind of bothStores)
           await session.hold(gate.promise);
           await finish(session);
         };
-        // Either may have it; the other's plan is taken back below.
+        // Either node may have it. The plan of the other one is taken back below.
         for (const node of [runner, other.runner]) node.plan(agent.id, held);
         await Promise.all([stage.scheduler.tick(), other.scheduler.tick()]);
         await stage.rest();
@@ -168,14 +168,14 @@ for (const kind of bothStores)
       async (stage) => {
         const { org, runner } = stage;
         const { ann, other } = await withAnother(stage);
-        // As long as the first is there, its session is left alone.
+        // As long as the first node is up, its session is left alone.
         for (let step = 0; step < 5; step++) {
           stage.advance(12_000);
           await stage.rest();
         }
         assert.equal(runner.alive(), 1);
         assert.equal(other.runner.started.length, 0);
-        // The first node is stopped (SIGSTOP, a network gone), for longer than its lease.
+        // The first node is suspended (SIGSTOP, a lost network) for longer than its lease.
         for (let step = 0; step < 3; step++) {
           stage.advance(6000);
           await other.scheduler.tick();
@@ -197,7 +197,7 @@ for (const kind of bothStores)
         const [second, first] = await sessionsOf(org.board, ann.id);
         assert.equal(first?.endReason, "its node stopped answering");
         assert.deepEqual([first?.epoch, second?.epoch], [1, 2]);
-        // It is back: what it still runs is ended, the other's session is not.
+        // The first node is back. Its session is ended; the other node's is not.
         await stage.scheduler.tick();
         assert.equal(runner.alive(), 0, "the process that lost its lease still runs");
         assert.equal(other.runner.alive(), 1);
@@ -212,7 +212,7 @@ for (const kind of bothStores)
         const { ann, other } = await withAnother(stage);
         await org.root(pauseAgent, { id: ann.id });
         await other.scheduler.tick();
-        // Not settled by the wrong one: its process would be forgotten.
+        // The wrong node must not settle the session: its process would be forgotten.
         assert.equal(runner.alive(), 1);
         await stage.rest();
         assert.equal(runner.alive(), 0);
@@ -350,7 +350,7 @@ async function holdLock(store: Store, companyId: string): Promise<() => Promise<
   const holding = store.write(async (tx) => {
     await tx.lock(companyId);
     held.resolve();
-    // The server would end a transaction that is silent.
+    // The server would end a silent transaction, so this one asks for the lock again and again.
     for (; !isReleased; await sleep(100)) await tx.lock(companyId);
   });
   await held.promise;

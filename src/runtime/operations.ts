@@ -34,7 +34,7 @@ export interface Transcripts {
   readonly read: (tx: ReadTx, sessionId: string, after?: number) => Promise<TranscriptPart>;
 }
 
-/** The transcripts, and what was already read of them. */
+/** The transcripts, and the parts of them that were already read. */
 interface Listening extends Transcripts {
   readonly heard: Map<string, Heard>;
 }
@@ -56,7 +56,7 @@ export function sessionHandlers({ read }: Transcripts): Guarded[] {
     const { outcome } = input;
     const overseer = actor.agentId ?? undefined;
     const end = input.live === true ? "running" : input.end;
-    // An agent sees the titles of some outcomes only, so it must not find sessions by those of others.
+    // An agent can see only the titles of some outcomes. So it must not find sessions by other titles.
     const { text } = input;
     const about =
       text === undefined ? undefined : await sessionsAbout(tx, companyId, text, overseer === undefined);
@@ -79,7 +79,7 @@ export function sessionHandlers({ read }: Transcripts): Guarded[] {
     return {
       ...(await present(call, transcripts, shown)),
       summary: row.summary,
-      // Both contain parts of files, and results of other agents.
+      // Both texts contain parts of files, and results of other agents.
       briefing: isPerson ? row.briefing : null,
       assignment: isPerson ? row.assignment : null,
       models: await modelsUsed(tx, row.id),
@@ -100,8 +100,8 @@ async function sessionFor(tx: ReadTx, { agentId }: Viewer, id: string): Promise<
 const entriesShown = 200;
 
 /**
- * A transcript as a manager may see it. What its agent said, called and printed is shown. What a tool returned is shown only if
- * the manager can read all of it. Places are counted in entries: a place in the file would tell how long a hidden result is.
+ * A transcript as a manager may see it. The manager sees what the agent said, called and printed. It sees the result of a tool
+ * only if it can read all of it. Places are counted in entries: a place in the file would show how long a hidden result is.
  */
 async function overseen(
   { tx, actor }: CallContext,
@@ -120,7 +120,7 @@ async function overseen(
   return { entries, next: start + shown.length, truncated: start > 0 };
 }
 
-/** Tools of Agency name what they show by its id. What other tools return is for agents that may use them. */
+/** Tools of Agency name what they show by its id. Results of other tools are for agents that may use these tools. */
 async function isReadable(tx: ReadTx, actor: Actor, { tool = "", text }: TranscriptEntry): Promise<boolean> {
   const [, server, name = tool] = /^(?:mcp__)?(.+?)__(.+)$/.exec(tool) ?? [];
   const isOwn = server === undefined || server === "agency" || mcpServers.some((own) => own === server);
@@ -184,12 +184,12 @@ async function present({ tx, actor }: CallContext, transcripts: Listening, row: 
   };
 }
 
-/** What is known of a running session's transcript up to `next`. */
+/** Facts about a running session's transcript up to `next`. */
 type Heard = { next: number; toolCalls: number; tail: string[] };
 const mostOfTail = 6;
 
 /**
- * Of a session that runs, the transcript tells. What tools returned is not among its words. Each part is read once, because
+ * The last words of a running session come from its transcript, without the results of tools. Each part is read once, because
  * people look at the list again and again.
  */
 async function lastWords(tx: ReadTx, { read, heard }: Listening, row: SessionRow) {
@@ -202,7 +202,7 @@ async function lastWords(tx: ReadTx, { read, heard }: Listening, row: SessionRow
   for (let from = -1; words.next > from;) {
     from = words.next;
     const { entries, next } = await read(tx, row.id, from);
-    // Another call was faster.
+    // Another call has read this part already.
     if (words.next !== from) continue;
     for (const { kind, tool, text } of entries) {
       if (kind === "tool") words.toolCalls++;

@@ -13,7 +13,7 @@ import {
 import { viewAgent } from "../contract/agents.ts";
 import { organizedOn, refusal, storeKinds } from "../testing/organization.ts";
 
-/** A manager looks at the sessions, transcripts, logs and state documents of its direct reports, and not of other agents. */
+/** A manager can look at the sessions, transcripts, logs and state documents of its direct reports, and not of other agents. */
 for (const kind of storeKinds)
   describe(`looking at reports on ${kind}`, () => {
     const entries = new Map<string, TranscriptEntry[]>();
@@ -49,7 +49,7 @@ for (const kind of storeKinds)
           return [sessions[0]?.lastLine, sessions[0]?.toolCalls];
         };
         assert.deepEqual(await live(), ["printed", 0]);
-        // What came before is counted once, however often a manager looks.
+        // The earlier entries are counted once, however often a manager looks.
         const first = entries.get(session.id) ?? [];
         entries.set(session.id, [...first, entry("tool", "{}", "read_file"), entry("result", "hidden")]);
         assert.deepEqual(
@@ -140,7 +140,7 @@ for (const kind of storeKinds)
         seen.map(({ hidden, text }) => (hidden === true ? text : "shown")),
         ["shown", "", "shown", "", "", "", ""],
       );
-      // Places in the file would tell how long the hidden results are.
+      // A place in the file would show how long the hidden results are.
       assert.deepEqual(
         seen.map(({ place }) => place),
         [0, 1, 2, 3, 4, 5, 6],

@@ -22,7 +22,7 @@ for (const kind of bothStores)
   describe(`where sessions start, on ${kind}`, () => {
     const staged = stagedOn(kind);
 
-    /** A node that tells of itself. `ask` calls an operation there as the board, or with another token. */
+    /** A node that reports itself to the others. `ask` calls an operation there as the board, or with another token. */
     function nodeOn(stage: Stage, id: string, capacity?: number, canStart = true) {
       const { store, org } = stage;
       const brains = keepBrainHealth({
@@ -66,7 +66,7 @@ for (const kind of bothStores)
             await session.hold(gate.promise);
             await clearInbox(session);
           });
-        // More companies than one, because the limit is of the node.
+        // A second company, because the limit is that of the node.
         const other = await org.another();
         const agents = [];
         for (const each of [org, other])
@@ -125,7 +125,7 @@ for (const kind of bothStores)
         const told = async () =>
           (await board(boardInbox, { companyId })).messages.filter(({ body }) => body?.includes(program))
             .length;
-        // The second node does not look yet, so it may have the program.
+        // The second node has not looked yet, so it may have the program.
         await two.scheduler.renewLeases();
         await one.scheduler.start();
         await one.scheduler.renewLeases();
@@ -147,11 +147,11 @@ for (const kind of bothStores)
           assert.equal(state, "stuck");
           assert.ok(says.includes(`There is no program called "${program}"`), says);
           assert.match(says, /agency agents update/);
-          // On SQLite there is only one, and another is soon held to be silent.
+          // On SQLite there is only one node, so a second one soon counts as silent.
           if (kind === "postgres") assert.match(says, /No node has it\./);
         }
         assert.equal(await told(), 1);
-        // One machine for both: the first node is away when the program comes.
+        // Both nodes on one machine. The first node is down when the program is installed.
         stage.crash(one);
         writeFileSync(program, "#!/bin/sh\n");
         chmodSync(program, 0o700);
@@ -188,7 +188,7 @@ for (const kind of bothStores)
       await org.root(sendMessage, { to: ann.id, body: "x" });
       await safe.scheduler.tick();
       const ben = await org.agent("Ben");
-      // The one that could run Ben is full, and the other can't.
+      // The node that could run Ben is full, and the other one can't run him.
       assert.match((await bare.explain(ben.id)).says, /every node that can run it/);
     });
 
@@ -232,7 +232,7 @@ for (const kind of bothStores)
       };
       assert.equal((await node.list(await signedIn("viewer"))).length, 1);
       await refusal(node.list(await signedIn("member")), "forbidden");
-      // What an agent hears of a full node names neither nodes nor numbers.
+      // The explanation of a full node names neither nodes nor numbers to an agent.
       const ann = await org.agent("Ann");
       node.runner.otherwise(hang);
       stage.crash(stage);

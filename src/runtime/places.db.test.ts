@@ -47,7 +47,7 @@ for (const kind of storeKinds)
           gates.push(gate);
           const first = await agent.call(createOutcome, { title: `${name}1`, parents: [agent.id] });
           const second = await agent.call(createOutcome, { title: `${name}2`, parents: [agent.id] });
-          // A session does one of its agent's two outcomes and ends: the agent stays hungry.
+          // The session does one of its agent's two outcomes and ends, so the agent still has work.
           runner.plan(
             agent.id,
             async (session) => {
@@ -61,7 +61,7 @@ for (const kind of storeKinds)
         assert.equal(runner.started.length, 2);
         assert.equal(runner.alive(), 2);
         stage.advance(1000);
-        // A place is free: it goes to one that has not had any, not to the one that had it.
+        // The free place goes to an agent that has not had one yet.
         const firstTwo = names(stage);
         const letGo = async (name: string | undefined): Promise<void> => {
           gates[["A", "B", "C", "D"].indexOf(name ?? "")]?.resolve();

@@ -13,27 +13,28 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { inboxStalled, noProgress, outcomeStalled, ownWorkHeld } from "./texts.ts";
 
 /**
- * Whether a session brought its agent's work closer, and what happens if sessions do not.
+ * Whether a session made progress, and what happens if sessions don't.
  *
- * What others gave the agent counts each time: it submits or completes an outcome that another made, gives a verdict on the
- * work of a report, or settles a message of a person. What the agent gave itself counts ten times for the outcome that others gave it
- * and that the steps serve: a child that it leaves open, a child that it completes, a message of another agent or a notice
- * that it settles. Nothing else counts. Files, mail, edits, reading, and a child that is opened and closed are not progress.
+ * Work that others gave the agent counts each time: the session submits or completes an outcome that another agent made, gives a
+ * verdict on the work of a report, or settles a message of a person. Steps that the agent gave itself count only if they serve an
+ * outcome that others gave it, and ten times for that outcome: a child that it leaves open, a child that it completes, a
+ * message of another agent or a notice that it settles. Nothing else counts. Files, mail, edits, reading, and a child
+ * that is opened and closed are not progress.
  *
  *   a session without progress   the pause before the agent's next session doubles, up to an hour
  *   three in a row for one       the outcome is blocked and the manager is told
- *   ten in a row of the agent    what it gave itself is blocked before it starts; the work of others still starts
+ *   ten in a row of the agent    outcomes that it gave itself are blocked before they start; the work of others still starts
  *
- * Only progress, a message of a person, a wake-up, or half a day without a session ends the row.
+ * A row of such sessions ends only with progress, a message of a person, a wake-up, or half a day without a session.
  */
 const mostStalls = 3;
 const mostIdle = 10;
 const mostOwnSteps = 10;
-/** The same outcome can be submitted, or completed again after a reopening, this often before it no longer counts. */
+/** How often the same outcome can be submitted, or completed again after a reopening, and still count. */
 const mostTimes = 10;
 const longestBackOff = 3_600_000;
 const longRest = 12 * 3_600_000;
-/** The newest deeds of each kind that are looked at. */
+/** How many of the newest deeds of each kind are checked. */
 const mostDeeds = 200;
 
 type Ended = Pick<
@@ -41,7 +42,7 @@ type Ended = Pick<
   "id" | "agent_id" | "company_id" | "started_at" | "first_outcome_id" | "end_by"
 >;
 
-/** Says whether the session made progress, and counts the steps that the agent gave itself. */
+/** Whether the session made progress. Also counts the steps that the agent gave itself. */
 export async function countProgress(tx: Tx, session: Ended, agent: AgentRow): Promise<boolean> {
   const deeds = async (operation: string) => tx.all(deedsOf, { session_id: session.id, operation });
   const subjects = async (operation: string): Promise<OutcomeRow[]> => {
@@ -59,7 +60,7 @@ export async function countProgress(tx: Tx, session: Ended, agent: AgentRow): Pr
   for (const { id } of await subjects("outcome.submit")) given ||= await isNew(id, "outcome.submit");
   const completed = await subjects("outcome.complete");
   for (const row of completed) if (!isOwn(row)) given ||= await isNew(row.id, "outcome.complete");
-  // A verdict that sends the work of another back.
+  // A verdict that sends the work of another agent back.
   for (const { id, responsible_id } of await subjects("outcome.reopen"))
     if (responsible_id !== agent.id) given ||= await isNew(id, "outcome.reopen");
   for (const { id, made_by } of await subjects("outcome.close"))
@@ -89,7 +90,7 @@ export async function countProgress(tx: Tx, session: Ended, agent: AgentRow): Pr
   return given || own;
 }
 
-/** Messages of people, and those of other agents and of the system, that the session acknowledged. */
+/** The messages of people, and those of other agents and of the system, that the session acknowledged. */
 async function settledMail(
   tx: ReadTx,
   agent: AgentRow,
@@ -107,12 +108,14 @@ async function settledMail(
 const isFrom = ({ id }: Pick<AgentRow, "id">, { from_id, from_system }: MessageRow): boolean =>
   from_id === id && from_system === 0;
 
-/** A standing outcome never ends, so its steps are counted from zero again after progress that others can see. */
+/**
+ * Sets the steps for a standing outcome to zero after progress on the work of others, because a standing outcome never ends.
+ */
 async function forgetOwnSteps(tx: Tx, { mandate_id }: AgentRow): Promise<void> {
   await tx.run(setOwnOfStanding, { id: mandate_id, own_steps: 0, own_parts: 0 });
 }
 
-/** Before a session starts: an agent that had nothing to do for a long time starts from zero. */
+/** Called before a session starts. An agent that had nothing to do for half a day starts from zero. */
 export async function rested(tx: Tx, agent: AgentRow, firstOutcomeId: string | null): Promise<AgentRow> {
   if (agent.idle_sessions === 0 || tx.now - Math.max(agent.last_session_at, agent.not_before) < longRest)
     return agent;
@@ -121,7 +124,10 @@ export async function rested(tx: Tx, agent: AgentRow, firstOutcomeId: string | n
   return { ...agent, idle_sessions: 0, not_before: 0 };
 }
 
-/** After a session: its agent with the pause before the next one. Blocks the outcome after three sessions without progress. */
+/**
+ * Called after a session. Returns its agent with the pause before the next session. Blocks the outcome after three sessions
+ * without progress.
+ */
 export async function guardAgainstStalling(
   tx: Tx,
   agent: AgentRow,
@@ -140,7 +146,7 @@ export async function guardAgainstStalling(
   // A session that was asked to stop, or whose work was taken away, had no chance to make progress.
   const isTaken = outcome !== undefined && outcome.responsible_id !== agent.id;
   if (session.end_by !== null || isTaken || agent.status === "terminated") return agent;
-  // A brain without tools was shown its notices, and nothing else was in its inbox (final-output/closing.ts).
+  // A brain without tools was shown its notices, and its inbox held nothing else (final-output/closing.ts).
   const isShown = outcome?.kind === "inbox" && outcome.status === "completed";
   const acknowledged = { session_id: session.id, operation: "mail.acknowledge" };
   if (isShown && (await tx.first(deedsOf, acknowledged)) === undefined) return agent;
@@ -150,7 +156,7 @@ export async function guardAgainstStalling(
   if (outcome === undefined || outcome.status !== "open") return waiting;
   const stalls = outcome.stalls + 1;
   const inInbox = outcome.kind === "inbox" ? await waitingFor(tx, agent.company_id, agent.id, 0, 1000) : [];
-  // A message that came during the session was not read by any of the three.
+  // None of the three sessions could read a message that came during the last one.
   const isNews = inInbox.some(
     (message) =>
       message.read_at === null &&
@@ -158,7 +164,7 @@ export async function guardAgainstStalling(
       !isFrom(agent, message) &&
       (message.delivered_at ?? 0) >= session.started_at,
   );
-  // A block on an outcome that has ended holds nothing any more.
+  // A block on an outcome that has ended has no effect any more.
   const awaited = outcome.blocked_on === null ? undefined : await outcomeById(tx, outcome.blocked_on);
   const isHeld =
     outcome.blocked_reason !== null &&
@@ -181,9 +187,9 @@ export async function guardAgainstStalling(
 }
 
 /**
- * Before a session starts: after ten sessions without progress, blocks the outcome if the agent gave it to itself. Returns
- * whether it did. Without this, an agent that gives itself another outcome or message each time would run for ever, because
- * no outcome of it lasts for three sessions.
+ * Called before a session starts. After ten sessions without progress, blocks the outcome if the agent gave it to itself, and
+ * returns whether it did. Otherwise an agent that gives itself another outcome or message each time would run for ever, because
+ * none of its outcomes lasts for three sessions.
  */
 export async function holdOwnWork(
   call: Writing,
@@ -237,7 +243,7 @@ const setOwnOfStanding = updating(
   sql`and kind in ('perpetual', 'mandate')`,
 );
 
-/** The outcomes which others gave the agent and which this one serves: the first such on each way up. */
+/** The outcomes that others gave the agent and that this one serves: the nearest one on each way up. */
 const owedFor = textQuery(
   (p: { id: string; agentId: string }) => sql<{ id: string }>`
     with recursive up(id, ends) as (

@@ -15,7 +15,7 @@ const agent = {
 const boss = "44444444-4444-7444-8444-444444444444";
 const prompt = systemPromptFor(agent, boss);
 
-/** Each rule the original design asks of an agent's prompt, and the words that prove it here. */
+/** Each rule that the design demands of an agent's prompt, and the words that prove it here. */
 const rules: readonly (readonly [what: string, ...words: RegExp[]])[] = [
   // covers PRO-01
   [

@@ -2,10 +2,10 @@ import type { AgentRow } from "../agents/table.ts";
 
 /**
  * The system prompt: a template with a version, which each session records. Raise the version with every change of the
- * template. The words for things (agent, boss, outcome, mandate, session) are the ones of the tools.
+ * template. Its terms (agent, boss, outcome, mandate, session) are those of the tools.
  *
- * First comes the page that all agents of all companies share, then the agent, then what was written for it when it was hired.
- * Providers cache by prefix, so nothing that differs between agents or sessions may stand in the first part.
+ * The first part is shared by all agents of all companies. The agent's own part and the words written at its hire follow.
+ * Providers cache by prefix, so the first part must not differ between agents or sessions.
  */
 export const promptVersion = "7";
 

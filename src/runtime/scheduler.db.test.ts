@@ -131,7 +131,7 @@ for (const kind of storeKinds)
           assert.ok(!session.briefing.text.includes(whole.id));
           await clearInbox(session);
           await session.call(completeOutcome, { id: part.id });
-          // The whole is workable now; this session leaves it to the next.
+          // The whole is workable now. This session leaves it to the next one.
         },
         async (session) => {
           assert.ok(session.briefing.text.includes(whole.id));
@@ -150,7 +150,7 @@ for (const kind of storeKinds)
         const whole = await ann.call(createOutcome, { title: "whole", parents: [ann.id] });
         const part = await ben.call(createOutcome, { title: "part", parents: [ben.id] });
         await ben.call(updateOutcome, { id: part.id, blocked: { reason: "held by the test" } });
-        // Ben is started each time, to read what the board changed.
+        // Ben is started each time to read what the board changed.
         runner.plan(ben.id, clearInbox, clearInbox);
         await org.board(updateOutcome, { id: part.id, parents: [ben.id, whole.id] });
         await stage.rest();
@@ -243,7 +243,7 @@ for (const kind of storeKinds)
         await org.root(resumeAgent, { id: paused.id });
         await stage.rest();
         assert.deepEqual(names(stage), ["Paused"]);
-        // A position that a program takes over from the person is started with what waits there.
+        // When a program takes over a person's position, it is started with the messages that wait there.
         runner.plan(person.id, clearInbox);
         await org.board(updateAgent, { id: person.id, adapterType: "rehearsal" });
         await stage.rest();
@@ -319,7 +319,7 @@ for (const kind of storeKinds)
         const stopped: string[] = [];
         const never: Script = async (session) => {
           await session.hold(gate.promise);
-          // As a process would that has not noticed yet.
+          // The process runs on for a while, as if it had not noticed.
           stopped.push(session.agent.name);
         };
         const paused = await org.agent("Paused");
@@ -339,7 +339,7 @@ for (const kind of storeKinds)
         await org.board(terminateAgent, { id: fired.id });
         runner.plan(org.rootId, clearInbox);
         await org.root(reclaimOutcome, { id: job.id, reason: "no" });
-        // Nothing of theirs is accepted from the moment the call that ended them was answered.
+        // No call of these sessions is accepted after the answer to the call that ended them.
         for (const token of tokens) {
           const write = org.as(token)(createFile, { description: "late", content: "x" });
           await assert.rejects(write, { name: "Refusal" });

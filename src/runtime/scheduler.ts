@@ -22,22 +22,22 @@ import { agentsAfter, readinessOf, type Readiness, withWork } from "./work.ts";
 
 /**
  * The scheduler of one node. Its memory is never the truth: whether an agent has work, whether a session is live and when a
- * message is due are read from the store each time. What it remembers (which agents to look at, which agents wait for a
- * free place) may be lost at any moment, and the sweep finds it again.
+ * message is due are read from the store each time. Its memory (which agents to look at, which agents wait for a free place)
+ * may be lost at any moment. The sweep then finds everything again.
  *
- * tick() does a bounded amount of all pending work and returns when it wants to be called next. The daemon calls it after
- * commits and at that time. The simulator calls it at any time.
+ * tick() does a bounded amount of all pending work and returns the time for the next call. The daemon calls it after commits
+ * and at that time. The simulator calls it at any time.
  */
 export interface Scheduler {
   /** Ends what an earlier run of this node left, then ticks once. */
   start(): Promise<void>;
-  /** Returns when to call again at the latest, in milliseconds of the database's clock. Null: at the next commit. */
+  /** Returns when to call again at the latest, on the database's clock in milliseconds. Null means at the next commit. */
   tick(): Promise<number | null>;
   /** The database's time at the end of the last tick. A node's own clock may be hours ahead of it. */
   readonly now: () => number;
-  /** Renews the leases of this node. It waits for no company and no tick. */
+  /** Renews the leases of this node, without waiting for any company or tick. */
   renewLeases(): Promise<void>;
-  /** From now on no session starts. The running ones are asked to stop, and are ended after this time. */
+  /** Starts no more sessions and asks the running ones to stop. They are ended after this time. */
   drain(milliseconds: number): Promise<void>;
   /** Ends every session of this node. */
   stop(): Promise<void>;
@@ -48,11 +48,11 @@ export const renewEvery = 5000;
 const pauseWhileBusy = 1000;
 const usualSweep = 30_000;
 const sweepSize = 50;
-/** Rounds of a tick. The rest is left to the next one. */
+/** The most rounds of a tick. The next tick continues. */
 const mostRounds = 10;
-/** On a node that may fill up meanwhile. The rest is then not read at all. */
+/** How many agents are looked at together on a node with limited room. Once the node is full, the others are not read. */
 const looksAtOnce = 100;
-/** Events after which an agent that waited may find a place: a session ended, or a limit or a budget was raised. */
+/** Events after which a waiting agent may find a place: a session ended, or a limit or a budget was raised. */
 const freesAPlace = new Set([
   "session.end",
   "company.update",
@@ -70,17 +70,17 @@ const freesAPlace = new Set([
   "secret.set",
 ]);
 
-/** Events that may change which MCP servers an agent may use: a grant, the end of its outcome, of a holder, of a server. */
+/** Events that may change which MCP servers an agent may use: of grants, of outcomes and holders that end, of servers. */
 const changesGrants =
   /^(?:permission|mcp_server|company|approval|reorganization)\.|^outcome\.(?:delegate|complete|close|reopen|reclaim)$|^agent\.(?:create|terminate|retire|reclaim)$/;
 
-/** What a person does after mending a brain, or to see whether it works. */
+/** Calls that a person makes after repairing a brain, or to see whether it works. */
 const mendsBrains = new Set(["agent.resume", "agent.wakeup", "brain.test", "secret.set"]);
 
 interface SeenAgent {
   readonly id: string;
   readonly verdict: Readiness;
-  /** Its program is missing here, and another node has it. */
+  /** Whether the brain's program is missing here but installed on another node. */
   readonly startsElsewhere: boolean;
 }
 
@@ -91,33 +91,33 @@ export function createScheduler(parts: NodeParts): Scheduler {
     writeIn(store, companyId, newId, work);
   const canStart = (brainType: string): boolean => parts.runner.canStart(brainType);
   const { troubleOf } = parts.brains ?? {};
-  /** Agents that may have work. Each is looked at once in this tick. */
+  /** Agents that may have work. This tick looks at each of them once. */
   const toLookAt = new Set<string>();
-  /** Agents that may start only at a certain time, after a session without progress for example. */
+  /** Agents that may start only after a certain time, for example after a session without progress. */
   const later = new Map<string, number>();
-  /** By company, the agents that have work but found no free place or budget. */
+  /** Agents with work that found no free place or budget, by company. */
   const waiting = new Map<string, Set<string>>();
-  /** Agents that may have work while this node runs as many sessions as it may, in the order in which they came. */
+  /** Agents that may have work while this node is full, in the order in which they came. */
   const waitingForRoom = new Set<string>();
-  /** The last event of each company that was followed, and the time up to which ended blocks were noticed. */
+  /** The last event of each company that was followed, and the time up to which ended blocks have been noticed. */
   let seen: Seen = new Map();
   let alarmsSeen = 0;
   let renewed = 0;
-  /** The database's time, as the last transaction saw it. */
+  /** The database's time at the last transaction. */
   let time = 0;
   let swept = 0;
   /** The last agent of the current round of the sweep. Empty at the start of a round. */
   let sweepFrom = "";
   let month = "";
   let firstRound = true;
-  /** A grant may have changed since the settings of the running sessions were compared. */
+  /** True if a grant may have changed since the settings of the running sessions were compared. */
   let settingsMayDiffer = true;
   let stopping = false;
   let draining = false;
   const lanes = createLanes(parts.patience, parts.reportBug);
-  /** Some of what was found was done in this round. So there may be more to do, or another next time. */
+  /** True if this round did some of the work it found. Then there may be more to do. */
   let hasActed = false;
-  /** Not all new events were read. */
+  /** True if not all new events were read. */
   let hasMoreNews = false;
   const run: InCompany = async (companyId, work) => {
     const isFree = await lanes.run(companyId, work);
@@ -141,7 +141,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
       hasActed = false;
       const found = await store.read(look);
       await act(found).catch((error: unknown) => {
-        // They are no longer noted, and only the slow sweep would find them again.
+        // These agents are no longer noted, and only the slow sweep would find them again.
         for (const { id } of found.verdicts) toLookAt.add(id);
         throw error;
       });
@@ -152,7 +152,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
     }
   }
 
-  /** Everything that a tick reads, in one transaction. What follows from it is done later, in transactions of its companies. */
+  /** Reads everything that a tick needs, in one transaction. Changes follow later, in transactions of their companies. */
   async function look(tx: ReadTx) {
     const { now } = tx;
     time = now;
@@ -216,11 +216,11 @@ export function createScheduler(parts: NodeParts): Scheduler {
       await at("delivery");
       await run(companyId, () =>
         writeFor(companyId, async ({ tx }) => {
-          // It may have been archived since.
+          // The company may have been archived since.
           if ((await companyState(tx, companyId)).state === "archived") return;
           for (const { id } of messages) {
             const message = await messageById(tx, id);
-            // Another node may have delivered it since.
+            // Another node may have delivered the message since.
             if (message.delivered_at === null && message.failure === null) await deliver(tx, message, newId);
           }
         }),
@@ -229,19 +229,19 @@ export function createScheduler(parts: NodeParts): Scheduler {
     }
   }
 
-  /** The next agents of the slow sweep. Returns those of them that have too much to do. */
+  /** Takes the next agents of the slow sweep. Returns the overloaded ones. */
   async function sweep(tx: ReadTx): Promise<Awaited<ReturnType<typeof overloadedOf>>> {
     const agents = await tx.all(agentsAfter, { after: sweepFrom, limit: sweepSize });
     for (const { id } of agents) toLookAt.add(id);
     sweepFrom = agents.length < sweepSize ? "" : (agents.at(-1)?.id ?? "");
     swept = tx.now;
-    // Not in the first round after the start, which has to reach every agent as fast as possible.
+    // The first round after the start has to reach every agent as fast as possible, so it looks for no overload.
     const isSlow = !firstRound;
     if (sweepFrom === "") firstRound = false;
     return isSlow ? overloadedOf(tx, agents) : [];
   }
 
-  /** An approval that is not decided in time is denied. */
+  /** Denies the approvals that were not decided in time. */
   async function expireAll(due: readonly DueThing[]): Promise<void> {
     for (const { id, company_id } of due)
       await run(company_id, () =>
@@ -251,7 +251,10 @@ export function createScheduler(parts: NodeParts): Scheduler {
       );
   }
 
-  /** Resumes the agents that a used-up budget had paused, once a new month has begun. False: not in every company yet. */
+  /**
+   * Once a new month has begun, resumes the agents that a used-up budget had paused. Returns false while some companies are
+   * left.
+   */
   async function renewBudgets(halted: readonly { readonly company_id: string }[]): Promise<boolean> {
     let all = true;
     for (const { company_id } of halted)
@@ -259,13 +262,13 @@ export function createScheduler(parts: NodeParts): Scheduler {
     return all;
   }
 
-  /** There may be a free place, so the agents that waited for one are looked at again. */
+  /** Looks again at the agents that waited for a place, because one may be free. */
   function lookAgain(companyId: string): void {
     for (const id of waiting.get(companyId) ?? []) toLookAt.add(id);
     waiting.delete(companyId);
   }
 
-  /** Whether the agents that may have work can be started. */
+  /** Finds out whether the agents that may have work can be started. */
   async function lookAtAgents(tx: ReadTx): Promise<SeenAgent[]> {
     if (toLookAt.size === 0 || stopping || draining) return [];
     if (!sessions.hasRoom()) {
@@ -298,7 +301,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
       if (seenAgent.verdict.start) ready.push(seenAgent.verdict.agent);
       else await putOff(seenAgent.id, seenAgent.verdict, seenAgent.startsElsewhere);
     }
-    // To be fair, the agent whose last session is the longest ago starts first.
+    // The agent whose last session ended the longest ago starts first, which is fair.
     for (const agent of ready.toSorted(
       (a, b) => a.last_session_at - b.last_session_at || (a.id < b.id ? -1 : 1),
     ))
@@ -309,7 +312,9 @@ export function createScheduler(parts: NodeParts): Scheduler {
     if (!(await sessions.start(id, company_id))) waitingForRoom.add(id);
   }
 
-  /** Without room, nothing is read: the other nodes look at these agents themselves, and this one does once a process ended. */
+  /**
+   * Without room, nothing is read. Other nodes look at these agents themselves, and this node does once a process has ended.
+   */
   function leaveToOthers(): void {
     for (const id of toLookAt) waitingForRoom.add(id);
     toLookAt.clear();
@@ -321,7 +326,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
     if (why !== "full" || companyId === null) return;
     wait(companyId, id);
     if (startsElsewhere) return;
-    // The gateway itself tells the board of a key that is refused.
+    // If a provider refuses a key, the gateway itself tells the board.
     if (trouble !== undefined && trouble.cause !== "refused" && trouble.cause !== "waiting")
       await run(companyId, () =>
         writeFor(companyId, async (call) => {
@@ -333,7 +338,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
           });
         }),
       );
-    // Pauses an agent that has work but no budget, and asks the board to raise it, unless the board was asked already.
+    // Pauses an agent that has work but no budget, and asks the board to raise the budget, unless the board was already asked.
     if (lacks !== undefined)
       await run(companyId, () =>
         writeFor(companyId, async (call) => {
@@ -357,14 +362,14 @@ export function createScheduler(parts: NodeParts): Scheduler {
       swept + (firstRound ? 0 : sweepEvery),
     ];
     const due = all.filter((next) => next !== null);
-    // What is due in a company that is busy can't be done yet. The end of its work wakes the scheduler, if it commits.
+    // Work in a busy company can't be done yet. When the present work ends with a commit, the commit wakes the scheduler.
     if (lanes.busy() > 0) return Math.max(Math.min(...due, time + pauseWhileBusy), time + pauseWhileBusy);
     return due.length === 0 ? null : Math.min(...due);
   }
 
   return {
     start: async () => {
-      // Older events are skipped: the first round of the sweep looks at every agent anyway.
+      // Start after the present events: the first round of the sweep looks at every agent anyway.
       seen = await store.read(seenSoFar);
       await sessions.reconcile();
       await tick();

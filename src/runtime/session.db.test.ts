@@ -36,7 +36,7 @@ for (const kind of bothStores)
             await clearInbox(session);
             await session.hold(told.promise);
             letters.push(...(await session.call(readInbox, {})).messages.map(({ body }) => body));
-            // It saves its state and goes; the message is left to the next.
+            // The session saves its state and ends. The next one gets the message.
           },
           async (session) => {
             assert.deepEqual(session.briefing.mcpServers, ["chat"]);
@@ -81,11 +81,11 @@ for (const kind of bothStores)
         assert.equal(session?.epoch, 1);
         const seen = await org.board(viewSession, { id: session?.id ?? "" });
         assert.equal(seen.briefing, runner.started[0]?.briefing.text);
-        // The agent and its manager see it, another agent does not.
+      // The agent and its manager can see the session, another agent can't.
         assert.equal((await ann.call(viewSession, { id: seen.id })).id, seen.id);
         const ben = await org.agent("Ben");
         await refusal(ben.call(viewSession, { id: seen.id }), "not_found");
-        // What it did names the agent and the session.
+      // The events of the session name the agent and the session.
         const { events } = await org.board(listAgentEvents, { id: ann.id });
         const made = events.find(({ operation }) => operation === "knowledge.create");
         assert.deepEqual(made?.actor, { kind: "agent", agentId: ann.id, sessionId: seen.id, personId: null });
@@ -137,7 +137,7 @@ for (const kind of bothStores)
           (thread: string, end: Script = hang): Script =>
           async (session) => {
             session.onThread?.(thread);
-            // The conversation is on record before the process ends.
+            // The thread is recorded before the process ends.
             await session.call(readInbox, {});
             return end(session);
           };

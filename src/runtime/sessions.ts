@@ -24,11 +24,11 @@ import { endReasons, withoutSummary } from "./texts.ts";
  *
  *   intent ──process started, pid recorded──▶ running ──exit, stop, takeover──▶ ended ──▶ settled
  *
- * Opening a session raises the agent's epoch. From then on, only the token of that epoch is accepted; a session that still
+ * Opening a session raises the agent's epoch. From then on, only the token of that epoch is accepted. A session that still
  * runs elsewhere is refused at its next call, inside the transaction of that call. The row is written before the process
- * exists, so every process can be found again after a crash. An index enforces that at most one session of an agent is
- * not ended. Ending is one transaction, and the process is killed after it. Settling (the log entry, whether it made progress)
- * happens once, by endSession().
+ * exists, so every process can be found again after a crash. An index enforces that an agent has at most one session that
+ * has not ended. One transaction ends the session, and the process is killed after it. Settling (the log entry, whether
+ * the session made progress) happens once, in endSession().
  */
 export type SessionRow = Row<"sessions">;
 export type SessionKey = Pick<SessionRow, "id" | "company_id">;
@@ -43,7 +43,7 @@ export interface NewSession {
   readonly leaseUntil?: number;
   readonly promptVersion?: string;
   readonly firstOutcomeId?: string | null;
-  /** Default: the first outcome. */
+  /** The outcome that the session's costs count for. Default: the first outcome. */
   readonly workOutcomeId?: string | null;
   readonly briefing?: string;
   readonly assignment?: string;
@@ -115,17 +115,19 @@ export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch:
   return { epoch };
 }
 
-/** Records which process runs the session. False if the session was ended meanwhile; its process must then be killed. */
+/**
+ * Records which process runs the session. Returns false if the session was ended meanwhile. Its process must then be killed.
+ */
 export async function recordProcess(tx: Tx, id: string, pid: number, started: string): Promise<boolean> {
   return (await tx.count(setPid, { id, pid, pid_started: started })) === 1;
 }
 
-/** Notes what the brain calls the conversation of a session. */
+/** Stores the brain's name for the conversation of a session. */
 export const noteThread = updating("sessions", ["thread"], ["id"]);
 
 /**
- * The conversation of the agent's last session, if that session was cut off from outside. A brain that failed starts again, and
- * so does one that was asked to stop: it had time to save what it knew, and its context may be full.
+ * The conversation of the agent's last session, if that session was ended from outside. After a failure, the brain starts a new
+ * conversation. It also does after a request to stop: it had time to save what it knew, and its context may be full.
  */
 export async function threadToResume(
   tx: ReadTx,
@@ -156,15 +158,18 @@ const lastEnded = query((db, p: { agentId: string }) =>
 export interface Ending {
   readonly reason: string;
   readonly exitCode: number | null;
-  /** As its brain judged. Without it, the exit code says whether it is done. */
+  /** The brain's judgement of the end. Without it, the exit code decides. */
   readonly cause?: EndCause;
-  /** The agent did not cause it: its brain can't work now, or its node stopped. It does not count as a session without progress. */
+  /**
+   * The agent did not cause the end: its brain can't work now, or its node stopped. The session does not count as one without
+   * progress.
+   */
   readonly isBlameless?: boolean;
 }
 
 /**
- * Ends a session if it is not ended yet, and settles it: writes the log entry, notes whether the state document was updated,
- * and applies the stall guard. Safe to repeat.
+ * Ends a session if it has not ended yet, and settles it: writes the log entry, notes whether the state document was updated,
+ * and applies the stall guard. Calling it twice does no harm.
  */
 export async function endSession(tx: Tx, id: string, ending: Ending, newId: () => string): Promise<boolean> {
   const session = await tx.first(byId, { id });
@@ -178,8 +183,8 @@ export async function endSession(tx: Tx, id: string, ending: Ending, newId: () =
     cause,
     settled: 1,
   });
-  // While the process may still run, its reserved budget stays reserved until it exits (forgetProcess). If the node is
-  // silent, waiting would never end, so the budget is released now.
+  // While the process may still run, its reserved budget stays reserved until it exits (forgetProcess). If the node is silent,
+  // that would take for ever, so the budget is released now.
   if (session.pid === null || session.lease_until < tx.now) await giveBack(tx, id);
   const agent = await agentById(tx, session.agent_id);
   const activity = await activityOf(tx, session, agent);
@@ -191,7 +196,7 @@ export async function endSession(tx: Tx, id: string, ending: Ending, newId: () =
       newId,
     );
   const now = await agentById(tx, agent.id);
-  // An archived company is only read. Nothing in it is blocked, and no manager is told.
+  // In an archived company nothing is blocked, and no manager is told.
   const isArchived = (await companyState(tx, agent.company_id)).state === "archived";
   const isExcused = session.end_reason === companyFrozen || ending.isBlameless === true || isArchived;
   const progress = await countProgress(tx, session, now);
@@ -210,7 +215,7 @@ export async function endSession(tx: Tx, id: string, ending: Ending, newId: () =
   return true;
 }
 
-/** A process that was killed did not end by itself, whatever its brain makes of it. */
+/** A killed process did not end by itself, whatever its brain reports. */
 function causeOf({ exitCode, cause = exitCode === 0 ? "done" : "failed" }: Ending): EndCause | null {
   return exitCode === null ? null : cause;
 }
@@ -219,17 +224,19 @@ export const renewLeases = updating("sessions", ["lease_until"], ["node_id"], sq
 
 export const liveOn = selection("sessions", ["node_id"], sql`and ended_at is null`);
 
-/** Ends a session that was asked to stop and has not. Its node then kills the process. */
+/** Ends a session that was asked to stop and has not stopped. Its node then kills the process. */
 export async function endOverdue(tx: Tx, id: string, newId: () => string): Promise<void> {
   const { end_by = null, ended_at, end_by_reason } = (await tx.first(byId, { id })) ?? {};
   if (end_by === null || end_by > tx.now || ended_at !== null) return;
   await endSession(tx, id, { reason: end_by_reason ?? "", exitCode: null }, newId);
 }
 
-/** Sessions of a node, ended or not, whose process has not been seen to exit. */
+/** Sessions of a node, ended or not, whose process may still run. */
 export const processesOn = selection("sessions", ["node_id"], sql`and pid is not null`);
 
-/** The process exited. If the session was settled before, its reserved budget is released now, and others may use it. */
+/**
+ * Notes that the process exited. If the session was settled before, its reserved budget is released now, and others may use it.
+ */
 export async function forgetProcess(tx: Tx, id: string): Promise<void> {
   await tx.run(clearPid, { id, pid: null });
   const session = await tx.first(byId, { id });
@@ -251,7 +258,7 @@ export const liveOf = selection("sessions", ["agent_id"], sql`and ended_at is nu
 
 export const markSummarized = updating("sessions", ["summarized", "summary"], ["id"]);
 
-/** What is left to show of a process that exited: how often it called a tool, and its last line. */
+/** Stores what people can see of an exited process: how often it called a tool, and its last line. */
 export async function noteLastWords(tx: Tx, id: string, output: string, toolCalls: number): Promise<void> {
   await tx.run(setLastWords, {
     id,
@@ -260,7 +267,7 @@ export async function noteLastWords(tx: Tx, id: string, output: string, toolCall
   });
 }
 
-/** The last lines that are not empty, oldest first, each cut. */
+/** The last lines of a text without empty ones, oldest first, each cut to a maximum. */
 export function lastLinesOf(text: string, most: number): string[] {
   const lines = text.split("\n").map((line) => line.trim());
   return lines
@@ -278,7 +285,7 @@ export async function sessionById(tx: ReadTx, id: string): Promise<SessionRow | 
 export interface SessionFilter {
   readonly companyId?: string;
   readonly agentId?: string;
-  /** Only sessions of this agent and of its reports, also of those that have left. */
+  /** Limits the list to sessions of this agent and of its reports, including departed ones. */
   readonly overseer?: string | undefined;
   readonly outcome?: string | undefined;
   readonly end?: EndKind | undefined;
@@ -286,7 +293,7 @@ export interface SessionFilter {
   readonly about?: RawBuilder<boolean> | undefined;
 }
 
-/** How a session ended, for the row `s`. A session that submitted its summary is stopped if it does not exit by itself. */
+/** How a session ended, as conditions on the row `s`. After its summary, a session that does not exit by itself is stopped. */
 const isEnd: Readonly<Record<EndKind, RawBuilder<boolean>>> = {
   running: sql`s.ended_at is null`,
   done: sql`s.ended_at is not null and (s.cause = 'done' or s.summarized = 1)`,
@@ -321,7 +328,7 @@ const meets = ({ companyId, agentId, overseer, outcome, end, about }: SessionFil
   return sql<boolean>`${sql.join(conditions, sql` and `)}`;
 };
 
-/** Each word begins a word of the agent's name and role, or of the title of the outcome. */
+/** Finds sessions by words. Each word must begin a word of the agent's name or role, or of the outcome's title. */
 export async function sessionsAbout(
   tx: ReadTx,
   companyId: string,

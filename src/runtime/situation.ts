@@ -19,8 +19,8 @@ import { shownReviews } from "./final-output/assignment.ts";
 import { workOf } from "./work.ts";
 
 /**
- * How things stand for an agent when a session of it starts, as data. A session finds it in its workspace as briefing.json.
- * The briefing says the same in sentences. Raise the version when a key changes its meaning or disappears.
+ * The situation of an agent when its session starts, as data. The session finds it in its workspace as briefing.json. The
+ * briefing says the same in sentences. Raise the version when a key changes its meaning or disappears.
  */
 export async function situationOf(tx: ReadTx, agent: AgentRow) {
   const { id, company_id: companyId } = agent;
@@ -84,14 +84,14 @@ export async function situationOf(tx: ReadTx, agent: AgentRow) {
 }
 export type Situation = Awaited<ReturnType<typeof situationOf>>;
 
-/** The longest list. The tools show the rest. */
+/** The most entries of a list. Tools show the rest. */
 const most = 10;
 
 const shown = ({ id, title, kind, status }: OutcomeRow) => ({ id, title, kind, status });
 
 /**
- * What an agent may know of the budgets it draws from: its own and, for the root agent, the company's, because everyone who
- * draws from that one is below it. A budget that it shares with its manager shows what others spend.
+ * The budgets that an agent may know of: its own and, for the root agent, the company's, because everyone who draws from that
+ * one is below it. A budget shared with a manager would show what others spend.
  */
 async function budgetOf(tx: ReadTx, agent: AgentRow): Promise<BudgetLine[]> {
   const { pools, companyId } = await placeOf(tx, agent);
@@ -102,8 +102,8 @@ async function budgetOf(tx: ReadTx, agent: AgentRow): Promise<BudgetLine[]> {
 }
 
 /**
- * What an agent reads that shares its manager's budget: nothing that depends on what others spend (decision 0083), but what it and
- * its reports have used this month, and what a session gets at a time.
+ * The budget line of an agent that shares its manager's budget. Nothing in it depends on what others spend (decision 0083). It
+ * says what the agent and its reports have used this month, and what one session gets.
  */
 async function sharedBy(tx: ReadTx, agentId: string, session: Settings["sessionBudget"]) {
   const { costUsd, inputTokens, outputTokens, sessions } = (await costsOf(tx, agentId)).total;

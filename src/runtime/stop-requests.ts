@@ -9,7 +9,7 @@ import { endReasons } from "./texts.ts";
 /** Asks sessions of this node to stop. They may save their state first. */
 export function stopRequests({ store, nodeId, newId }: NodeParts, run: InCompany) {
   return {
-    /** Those with other rights than they were started with. False: not all could be asked. */
+    /** Asks the sessions whose rights have changed since they were started. Returns false if not all could be asked. */
     outdated: async (sessions: readonly SessionKey[]): Promise<boolean> => {
       let all = true;
       for (const { id, company_id } of sessions) {
@@ -24,7 +24,7 @@ export function stopRequests({ store, nodeId, newId }: NodeParts, run: InCompany
       }
       return all;
     },
-    /** The node stops: its sessions may save their state for this long. */
+    /** Asks all sessions, because the node stops. They may save their state for this long. */
     all: async (milliseconds: number): Promise<void> => {
       for (const { id, company_id } of await store.read((tx) => tx.all(liveOn, { node_id: nodeId })))
         await run(company_id, () =>

@@ -3,21 +3,21 @@ import { plural } from "../contract/phrases.ts";
 import { onOneLine } from "../contract/visible-text.ts";
 import { refused, type Refusal } from "../contract/refusal.ts";
 
-/** What sessions say: why they ended, and what managers hear when they get stuck. */
+/** All texts about sessions: why they ended, and what managers read when their reports get stuck. */
 export const onlySessionsSummarize = (): Refusal =>
   refused(
     "Only a session can submit a summary.",
     "With an agent's key, write a knowledge file instead: create_file.",
   );
 
-/** With the result of a tool call. */
+/** Added to the result of a tool call. */
 export const unreadNotice = (count: number): string =>
   `You have ${plural(count, "unread message")}. Call read_inbox when you finish the current outcome.`;
 
 export const mustStop = (time: string, reason: string): string =>
   `This session is stopped at ${time}, because ${reason}. Save your state document, submit your summary (submit_summary) and stop now. Another session starts if there is work.`;
 
-/** Reasons for the end of a session, as they are shown in lists and in the agent's log. */
+/** Reasons for the end of a session, as lists and the agent's log show them. */
 export const endReasons = {
   replaced: "replaced by a newer session",
   otherServers: "the MCP servers it may use have changed",
@@ -55,7 +55,7 @@ export const brainWaits = ({ says, until, cause }: Pick<Trouble, "says" | "until
   return `${waits} ${mend} Agency tries again at ${new Date(until).toISOString()}, then after longer and longer waits of up to an hour. To try at once: agency agents wakeup <agent>.`;
 };
 
-/** A blocked reason: a clause without a full stop, because other texts continue it. */
+/** A blocked reason. It is a clause without a full stop, because other texts continue it. */
 export const noProgress = (sessions: number, name: string, failure?: string): string =>
   `${sessions} sessions of ${name} in a row made no progress${
     failure === undefined ? "" : ` (the last one: ${onOneLine(failure).slice(0, 300)})`
@@ -99,14 +99,14 @@ export const mayBeOverloaded = (
     `This is only a suggestion, sent at most once a day. Nothing was changed. Agent id: ${agent.id}.`,
   ].join("\n");
 
-/** Each sign of overload, and what would help. */
+/** Each sign of overload, and what would help against it. */
 export const overload = {
   longSessions: (sessions: number, minutes: number, limit: number) => ({
     says: `Its last ${sessions === 1 ? "session" : `${sessions} sessions`} took ${plural(minutes, "minute")} (setting growthSessionMinutes: ${limit}).`,
     could:
       "split its work into smaller outcomes, ask it to delegate parts to a report, or hire a report for it.",
   }),
-  /** `most`: the sessions that the company may run, if it runs that many. */
+  /** `most` is set if the company runs as many sessions as it may. */
   waitingWork: (outcomes: number, minutes: number, limit: number, most: number | null) => ({
     says: `It has ${plural(outcomes, "workable outcome")} that waited for at least ${plural(minutes, "minute")} (setting growthWaitingOutcomes: ${limit}).`,
     could: `hire a report for it, give some of the outcomes to another agent, or close those no longer needed.${most === null ? "" : ` The company also runs ${plural(most, "session")}, the maximum. The board can raise the setting maxSessions.`}`,

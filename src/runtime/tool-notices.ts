@@ -12,9 +12,9 @@ import { sessionById } from "./sessions.ts";
 import { mustStop, unreadNotice } from "./texts.ts";
 
 /**
- * What an agent is told with the result of a tool call: that its session has to stop, what changed in its work, and how many
- * other messages it has not read. A change that was shown in full counts as read; the notice stays in the inbox. A refused
- * call changes nothing, so with its answer changes are only counted.
+ * Notices added to the result of a tool call: that the session has to stop, what changed in its work, and how many other
+ * messages are unread. A change that was shown in full counts as read; its notice stays in the inbox. A refused call changes
+ * nothing, so its answer only counts the changes.
  */
 export async function noticesFor(
   store: Store,

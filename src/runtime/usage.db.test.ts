@@ -41,7 +41,7 @@ for (const kind of storeKinds)
         assert.equal(await stopped.promise, session.id);
         clearTimeout(late);
         assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");
-        // The process was suspended before anything was written, and was never resumed.
+        // The process was suspended before the report was written, and never resumed.
         assert.deepEqual(holds, [true]);
         assert.deepEqual(bugs, []);
         gate.resolve();
@@ -76,7 +76,7 @@ for (const kind of storeKinds)
         meter.heard(session, tokens(30));
         await meter.catchUp(always);
         assert.ok(bugs.length > 0);
-        // Beyond its share it does nothing until it has another.
+        // After its share is used, the process stays suspended until it gets another.
         assert.deepEqual(holds, [true]);
         failing = false;
         await meter.catchUp(always);

@@ -9,13 +9,12 @@ import type { InCompany } from "./lanes.ts";
 import { sessionById, type SessionRow } from "./sessions.ts";
 
 /**
- * Records what sessions report to have used while they run. Each report covers the whole session so far. So while one report
- * is being written, only the newest of the following ones is kept: a process that reports very often costs one
- * transaction at a time.
+ * Records the usage that sessions report while they run. Each report covers the whole session so far. While one report is being
+ * written, only the newest of the following ones is kept. So a process that reports very often costs one transaction at a time.
  *
- * A session without any budget left is ended in the transaction of its report, and its process right after that. A session
- * that has used its reserved share is stopped (SIGSTOP) at once, until it gets another share or is ended. So a slow store
- * makes a session wait and never lets it overspend.
+ * A session without any budget left is ended in the transaction of its report, and its process right after that. A
+ * session that has used its reserved share is suspended (SIGSTOP) at once, until it gets another share or is ended. So a
+ * slow store makes a session wait and never lets it overspend.
  */
 export interface Meter {
   /** A session starts with this reserved share. */
@@ -31,16 +30,16 @@ export function createMeter(parts: {
   readonly store: Store;
   readonly newId: () => string;
   readonly stop: (sessionId: string) => void;
-  /** Stops the process, or lets it continue. */
+  /** Suspends the process, or lets it continue. */
   readonly hold: (sessionId: string, still: boolean) => void;
   readonly reportBug: (error: unknown, about: string) => void;
 }): Meter {
-  /** By session: the newest report that is not written, and the writing that is under way. */
+  /** The newest report of each session that is not written, and the write that is under way. */
   const pending = new Map<string, { companyId: string; usage: Usage }>();
   const writing = new Map<string, Promise<void>>();
-  /** By session: what it may use before it must be stopped. Grows with each share it gets. */
+  /** How much each session may use before it must be suspended. Grows with each share it gets. */
   const allowances = new Map<string, Allowance>();
-  /** The sessions whose processes are stopped until their report is written. */
+  /** The sessions whose processes are suspended until their report is written. */
   const held = new Set<string>();
 
   function write(id: string): Promise<void> {
@@ -89,7 +88,7 @@ export function createMeter(parts: {
   };
 }
 
-/** `mayContinue` is false if this report ended the session, for lack of budget or because it can't be true. */
+/** `mayContinue` is false if this report ended the session: its budget is used up, or the report can't be true. */
 export async function noteUsage(
   tx: Tx,
   id: string,

@@ -12,7 +12,7 @@ import { query, selection, textsIn } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { countLive, liveOf } from "./sessions.ts";
 
-/** Whether an agent can be started now. Decided from the rows alone, by the predicate in outcomes/workable.ts. */
+/** Whether an agent can be started now. Only the rows decide, by the predicate in outcomes/workable.ts. */
 export type Readiness =
   | {
       readonly start: true;
@@ -20,7 +20,7 @@ export type Readiness =
       readonly place: Place;
       readonly settings: Settings;
     }
-  /** `at` is when to look again. Null: an event will say so. */
+  /** `at` is when to look again. Null means that an event will follow. */
   | {
       readonly start: false;
       readonly why: "nothing" | "busy" | "later" | "full";
@@ -28,12 +28,12 @@ export type Readiness =
       readonly companyId: string | null;
       /** The budget that is used up. A budget that other sessions have reserved counts as "full" and is not named. */
       readonly lacks?: Pool;
-      /** Why the brain can't work now, and whose it is. */
+      /** Why the brain can't work now, and which brain it is. */
       readonly trouble?: Trouble;
       readonly agent?: AgentRow;
     };
 
-/** What keeps the brain of an agent from working now, if anything does. */
+/** Finds what keeps the brain of an agent from working now. Undefined if it can work. */
 export type TroubleOf = (
   tx: ReadTx,
   agent: Pick<AgentRow, "company_id" | "brain_type" | "brain_config">,
@@ -85,11 +85,14 @@ export const workOf = query((db, p: { agentId: string; now: number; limit: numbe
     .limit(p.limit),
 );
 
-/** The outcome that a session's costs count for. An inbox with mail about the work comes first, but is not what is paid for. */
+/**
+ * The outcome that a session's costs count for. An inbox with mail about the work comes first in the list, but costs never
+ * count for it.
+ */
 export const chargedWork = <O extends { readonly kind: string }>(work: readonly O[]): O | undefined =>
   work.find(({ kind }) => kind !== "inbox") ?? work[0];
 
-/** Which of these agents are idle, have work and no session. Only these can be started (readinessOf). */
+/** The idle ones of these agents that have work and no session. Only these can be started (readinessOf). */
 export const withWork = query((db, p: { ids: string; now: number }, dialect) =>
   db
     .selectFrom("agents as worker")

@@ -16,9 +16,9 @@ import { selection } from "../../store/query.ts";
 import type { ReadTx } from "../../store/store.ts";
 
 /**
- * The work as text, for a brain that has no tools to look it up: the outcome, the results to build on, the waiting messages
- * and submissions, and the directives that make things happen. Text of others is quoted as data. The rehearsal brain parses
- * these headings (brains/rehearsal/speaker.ts).
+ * The work as text, for a brain without tools to look it up: the outcome, the results to build on, the waiting messages and
+ * submissions, and the directives it can use. Text of others is quoted as data. The rehearsal brain parses these headings
+ * (brains/rehearsal/speaker.ts).
  */
 const mostMessages = 10;
 const mostReviews = 5;
@@ -55,7 +55,7 @@ async function workIn(reader: Reader, outcome: OutcomeRow): Promise<string[]> {
 const deliverablesIn = (delivered: readonly Deliverable[]): string[] =>
   delivered.length === 0 ? [] : ["Deliverables:", quoteBlock(deliveredLines(delivered))];
 
-/** What was missing in the last submission. The notice about it went to a session that has ended. */
+/** The reason why the last submission was sent back. The notice about it went to a session that has ended. */
 async function sentBackIn(reader: Reader, outcome: OutcomeRow): Promise<string[]> {
   const { tx } = reader;
   const result = await resultFor(reader, outcome.id);
@@ -129,8 +129,8 @@ function howToAnswer(first: OutcomeRow, mayHire: boolean): string {
 }
 
 /**
- * The messages that an assignment made at that time shows, oldest first. What an agent with autoReply prints is sent to the
- * writer of the oldest message, so it is shown the messages of that writer only, and the next session gets the others.
+ * The messages that an assignment made at that time shows, oldest first. With autoReply, the agent's output goes to the writer
+ * of the oldest message. So the agent is shown the messages of that writer only, and the next session gets the others.
  */
 export async function shownMessages(
   tx: ReadTx,
@@ -143,7 +143,9 @@ export async function shownMessages(
   return waiting.filter(({ from_system, from_id }) => from_system === 1 || from_id === first.from_id);
 }
 
-/** The undecided submissions to an agent at that time, oldest first, then the escalations it was asked to decide. */
+/**
+ * The submissions that waited for the agent's verdict at that time, oldest first, then the escalations it was asked to decide.
+ */
 export async function shownReviews(tx: ReadTx, agentId: string, at: number): Promise<OutcomeRow[]> {
   const submitted = await tx.all(submittedTo, { delegated_by: agentId, at, limit: mostReviews });
   const escalated = await escalatedTo(tx, { agentId, at, limit: mostReviews });

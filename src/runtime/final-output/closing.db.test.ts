@@ -223,7 +223,7 @@ for (const kind of storeKinds)
       const said = await told(stage, stage.org.rootId);
       assert.equal(said.match(/It can't be delegated, and no agent can be hired for it/g)?.length, 3, said);
       assert.equal((await eventsOf(stage, "outcome.delegate")).length, 1);
-      // Nor below it, by an outcome made for the purpose.
+      // It can't be delegated below the integration either, through an outcome created for the purpose.
       const integration = await byTitle(stage, "Integrate: The whole");
       const below = await stage.org.board(createOutcome, { title: "Below", parents: [integration.id] });
       const session = await stage.org.session(stage.org.rootId);
@@ -288,7 +288,7 @@ for (const kind of storeKinds)
       });
       const { says: answer } = await org.board(why, { id: built.id });
       assert.match(answer, /sent back twice, so Root .* decides[\s\S]*or the board, decides about it/);
-      // The board looks into it and unblocks it. The count then starts from zero.
+      // The board looks at the outcome and unblocks it. The count then starts from zero.
       stage.runner.plan(eve, says("Noted."), says("Third try."));
       stage.runner.plan(mia, verdict("PASS, with a roof now"));
       await org.board(updateOutcome, { id: built.id, blocked: null });

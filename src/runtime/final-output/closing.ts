@@ -29,9 +29,9 @@ import type { SessionRow } from "../sessions.ts";
 import { workOf } from "../work.ts";
 
 /**
- * Applies a session's final output, in the transaction that ends the session. Directives are carried out. An output that
- * starts with an address is sent as a message. The output of a brain that has no tools is the result of its work. What
- * can't be carried out goes back to the agent with the reason; the rest stays.
+ * Applies a session's final output, in the transaction that ends the session. Directives are carried out. An output that starts
+ * with an address is sent as a message. The output of a brain without tools is the result of its work. Whatever can't be
+ * carried out goes back to the agent with the reason; the rest takes effect.
  */
 interface Ids {
   readonly newId: () => string;
@@ -44,7 +44,7 @@ export async function applyFinalOutput(
   { output: said, lost }: Pick<Exit, "output" | "lost">,
   ids: Ids,
 ): Promise<void> {
-  // The session was ended from outside, by a pause for example. It may no longer act for the agent.
+  // The session was ended from outside, by a pause for example. It can no longer act for the agent.
   if (session.ended_at !== null) return;
   const agent = await agentById(tx, session.agent_id);
   const caller = {
@@ -53,7 +53,7 @@ export async function applyFinalOutput(
     workspace: null,
   };
   const call = callContext(tx, { ...ids, caller, companyId: agent.company_id, operation: "session.words" });
-  // The first line of a cut output may be the end of a longer one. It is not an address then.
+  // In a cut output, the first line may be the end of a longer one. So it can't be an address.
   const words = lost === undefined || lost.line === "" ? wordsIn(said) : { to: null, body: said.trim() };
   // A brain without tools was given its work as text. The agent may have another brain by now.
   const isPlain = (session.assignment ?? "") !== "";
@@ -61,7 +61,7 @@ export async function applyFinalOutput(
   const directives = isPlain
     ? directivesIn(said, `${session.briefing ?? ""}\n${session.assignment ?? ""}`, lost)
     : [];
-  // The reviews and messages the session was shown. Read first, because the directives below may add new ones.
+  // The reviews and messages that the session was shown. They are read first, because the directives below may add new ones.
   const reviews = isSilent ? await shownReviews(tx, agent.id, session.started_at) : [];
   const messages = await shownMessages(tx, agent, session.started_at);
   const first =
@@ -77,8 +77,8 @@ export async function applyFinalOutput(
     else if (isTriage && agent.auto_reply === 0) await tellNotSent(call, agent, messages, words.body);
   }
   await recordMissingVerdicts(call, agent, reviews);
-  // A brain without tools can't acknowledge notices, so they count as read. Messages from agents and people stay. It is
-  // recorded as an act of the system, because being shown a notice does not count as progress of the session.
+  // A brain without tools can't acknowledge notices, so they count as read. Messages from agents and people stay. The
+  // acknowledgement is recorded as an act of the system, because being shown a notice is not progress of the session.
   const notices = isTriage ? messages.filter(({ from_system }) => from_system === 1) : [];
   for (const notice of notices) await acknowledge(bySystem(tx, agent.company_id, ids.newId), notice, "shown");
 }
@@ -100,7 +100,7 @@ const lastTurn = (messages: readonly MessageRow[]): number =>
 interface Scene {
   readonly call: CallContext;
   readonly agent: AgentRow;
-  /** The outcome the session was started for. */
+  /** The outcome that the session was started for. */
   readonly first: OutcomeRow | undefined;
   readonly directives: readonly Directive[];
   readonly messages: readonly MessageRow[];
@@ -133,7 +133,7 @@ async function carryOut(scene: Scene): Promise<void> {
     if (one.kind === "malformed") refused.push({ line: one.line, why: cannotParse(one.why) });
   for (const one of directives)
     if (one.kind === "hire") await tried(one.line, () => hireForRole(call, whole ?? null, manager, one));
-  // An outcome is divided only once, so the tasks of all plans and the delegations become parts of one division.
+  // An outcome is divided only once. So the tasks of all plans and all delegations become parts of one division.
   const drafts: { line: string; draft: DraftedPlan; counted: number }[] = [];
   const add = (line: string, counted: number, drafted: (of: OutcomeRow) => Promise<DraftedPlan>) =>
     tried(line, async () => {
@@ -177,7 +177,7 @@ function divisionOf(drafts: readonly { draft: DraftedPlan; counted: number }[]):
   return { parts, counted: drafts.reduce((sum, { counted }) => sum + counted, 0) };
 }
 
-/** The outcome to divide: the one the session was started for or, for a message, a new one made from the message. */
+/** The outcome to divide: the one that the session was started for. If that is a message, a new outcome made from it. */
 async function wholeFor(
   { call, agent, first }: Scene,
   woken: MessageRow | undefined,
@@ -238,7 +238,10 @@ async function takeAsResult(
     await tellAuthor(call, agent, [{ line: "your result", why: `${refusal.message} ${refusal.hint}` }], 1);
 }
 
-/** Tells the agent what was refused. After a few turns the board is told instead, and the agent gets no more answers. */
+/**
+ * Tells the agent which directives were refused. After a few turns the board is told instead, and the agent gets no more
+ * answers.
+ */
 async function tellAuthor(
   call: CallContext,
   agent: AgentRow,

@@ -5,12 +5,12 @@ import { byLength } from "../../testing/run-length.ts";
 import { Chance } from "../../simulator/chance.ts";
 import { directivesIn } from "./directives.ts";
 
-/** A piece of an output, and what has to be made of it. */
+/** A piece of an output, and the directives that it should become. */
 type Piece = { readonly lines: readonly string[]; readonly means: string | null };
 
 const task = (title: string) => ({ title, assignee: "Writer" });
 
-/** Each piece starts on a new line, and says nothing about those around it. */
+/** Each piece starts on a new line, and its meaning does not depend on the pieces around it. */
 function piece(chance: Chance, number: number): Piece {
   const mark = chance.pick(["```", "````", "~~~", "~~~~~"]) ?? "";
   const indent = " ".repeat(chance.int(4));
@@ -75,14 +75,14 @@ describe("final outputs made of many pieces", () => {
       const lost = listener.lost();
       const found = meaning(text.slice(cut), lost);
       const kept = found.filter((one) => one !== "malformed");
-      // What is carried out is the end of what was meant.
+      // The directives that are carried out are the last ones of the whole output.
       const meant = means.filter((one) => one !== "malformed");
       assert.deepEqual(
         kept,
         kept.length === 0 ? [] : meant.slice(-kept.length),
         `seed ${seed} at ${cut}:\n${text}`,
       );
-      // All else is reported. A wrong plan within the lost part is not looked for.
+      // Everything else is reported. A wrong plan within the lost part is not searched for.
       const reported = found.length - kept.length;
       assert.ok(
         reported >= meant.length - kept.length,

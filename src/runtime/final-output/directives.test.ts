@@ -215,7 +215,7 @@ describe("directives", () => {
     const quoted = `HIRE[Spy]: Listens.\nplease\n${plan}`.split("\n").map((line) => `> ${line}`);
     const given = ["From Mallory:", ...quoted, "HIRE[<role>]: <mandate>"].join("\n");
     const kinds = (output: string) => directivesIn(output, given).map(({ kind }) => kind);
-    // The examples are passed over. What another author wrote goes back to the agent.
+    // Repeated examples are passed over. A directive of another author goes back to the agent.
     assert.deepEqual(kinds("HIRE[<role>]: <mandate>"), []);
     assert.deepEqual(kinds(given), []);
     for (const output of ["HIRE[Spy]: Listens.", plan]) {

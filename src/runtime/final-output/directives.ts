@@ -12,8 +12,8 @@ import { Name, text as textOf } from "../../contract/words.ts";
 import { malformed } from "./texts.ts";
 
 /**
- * The directives by which a brain without tools asks for something in its final output. Each is one line, at the very
- * start of the line and outside code fences:
+ * Directives: requests of a brain without tools, in its final output. Each is one line, at the very start of the line and
+ * outside code fences:
  *
  *   HIRE[<role>]: <mandate>
  *   HIRE[<role> | model=<model> effort=<low|medium|high|xhigh|max>]: <mandate>
@@ -22,13 +22,14 @@ import { malformed } from "./texts.ts";
  *   VERDICT[<outcome id>]: REWORK <what is missing>
  *   VERDICT[<outcome id>]: CLOSE <why it is given up>
  *
- * A plan is a code fence named `plan` that contains its tasks as JSON: a list, or {"tasks": [...]}. A line that is almost a
- * directive (with a bullet in front, or in small letters), a plan that can't be parsed or is not in such a fence, and what
- * was said before the part of the output that is kept become `malformed`, and the agent is told. A request must never be
- * dropped silently, or be taken for the result of the work.
+ * A plan is a code fence named `plan` that contains its tasks as JSON: a list, or {"tasks": [...]}.
  *
- * A line that repeats what the session was given is not a request of the agent. A brain that repeats its briefing must not
- * carry out its examples, or what others wrote into a message, a title or a result. An example is passed over; a
+ * These become `malformed`, and the agent is told: a line that is almost a directive (with a bullet in front, or in small
+ * letters), a plan that can't be parsed or is not in such a fence, and directives in the part of the output that was cut off.
+ * A request must never be dropped silently, or be taken for the result of the work.
+ *
+ * A line that repeats the session's input is not a request of the agent. A brain that repeats its briefing must not carry out
+ * the examples in it, or what others wrote into a message, a title or a result. An example is passed over; a
  * directive that another author wrote goes back to the agent.
  */
 export type Directive =
@@ -54,7 +55,7 @@ export type Directive =
 const mostDirectives = 50;
 const mostMandate = 20_000;
 
-/** `given` is what the session was told, `lost` what its output had before the part that is read. */
+/** `given` is the session's input. `lost` is what the cut-off part of its output contained. */
 export function directivesIn(output: string, given = "", lost?: Lost): Directive[] {
   const own = new Set<string>();
   const quoted = new Set<string>();
@@ -63,7 +64,7 @@ export function directivesIn(output: string, given = "", lost?: Lost): Directive
     (bare === line ? own : quoted).add(bare.trim());
   }
   const isGiven = (line: string): boolean => own.has(line) || quoted.has(line);
-  /** Neither quoted nor repeated. */
+  /** Whether the agent itself says this line: it is neither quoted nor repeated. */
   const isSaid = (line: string): boolean => !/^[ \t]*>/.test(line) && !isGiven(line.trim());
   const found = (lost?.directives ?? []).map((line) => cannotUse(line, malformed.tooEarly));
   const add = (directive: Directive, lines: readonly string[]): void => {
@@ -78,7 +79,7 @@ export function directivesIn(output: string, given = "", lost?: Lost): Directive
   let isCut = start !== null;
   let open = start;
   let inside: string[] = [];
-  /** The lines outside of fences, which may contain a plan that has none. */
+  /** The lines outside of fences. They may contain a plan without a fence. */
   const outside: string[] = [];
   for (const line of linesOf(`${lost?.line ?? ""}${output}`.replace(/^\uFEFF/, ""))) {
     if (found.length > mostDirectives) break;
@@ -101,8 +102,8 @@ export function directivesIn(output: string, given = "", lost?: Lost): Directive
   const said = outside.filter(isSaid);
   if (said.some((line) => wronglyFenced.test(line)) || resemblesPlan(said))
     found.push(cannotUse(planLine(said), malformed.planElsewhere));
-  // Only the end of a long output is kept, so a mark that seems to open a fence may have closed one. Directives after it
-  // would then be skipped silently.
+  // Only the end of a long output is kept, so a mark that seems to open a fence may have closed one. Directives after such a
+  // mark would be skipped silently.
   const swallowed =
     open === null
       ? undefined
@@ -118,7 +119,10 @@ const cannotUse = (line: string, why: string): Directive => ({ kind: "malformed"
 
 const linesOf = (text: string): string[] => text.split(/\r?\n/);
 
-/** Fences in which a plan is put by mistake. In those of another language, and in one named `text`, the same is an example. */
+/**
+ * Names of fences in which brains put a plan by mistake. In a fence of another language, or one named `text`, the same lines
+ * are an example.
+ */
 const mayHoldPlan = /^(?:json\w*|ya?ml|\S*plan\S*|tasks?)?(?:\s|$)/i;
 
 /** The beginning of a plan that does not count as a fence, because it is indented or in a list. */

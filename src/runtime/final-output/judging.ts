@@ -33,8 +33,8 @@ export async function applyVerdict(
 }
 
 /**
- * The session was asked for verdicts and gave none that can be parsed, which never counts as a pass. The first time, the agent
- * gets a reminder; the second time, its manager decides.
+ * The session was asked for verdicts and gave none that can be parsed. That never counts as a pass. The first time, the agent
+ * gets a reminder. The second time, its manager decides.
  */
 export async function recordMissingVerdicts(
   call: CallContext,

@@ -10,7 +10,7 @@ import { onStage, type Stage } from "../../testing/stage.ts";
 
 const minute = 60_000;
 
-/** Two agents that reply by themselves: Ada, and Bob below her. Above them is a person. */
+/** Two agents that reply automatically: Ada, and Bob below her. Above them is a person. */
 interface Pair {
   readonly ada: string;
   readonly bob: string;
@@ -25,7 +25,7 @@ async function employ({ org }: Stage): Promise<Pair> {
   const ada = await make(org.root, "Ada");
   const bob = await make(org.as((await org.board(createKey, { id: ada })).key), "Bob");
   await org.board(updateAgent, { id: org.rootId, adapterType: "human" });
-  // The notices of the approvals are out of the way.
+  // Acknowledge the notices of the approvals first.
   for (const id of [org.rootId, ada]) {
     const call = org.as((await org.board(createKey, { id })).key);
     for (const message of (await org.board(agentInbox, { id })).messages)
@@ -39,7 +39,7 @@ for (const kind of storeKinds)
     const staged = (name: string, play: (stage: Stage, pair: Pair) => Promise<void>): void => {
       test(name, () => onStage(kind, async (stage) => play(stage, await employ(stage))));
     };
-    /** The board begins, and everybody plays this each time; answers who was started. */
+    /** The board sends a message, and every agent plays this script each time. Returns the agents that were started. */
     const playing = async (stage: Stage, to: string, script: Script) => {
       const { org, runner } = stage;
       const first = runner.started.length;
@@ -75,7 +75,7 @@ for (const kind of storeKinds)
           const [told, ...more] = await board(stage);
           assert.deepEqual([told?.from.kind, more], ["system", []]);
           assert.match(told?.body ?? "", stopped);
-          // The text stays with its author. Only the board can open it besides.
+          // The text stays with its author. Apart from the author, only the board can open it.
           const [, kept = ""] = /Read it: agency mail view (\S+)$/.exec(told?.body ?? "") ?? [];
           const unsent = await org.board(viewMessage, { id: kept });
           assert.deepEqual(

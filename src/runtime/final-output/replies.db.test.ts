@@ -23,7 +23,7 @@ const minute = 60_000;
 for (const kind of storeKinds)
   describe(`what sessions say last on ${kind}`, () => {
     const staged = stagedOn(kind);
-    /** An agent made by create_agent, below the root unless another boss is named. */
+    /** An agent created with create_agent, below the root unless another boss is named. */
     const made = async ({ org }: Stage, input: Record<string, unknown>, boss = org.root): Promise<string> => {
       const { requestId = "" } = await boss(requestAgent, input);
       await org.board(approve, { id: requestId });
@@ -123,12 +123,12 @@ for (const kind of storeKinds)
       const nia = await made(stage, { name: "Nia", nextAgent: "Stranger" });
       const gone = await org.agent("Ann Smith", ann.id);
       await org.board(terminateAgent, { id: gone.id });
-      // The board is told who left; that is not what this is about.
+      // The board is told who left. This test is not about that notice.
       for (const { id } of (await org.board(boardInbox, { companyId: org.companyId })).messages)
         await org.board(acknowledgeMessage, { id });
       await person(stage, stranger.id, ann.id);
       await personRoot(stage);
-      // Root has no message of Nia to answer, and Nia reports to it. Nothing may reach either of them.
+      // Root has no message of Nia to answer, and Nia reports to root. No output may reach either of them.
       for (const said of [
         ["@Ann", "to Ann"],
         ["@Nobody", "to nobody"],
@@ -274,7 +274,7 @@ for (const kind of storeKinds)
         assert.deepEqual(await inbox(stage, boss.id), [["Loud", "Loud, yes."]]);
         assert.equal((await boss.call(viewMessage, { id: first.id })).result, "answered");
         assert.equal((await boss.call(viewMessage, { id: second.id })).acknowledgedAt, null);
-        // What it addresses itself is sent all the same, and it says itself what became of the message.
+        // An output with an address is sent in any case. The author itself is told what became of the message.
         for (const result of [null, "done"]) {
           runner.plan(quiet, async ({ call }) => {
             if (result !== null) await call(acknowledgeMessage, { id: second.id, result });
@@ -327,7 +327,7 @@ for (const kind of storeKinds)
       await org.board(approve, { id: requestId });
       runner.plan(nia, says("Thank you!"));
       await stage.rest();
-      // The requester's manager is told of the decision; that is not what this is about.
+      // The requester's manager is told of the decision. This test is not about that notice.
       for (const { id } of (await org.board(agentInbox, { id: org.rootId })).messages)
         await org.board(acknowledgeMessage, { id });
       assert.equal(runner.started.length, 1);
@@ -396,7 +396,7 @@ for (const kind of storeKinds)
           died.resolve();
           await forever;
         };
-        // The commit of the end is the last thing it does.
+        // The commit that ends the session is the last step.
         const watched = {
           ...store,
           write: async <T>(work: Parameters<typeof store.write<T>>[0]): Promise<T> => {
@@ -417,7 +417,7 @@ for (const kind of storeKinds)
         const exit = { code: 0, reason: "exited with code 0", output: "@human\nOnly once." };
         const kept = { ...scriptedRunner(org.core.dispatch), takeExit: () => exit };
         const next = stage.node("node-2", moment === "exited and been seen to" ? { runner: kept } : {});
-        // Before the end was on record nothing was sent: the next session does what the first was for.
+        // Before the end was recorded, nothing was sent. The next session does the work of the first.
         if (moment === "exited") next.runner.plan(nia, says("@human", "Only once."));
         await next.scheduler.start();
         stage.advance(minute);

@@ -26,14 +26,14 @@ import {
 
 /**
  * Messages in a session's final output. If its first line is `@<name>`, the rest goes to that inbox, if the agent may write
- * there. With autoReply, an output without an address answers the message that woke the session. So an agent needs no tools
- * to take part. A text that can't be sent goes back to its author and to no one else. A chain of such replies without a
- * person in it ends after `mostTurns` turns, and the board is told.
+ * there. With autoReply, an output without an address answers the message that woke the session. So an agent needs no tools to
+ * take part. A text that can't be sent goes back to its author alone. A chain of such replies without a person in it ends after
+ * `mostTurns` turns, and the board is told.
  */
 export const mostTurns = 5;
 
 interface Words {
-  /** Null: no address. */
+  /** Null if there is no address. */
   readonly to: string | null;
   readonly body: string;
 }
@@ -43,9 +43,9 @@ export async function routeWords(
   agent: AgentRow,
   session: SessionRow,
   words: Words,
-  /** Whether the session was started for the inbox. Only then did a message wake it. */
+  /** Whether the session was started for the inbox. Only then was it woken by a message. */
   isTriage: boolean,
-  /** For a brain without tools: the messages it was shown. Its reply acknowledges one of them. */
+  /** The messages that a brain without tools was shown. Its reply acknowledges one of them. */
   shown: readonly MessageRow[],
 ): Promise<void> {
   const { tx, companyId, newId } = call;
@@ -56,7 +56,7 @@ export async function routeWords(
   const turn = (woken?.auto_turn ?? 0) + 1;
   const reply = { call: bySystem(tx, companyId, newId), agent, session, words: { ...words, body }, turn };
   const isSent = await sendWords(call, reply, target, woken, gone);
-  // A brain without tools can't acknowledge a message. Its reply does that.
+  // A brain without tools can't acknowledge a message, so its reply counts as acknowledgement.
   const written = shown.filter(({ from_system }) => from_system === 0);
   const from = target?.id ?? null;
   const settled =
@@ -71,7 +71,7 @@ export async function routeWords(
   );
 }
 
-/** Sends the text, or gives it back to its author. */
+/** Sends the text, or returns it to its author. */
 async function sendWords(
   call: CallContext,
   reply: Reply,
@@ -92,7 +92,7 @@ async function sendWords(
   if (target !== null && !isActive(target)) return giveBack(reply, name, receiverLeft(name));
   const asked = woken?.from_id === to && woken.from_system === 0 ? woken.id : undefined;
   const way = await wayTo(tx, agent.id, to, asked);
-  // A session that answered the message itself has nothing more to say to it.
+  // A session that answered the message itself need not answer it again.
   if (way === undefined) return words.to === null ? false : giveBack(reply, name, withoutRoute(name));
   const letter = {
     id: call.newId(),
@@ -115,7 +115,7 @@ async function sendWords(
   return giveBack(reply, name, asClause(refusal.message));
 }
 
-/** Takes the whole first line after the @ as the address; addressIn() finds where it ends. */
+/** The address is the whole first line after the @. addressIn() finds where it ends. */
 export function wordsIn(said: string): Words {
   const lines = said.split("\n").filter((line) => usageIn(line) === undefined);
   const text = lines.join("\n").trim();
@@ -124,12 +124,12 @@ export function wordsIn(said: string): Words {
   return { to: (match[1] ?? "").trim(), body: (match[2] ?? "").trim() };
 }
 
-/** Null: the board. Undefined: no such agent. */
+/** Null is the board. Undefined means that there is no such agent. */
 type Target = (Member & { brain_type: string }) | null | undefined;
 
 /**
- * A name may contain spaces, and text may follow it on the same line. The longest beginning of the line that names an agent
- * is the address; the rest of the line belongs to the text.
+ * A name may contain spaces, and text may follow it on the same line. The longest beginning of the line that names an agent is
+ * the address. The rest of the line belongs to the text.
  */
 async function addressIn(
   tx: ReadTx,
@@ -147,7 +147,7 @@ async function addressIn(
     const target = await called(tx, agent, to.slice(0, end));
     const rest = [to.slice(end).trim(), body].filter((part) => part !== "").join("\n");
     if (target !== undefined) return { target, body: rest };
-    // "@Ann Smith" is not for Ann, also after Ann Smith has left.
+    // "@Ann Smith" does not address Ann, even after Ann Smith has left.
     const gone = await departedCalled(tx, agent.company_id, to.slice(0, end));
     if (gone !== undefined) return { target, body: rest, gone };
   }
@@ -184,7 +184,7 @@ interface Reply {
   readonly turn: number;
 }
 
-/** Tells the author why its text was not sent, with the text. After a few turns only the board is told, without the text. */
+/** Returns the text to its author, with the reason. After a few turns only the board is told, without the text. */
 async function giveBack({ call, agent, words, turn }: Reply, to: string, why: string): Promise<false> {
   if (turn <= mostTurns) await notify(call, agent.id, misaddressed(to, why, words.body), turn);
   else
@@ -197,7 +197,10 @@ async function giveBack({ call, agent, words, turn }: Reply, to: string, why: st
   return false;
 }
 
-/** The text stays with its author, as a message that was not delivered. A notice would wake the author once more. */
+/**
+ * Stops the chain. The text stays with its author, as a message that was not delivered, because a notice would wake the author
+ * once more.
+ */
 async function stop(reply: Reply, target: Member, letter: Letter): Promise<false> {
   const { call, agent, turn } = reply;
   await recordReply(reply, { to: target.id, stopped: turn });
@@ -215,7 +218,7 @@ function isProgram(target: Target): target is Member & { brain_type: string } {
   return target !== null && target !== undefined && target.brain_type !== "human";
 }
 
-/** The text in place of a name can be long. */
+/** The author may have put a long text in place of the name. */
 const nameIn = (to: string): string => (to.length > 80 ? `${to.slice(0, 80).toWellFormed()}…` : to);
 
 async function recordReply(
@@ -226,8 +229,8 @@ async function recordReply(
 }
 
 /**
- * The oldest message that was waiting when the session started, even if the session acknowledged it since. One that an agent or
- * a person wrote comes before notices. A message that the previous session acknowledged in that same millisecond does not
+ * The oldest message that was waiting when the session started, even if the session acknowledged it since. A message of an
+ * agent or a person comes before notices. A message that the previous session acknowledged in the same millisecond does not
  * count.
  */
 const wokenBy = selection(
@@ -237,7 +240,7 @@ const wokenBy = selection(
     and (acknowledged_at is null or acknowledged_at > ${p.started}) order by from_system, num limit 1`,
 );
 
-/** The name of an agent that has left and is called so. Only where no employed agent is. */
+/** The name of a departed agent that this word means, unless an employed agent has the name. */
 async function departedCalled(tx: ReadTx, companyId: string, name: string): Promise<string | undefined> {
   for (const spelling of new Set([name, name.replace(/[,:;.!]+$/, "")])) {
     const key = nameKey(spelling);

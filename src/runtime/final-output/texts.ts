@@ -2,7 +2,7 @@ import { onOneLine } from "../../contract/visible-text.ts";
 import { quoteBlock } from "../../contract/phrases.ts";
 import { refused, type Refusal } from "../../contract/refusal.ts";
 
-/** Everything that agents, managers and the board hear about a session's final output. */
+/** All texts that agents, managers and the board read about a session's final output. */
 interface Named {
   readonly id: string;
   readonly title: string;
@@ -43,7 +43,7 @@ export const unknownReceiver = (to: string): string => `there is no agent called
 export const receiverLeft = (name: string): string => `${name} has left the company`;
 export const withoutRoute = (to: string): string =>
   `you have no mail route to ${to}, and no message from ${to} that you could still answer`;
-/** The sentence of a refusal after a colon. */
+/** The sentence of a refusal, to continue after a colon. */
 export const asClause = (sentence: string): string => sentence.replace(/\.$/, "");
 
 /** To the board, instead of another notice to the author. */
