@@ -47,7 +47,7 @@ if (testStores.has("postgres"))
           }
         };
         let [names, statements, transactions] = [0, 0, 0];
-        // The first approval of a company may find less than the others.
+        // The first approvals of a company may find fewer rows to read than later ones.
         for (let round = 0; round < 3; round++) await approveAll();
         assert.ok(statements < count * 14, `${statements} statements in ${transactions} transactions`);
       });

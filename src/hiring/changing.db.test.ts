@@ -1,4 +1,4 @@
-// Changing an employed agent: the board directly, a manager through an approval.
+// Changes of an employed agent: the board makes them directly, a manager through an approval.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createKey, terminateAgent, updateAgent } from "../contract/agents.ts";
@@ -70,7 +70,7 @@ for (const kind of storeKinds)
       assert.ok(!JSON.stringify(changed).includes("swordfish"));
       await org.board(updateAgent, { id: ann.id, model: null });
       assert.deepEqual((await lastChange(ann.id))?.["changed"], { model: { before: "large", after: null } });
-      // A configuration that comes back as it was shown keeps its secret.
+      // A configuration that is sent back as it was shown keeps its secret.
       const { configuration } = await org.board(viewConfiguration, { id: ann.id });
       const shown = Object(configuration["adapterConfig"]);
       await org.board(updateAgent, { id: ann.id, adapterConfig: { ...shown, args: ["x"] } });
@@ -176,7 +176,7 @@ for (const kind of storeKinds)
       const { boss, ann } = await team();
       await org.board(updateAgent, { id: ann.id, prompt: "The board's words." });
       const { id, payload } = await boss.call(changeAgent, { agent: ann.id, reason: "r", prompt: "Mine." });
-      // The manager may not see configurations, so it is not shown what its proposal would replace.
+      // The manager can't see configurations, so it is not shown what its proposal would replace.
       assert.ok(!JSON.stringify(payload).includes("The board's words."));
       const own = await boss.call(approvals.viewApproval, { id });
       assert.ok(!JSON.stringify(own).includes("The board's words."));
@@ -188,7 +188,7 @@ for (const kind of storeKinds)
       assert.match(changes.obstacles.join(), /settings have changed since this was proposed: prompt/);
       await refusal(org.board(approvals.approve, { id }), "conflict");
       assert.equal((await rowOf(ann.id)).prompt, "New words.");
-      // A change of something else does not matter, and a revision compares with the present settings.
+      // A change of another field does not matter. A revision compares with the present settings.
       await org.board(approvals.requestRevision, { id });
       await boss.call(approvals.resubmit, { id });
       await org.board(updateAgent, { id: ann.id, model: "large" });

@@ -55,7 +55,7 @@ import {
 } from "./texts.ts";
 
 /**
- * Changing an employed agent: the board does it directly, a manager proposes it and a person decides. Both end in apply(),
+ * Changes an employed agent. The board does so directly; a manager proposes a change and a person decides. Both end in apply(),
  * which records each changed field before and after.
  */
 type Settings = Omit<Input<typeof contract.updateAgent>, "id" | "nextAgent">;
@@ -103,7 +103,7 @@ const onPropose = guarded(changeAgent, async (call) => {
 
 export const changeHandlers = [onUpdate, onPropose];
 
-/** What the decision on a proposed change does. */
+/** The effects of a decision on a proposed change. */
 export const changing: ApprovalKind = {
   approve: async (call, approval) => {
     const agent = await agentById(call.tx, approval.agent_id ?? "");
@@ -149,7 +149,7 @@ export const changing: ApprovalKind = {
   },
 };
 
-/** A proposal without the values that stay as they are, checked like a hire, and what it would replace. */
+/** A proposal without the values that stay the same, checked like a hire, with the values that it would replace. */
 async function proposed(
   call: CallContext,
   agent: AgentRow,
@@ -209,7 +209,7 @@ async function apply(call: Writing, agent: AgentRow, changes: Settings, more: Pa
   if (budget !== undefined) await changeBudget(call, agent.id, budget ?? noBudget);
   const stored = await settingsOfAgent(tx, await agentById(tx, agent.id));
   await call.record(agent.id, { ...more, changed: recorded(before, stored) }, contract.updateAgent.name);
-  // A session keeps the settings it was started with, so it is asked to stop and the next one has the new ones.
+  // A session keeps the settings it was started with. So it is asked to stop, and the next session gets the new ones.
   const session = await tx.first(liveSessionOf, { agent_id: agent.id });
   if (session !== undefined && Object.keys(changes).some((key) => key !== "budget"))
     await askToStop(call, session, settingsChanged);
@@ -281,7 +281,7 @@ function changedBrain(agent: AgentRow, wanted: Settings): Pick<Settings, "adapte
   return { adapterType, adapterConfig: tables.agents.brain_config.parse(stored) };
 }
 
-/** A configuration that comes back as it was shown keeps the secrets that were hidden in it. */
+/** A configuration that is sent back as it was shown keeps the secrets that were hidden in it. */
 function restoredConfig(
   agent: AgentRow,
   { adapterConfig }: Pick<Settings, "adapterConfig">,
@@ -291,7 +291,7 @@ function restoredConfig(
   return JsonObject.parse(JsonObject.parse(restore({ adapterConfig }, former, brainMarks))["adapterConfig"]);
 }
 
-/** Each field that differs, with both values. The secrets of a configuration are named, because their values are hidden. */
+/** Each field that differs, with both values. A configuration's secrets appear by name, because their values are hidden. */
 function recorded(before: Present, after: Present): Payload {
   const named = (settings: Present) => ({
     ...settings,

@@ -69,7 +69,7 @@ for (const kind of storeKinds)
       await refusal(other.call(contract.listConfigurations, {}), "forbidden");
       await refusal(other.call(contract.brainIndex, {}), "forbidden");
       await refusal(other.call(contract.listBrains, {}), "forbidden");
-      // Everyone in the company sees the basic facts. Agents that may hire also see their own configuration.
+      // Every agent of the company sees the basic facts. Agents that may hire also see their own configuration.
       const seen = (await other.call(listRoster, {})).agents.find(({ id }) => id === made.id);
       assert.deepEqual([seen?.name, seen?.role, seen?.status], ["Keeper", "x", "idle"]);
       assert.ok(!JSON.stringify(seen).includes("adapterConfig"));
@@ -109,7 +109,7 @@ for (const kind of storeKinds)
       const set = (call: TestCaller, id: string, canCreateAgents: boolean) =>
         call(setPermissions, { id, canCreateAgents });
       assert.deepEqual((await set(org.board, boss.id, true)).permissions, { canCreateAgents: true });
-      // Again changes nothing, and makes no second grant.
+      // The same call again changes nothing, and makes no second grant.
       await set(org.board, boss.id, true);
       assert.equal((await org.board(listAgentGrants, { id: boss.id })).grants.length, 1);
       const { approval } = await boss.call(hireAgent, { name: "Deep", role: "x" });
@@ -119,7 +119,7 @@ for (const kind of storeKinds)
       assert.equal(await mayHire(boss.id), false);
       await refusal(boss.call(hireAgent, { name: "Deeper", role: "x" }), "forbidden");
       assert.equal(await mayHire(far.id), true);
-      // What the root agent gave ends with what it has.
+      // The grants that the root agent made end with its own right.
       await set(org.board, org.rootId, false);
       assert.equal(await mayHire(far.id), false);
       await refusal(set(org.root, boss.id, true), "refused");
@@ -137,7 +137,7 @@ for (const kind of storeKinds)
       const below = await org.agent("Below", near.id);
       const { companyId } = org;
       const set = (call: TestCaller, id: string) => call(setPermissions, { id, canCreateAgents: true });
-      // A right for one outcome ends with it; the permission stands for the mandate.
+      // A right for one outcome ends with the outcome. The permission lasts as long as the mandate.
       const job = await org.outcome("one job", [near.id]);
       await org.board(grantPermission, { companyId, to: near.id, resource: "org:hire", outcome: job });
       await near.call(requestPermission, { resource: "org:hire", reason: "for good" });
@@ -153,7 +153,7 @@ for (const kind of storeKinds)
       assert.equal((await asked()).length, 1);
       await set(org.root, below.id);
       assert.equal((await asked()).length, 0);
-      // A root agent that may hire for one outcome only hands on no more than that.
+      // A root agent that may hire only for one outcome can pass on no more than that.
       for (const { id, stands } of (await org.board(listAgentGrants, { id: org.rootId })).grants)
         if (stands) await org.board(revokePermission, { id });
       const narrow = await org.outcome("narrow", [near.id]);

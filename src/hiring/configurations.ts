@@ -26,7 +26,7 @@ import {
   shownAgent,
 } from "../agents/table.ts";
 
-/** Configurations of agents and brains, for callers that may hire, and the switch that decides who may hire. */
+/** Shows the configurations of agents and brains to callers that may hire, and decides who may hire. */
 
 const onList = guarded(contract.listConfigurations, async (call) => {
   const { tx, companyId, input } = call;
@@ -86,7 +86,7 @@ export async function demandHirer({
   if (!(await seesConfigurations(tx, actor, companyId))) throw configurationsForHirers();
 }
 
-/** Rights on things that the viewer may not know of are left out. */
+/** Leaves out rights on things that the viewer may not know of. */
 async function shown(tx: ReadTx, viewer: Viewer, agent: AgentRow) {
   const configuration = await configurationOf(tx, agent);
   const grants = [];
@@ -95,7 +95,7 @@ async function shown(tx: ReadTx, viewer: Viewer, agent: AgentRow) {
   return { configuration: JsonObject.parse(value), redactedPaths };
 }
 
-/** Whether the agent may hire for as long as it works here. A right that is scoped to one outcome is less than that. */
+/** Whether the agent may hire for as long as it is employed. A right for one outcome is less than that. */
 async function isStanding(tx: ReadTx, agent: AgentRow): Promise<boolean> {
   for (const grant of await heldOn(tx, agent.id, "org:hire"))
     if (grant.broken === 0 && (await isWithin(tx, agent.mandate_id, grant.scope_id))) return true;
@@ -103,8 +103,8 @@ async function isStanding(tx: ReadTx, agent: AgentRow): Promise<boolean> {
 }
 
 /**
- * The board grants the right as its own. The root agent passes on its own right; it may do this for every agent of the
- * company, not only for direct reports, and the grant ends with the root agent's right.
+ * The board grants the right directly. The root agent passes on its own right. It may do this for every agent of the company,
+ * not only for direct reports, and the grant ends with the root agent's right.
  */
 async function allow(call: Call<{ id: string }>, agent: AgentRow): Promise<void> {
   const giver = (await memberById(call.tx, call.actor.agentId)) ?? null;

@@ -35,7 +35,7 @@ async function onScene(
   kind: (typeof storeKinds)[number],
   play: (scene: Scene) => Promise<void>,
 ): Promise<void> {
-  // A fast store is enough: these races do not depend on the disk.
+  // A fast store is enough: these races don't depend on the disk.
   const opened = await openTestStore(kind, { fast: true });
   try {
     let time = Date.UTC(2030, 0, 1);
@@ -74,7 +74,7 @@ for (const kind of storeKinds)
         assert.equal((await ask(again)).requestId, requestId);
       assert.equal((await approvalsOf(org)).length, 1);
       await org.board(approve, { id: requestId });
-      // The board reads the answer first. That does not count as the agent hearing it.
+      // The board reads the answer first. The agent has not heard it yet.
       assert.equal((await org.board(waitForApproval, { requestId })).status, "created");
       const told = await ask();
       assert.deepEqual([told.status, told.agent?.name], ["created", "Ann"]);
@@ -162,7 +162,7 @@ for (const kind of storeKinds)
               /time to decide this approval is over/,
             );
         assert.equal((await org.root(waitForApproval, { requestId: ids[0] ?? "" })).reason, "timeout");
-        // The name is free for the next hire, by either way of hiring.
+        // The name is free for the next hire, in either way of hiring.
         assert.equal((await other.call(requestAgent, { name: "Ann" })).status, "pending");
         assert.equal(
           (await org.root(hireAgent, { name: "Ben", role: "x" })).agent.status,

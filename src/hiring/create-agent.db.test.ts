@@ -44,7 +44,7 @@ for (const kind of storeKinds)
       (await of.board(listApprovals, { companyId: of.companyId, status: "pending", limit: 1000 })).approvals;
     const names = async (of = org) =>
       (await of.board(listAgents, { companyId: of.companyId, limit: 1000 })).agents.map(({ name }) => name);
-    /** The id of the request that this call opened; fails when it was answered otherwise. */
+    /** Returns the id of the request that this call opened, and fails on any other answer. */
     const asked = async (input: Record<string, unknown>, caller: TestCaller = org.root): Promise<string> => {
       const result = await caller(requestAgent, input);
       assert.equal(result.status, "pending", JSON.stringify(result));

@@ -5,7 +5,7 @@ import { createAgentAliases } from "../contract/create-agent.ts";
 import { problemOfName, slugOf } from "../agents/agent.ts";
 import { argumentsIn, createdPromptFor } from "./create-agent.ts";
 
-/** What is meant; fails where the arguments are wrong. */
+/** Parses the arguments, and fails if they are wrong. */
 function meant(input: Record<string, unknown>) {
   const asked = argumentsIn(input);
   assert.ok(typeof asked !== "string", JSON.stringify(asked));

@@ -52,9 +52,9 @@ import {
 } from "./texts.ts";
 
 /**
- * create_agent. A call opens an approval and reserves the name; nothing else exists until a person approves. Approving
- * creates the agent, active, in the same transaction. Calling again with the same arguments joins the same request while
- * it is open, and once more after the decision if the answer never reached the caller.
+ * create_agent. A call opens an approval and reserves the name; nothing else exists until a person approves. Approval creates
+ * the agent, active, in the same transaction. A repeated call with the same arguments joins the request while it is open. It
+ * does so once more after the decision if the answer never reached the caller.
  */
 interface Asked {
   readonly name: string;
@@ -235,7 +235,7 @@ export function createdPromptFor({ name, role, nextAgent }: Omit<Asked, "autoRep
   ].join("\n");
 }
 
-/** The prompt of a created agent that answers another agent from now on. The mail route to the former one ends. */
+/** The prompt of a created agent that from now on answers another agent. The mail route to the former one ends. */
 export async function redirected(
   call: Writing,
   agent: AgentRow,
@@ -274,7 +274,7 @@ async function sameRequest(
   return canonicalJson({ name, autoReply, role, nextAgent }) === canonicalJson(asked) ? last : undefined;
 }
 
-/** Null stands for a person. Undefined means that there is no such agent. */
+/** Null is a person. Undefined means that there is no such agent. */
 async function nextOf(
   tx: ReadTx,
   companyId: string,

@@ -21,7 +21,7 @@ import { chooseBrain } from "./employ.ts";
 import type { AgentRow } from "../agents/table.ts";
 import { cannotManage, fixedInPayload, grantBeyondYours, invalidHire, outsideYourTeam } from "./texts.ts";
 
-/** What a hire asks for, before the defaults are filled in. */
+/** The input of a hire, before the defaults are filled in. */
 export type HireInput = Omit<Input<typeof contract.hireAgent>, "companyId">;
 
 export function snapshotOf(approval: ApprovalRow): contract.HireConfiguration {
@@ -133,7 +133,7 @@ export async function weighGrants(
   }
 }
 
-/** The configuration an agent runs with, in the shape of a hire request. The two can be compared field by field. */
+/** The present configuration of an agent, in the shape of a hire request. The two can be compared field by field. */
 export async function configurationOf(tx: ReadTx, agent: AgentRow): Promise<contract.HireConfiguration> {
   const grants = await tx.all(givenFor, { grantee_id: agent.id, scope_id: agent.mandate_id });
   return {

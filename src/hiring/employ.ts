@@ -8,7 +8,7 @@ import { freeName, freeSlug } from "../agents/naming.ts";
 import { agentById, type AgentRow, insertAgent, newAgentDefaults } from "../agents/table.ts";
 import { brainNotAllowed, fileNotYours } from "./texts.ts";
 
-/** The columns of a new agent. Without the optional ones it is an active agent with a standing mandate. */
+/** The columns of a new agent. Without the optional ones, it is an active agent with a standing mandate. */
 export type NewAgent = Pick<
   AgentRow,
   "id" | "company_id" | "name" | "role" | "brain_type" | "brain_config" | "boss_id" | "mandate_id"
@@ -57,8 +57,8 @@ export async function insertMandate(
 }
 
 /**
- * The requested brain, checked against its schema, or the company's default. A configuration that an agent proposes must
- * never become a command on this machine, so agents can hire only with the brains that the company allows.
+ * The requested brain, checked against its schema, or the company's default. A configuration that an agent proposes must never
+ * become a command on this machine. So agents can hire only with the brains that the company allows.
  */
 export async function chooseBrain(
   call: CallContext,
@@ -81,7 +81,9 @@ export async function chooseBrain(
   return brain;
 }
 
-/** A sandbox shows a session the files that its configuration names. An agent can pass on only those that it is shown itself. */
+/**
+ * A sandbox shows a session the files that its configuration names. An agent can pass on only files that it is shown itself.
+ */
 async function checkReads({ tx }: CallContext, agentId: string, brain: Brain): Promise<void> {
   const own = await agentById(tx, agentId);
   const shown = isInstalled(own.brain_type) ? readsOfBrain(own) : [];

@@ -25,7 +25,7 @@ for (const kind of bothStores)
       await refusal(fresh.root(hireAgent, named()), "limited");
       await fresh.board(createAgent, { companyId, ...named() });
       for (const requireBoardApprovalForNewAgents of [true, false]) {
-        // Null is the usual limit, whether hires need an approval or not. Pending agents count.
+        // Null means the default limit, whether hires need an approval or not. Pending agents count.
         await fresh.board(updateCompany, { companyId, maxAgents: null, requireBoardApprovalForNewAgents });
         for (let count = requireBoardApprovalForNewAgents ? 3 : 15; count < 16; count++)
           await fresh.root(hireAgent, named());
@@ -54,7 +54,7 @@ for (const kind of bothStores)
       const [first, second] = [await fresh.root(hireAgent, named()), await fresh.root(hireAgent, named())];
       const { requestId = "" } = await fresh.root(requestAgent, { name: named().name, waitSeconds: 0 });
       await refusal(fresh.root(hireAgent, named()), "limited");
-      // The board is not bound, but what it hires takes the place of what was asked for.
+      // The board is not bound by the limit, but the agents it hires take the places of requested ones.
       await fresh.board(createAgent, { companyId, ...named() });
       const own = await fresh.board(hireAgent, { companyId, ...named() });
       await fresh.board(approvals.approve, { id: own.approval?.id ?? "" });

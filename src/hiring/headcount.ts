@@ -18,8 +18,8 @@ export async function demandRoomForAgent({ tx, companyId, actor }: CallContext):
 }
 
 /**
- * Why `more` agents are too many; undefined if they are not. Pending agents and open requests of create_agent count too, or
- * approving them would exceed the limit. It is asked again with the approval, because the board may have hired since, or
+ * The reason if `more` agents are too many; otherwise undefined. Pending agents and open requests of create_agent count too,
+ * because approving them must not exceed the limit. The approval checks again, because the board may have hired since, or
  * lowered the limit.
  */
 export async function noRoomFor(tx: ReadTx, companyId: string, more: number): Promise<Refusal | undefined> {
@@ -38,8 +38,8 @@ const limitOf = ({ maxAgents }: Pick<Settings, "maxAgents">): number =>
   maxAgents ?? defaultSettings.maxAgents ?? 0;
 
 /**
- * A plan or a directive hires one agent per role and manager, because a brain that repeats the same hire in every session
- * must not grow the team. A call that fills in the whole hire, name included, is taken at its word.
+ * A plan or a directive hires one agent per role and manager: a brain that repeats the same hire in every session must not grow
+ * the team. A call that fills in the whole hire, name included, is carried out as it is.
  */
 export async function demandNewRole(call: CallContext, boss: Member, role: string): Promise<void> {
   if (call.actor.agentId === null) return;
@@ -51,7 +51,10 @@ export async function demandNewRole(call: CallContext, boss: Member, role: strin
 export const roleKey = (role: string): string =>
   role.normalize("NFKC").replace(/\s+/gu, " ").trim().toLowerCase();
 
-/** How the agent of a request changes the number, or how it did when the request was decided. A pending one counts already. */
+/**
+ * How the agent of a request changes the number of agents, or changed it when the request was decided. A pending agent already
+ * counts.
+ */
 export async function headcountWith(
   tx: ReadTx,
   { company_id, status, decided_at }: Pick<ApprovalRow, "company_id" | "status" | "decided_at">,

@@ -44,7 +44,7 @@ for (const kind of storeKinds)
     const headcount = async () =>
       (await org.board(listAgents, { companyId: org.companyId, limit: 1000 })).agents.length;
 
-    /** The hire is refused with this code, and no agent was made. */
+    /** Checks that the hire is refused with this code, and that no agent was made. */
     const nobody = async (code: Parameters<typeof refusal>[1], input: Record<string, unknown>) => {
       const count = await headcount();
       const refused = await refusal(boss.call(hireAgent, named(input)), code);
@@ -89,7 +89,7 @@ for (const kind of storeKinds)
       await fresh.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
       const free = await fresh.root(hireAgent, named());
       assert.deepEqual([free.agent.status, free.approval], ["idle", null]);
-      // The pending agent keeps waiting.
+      // The pending agent still waits.
       assert.equal((await fresh.board(viewAgent, { id: asked.agent.id })).status, "pending_approval");
     });
 
@@ -132,7 +132,7 @@ for (const kind of storeKinds)
       // The board saw the configuration and approves it. The agent runs with exactly that configuration.
       await org.board(approvals.approve, { id });
       assert.equal((await org.board(viewAgent, { id: agent.id })).adapterType, "process");
-      // The board itself may use any.
+      // The board itself may use any brain.
       await org.board(createAgent, { companyId: org.companyId, ...named(shell) });
     });
 
@@ -170,7 +170,7 @@ for (const kind of storeKinds)
       const { id, agent } = await hire({ grants: [{ resource: "org:consult" }] });
       assert.deepEqual((await org.board(listAgentGrants, { id: agent.id })).grants, [], "nothing yet");
       await org.board(revokePermission, { id: grantId });
-      // The approval can't be carried out and is refused.
+      // The approval can't take effect and is refused.
       await refusal(org.board(approvals.approve, { id }), "conflict");
       assert.deepEqual([await statusOf(agent.id), await approvalStatus(id)], ["pending_approval", "pending"]);
       assert.deepEqual((await org.board(listAgentGrants, { id: agent.id })).grants, []);
@@ -268,7 +268,7 @@ for (const kind of storeKinds)
       );
       assert.equal(await approvalStatus(second.id), "rejected");
       assert.ok((await eventsAbout(second.agent.id)).includes("agent.delete"));
-      // Its state document can't be found by search any more.
+      // Search no longer finds its state document.
       assert.deepEqual((await org.board(examineDeeply, {})).findings, []);
     });
 
@@ -313,7 +313,7 @@ for (const kind of storeKinds)
       await Promise.all(attempts.map((attempt) => refusal(attempt, "not_found")));
       const { approvals: theirs } = await elsewhere.root(approvals.listApprovals, {});
       assert.deepEqual(theirs, []);
-      // The same name is free there.
+      // The same name is free in the other company.
       await elsewhere.root(hireAgent, named({ name: agent.name }));
     });
 

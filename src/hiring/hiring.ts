@@ -45,9 +45,9 @@ import {
 } from "./texts.ts";
 
 /**
- * The only way an agent enters a company. If the company requires approval, an agent that the board did not create itself
- * starts as pending_approval. A pending agent is in the tree and can be reviewed, but it can't run, be assigned work or
- * hold rights. An agent is pending exactly while one approval for it is open.
+ * The only way an agent enters a company. If the company requires approval, an agent that the board did not create starts as
+ * pending_approval. A pending agent is in the tree and can be reviewed, but it can't run, be assigned work or hold rights. An
+ * agent is pending exactly while one approval for it is open.
  */
 
 const onCreate = guarded(createAgent, async (call) => {
@@ -80,7 +80,7 @@ const onHire = guarded(
   },
 );
 
-/** Deletes the row. The approval with its thread and the closed mandate stay. */
+/** Deletes the row of a rejected agent. The approval with its thread and the closed mandate stay. */
 const onDelete = guarded(deleteAgent, async (call) => {
   const agent = await agentById(call.tx, call.input.id);
   const approval = await call.tx.first(lastApprovalOf, { agent_id: agent.id });
@@ -100,11 +100,11 @@ export interface Hire {
   readonly boss: Member;
   /** Whether the hire needs an approval first. */
   readonly waits: boolean;
-  /** The hire comes from a plan or a directive, not from a call that fills in the whole hire. */
+  /** True if the hire comes from a plan or a directive, not from a call that fills in the whole hire. */
   readonly byItself?: boolean;
   /** The outcome the agent is hired for, and the message to send with it. Without one, the agent gets a standing mandate. */
   readonly made?: { readonly outcome: OutcomeRow; readonly message: string | undefined };
-  /** The id of an agent with a standing mandate, where other records refer to the agent before it exists. */
+  /** The id of an agent with a standing mandate, if other records refer to the agent before it exists. */
   readonly id?: string;
 }
 
@@ -118,8 +118,8 @@ export async function takeOn(
   if (hire.byItself === true) await demandNewRole(call, boss, hire.input.role);
   await demandRoomForAgent(call);
   const configuration = await configured(call, hire.input, boss, made?.outcome.description);
-  // The first agent of a mandate has the mandate's id. A successor gets a new id: with the old one, the tokens, mail and
-  // grants of its predecessor would work again.
+  // The first agent of a mandate has the mandate's id. A successor gets a new id: with the old one, the tokens, mail and grants
+  // of its predecessor would be valid again.
   const generation =
     made === undefined ? 1 : ((await tx.first(generations, { mandate_id: made.outcome.id }))?.count ?? 0) + 1;
   const id = made !== undefined && generation === 1 ? made.outcome.id : (hire.id ?? call.newId());
@@ -166,7 +166,7 @@ export async function takeOn(
   return { agent, approval };
 }
 
-/** What approving, rejecting or revising a hire does. */
+/** The effects of approving, rejecting or revising a hire. */
 export const hiring: ApprovalKind = {
   ahead: (tx, approval) => {
     membersAhead(tx, snapshotOf(approval).reportsTo, approval.agent_id);
@@ -203,7 +203,7 @@ export const hiring: ApprovalKind = {
     if (agent.made_for_mandate === 0) return fire(call, agent, agent.boss_id, reason);
     const { title } = await outcomeById(call.tx, agent.mandate_id);
     await reclaimAgents(call, agent, agent.boss_id, reason);
-    // The requester is told of the decision anyway. A manager that is another agent is told that the work is back.
+    // The requester is always told of the decision. If the manager is another agent, it is told that the work is back.
     if (approval.requested_by !== agent.boss_id)
       await notify(call, agent.boss_id, workIsBack({ id: agent.mandate_id, title }, agent.name, reason));
   },
@@ -216,7 +216,7 @@ export const hiring: ApprovalKind = {
     const boss = await bossOf(call, input.reportsTo ?? agent.boss_id ?? undefined);
     if (made && (boss.id !== agent.boss_id || (input.mandate ?? former.mandate) !== former.mandate))
       throw boundToOutcome(agent.name);
-    // An unchanged brain was allowed before. A changed one is checked like a new proposal.
+    // An unchanged brain was allowed before. A changed brain is checked like a new proposal.
     const kept =
       input.adapterType === former.adapterType &&
       JSON.stringify(input.adapterConfig) === JSON.stringify(former.adapterConfig);
@@ -283,7 +283,7 @@ async function waitingFor(tx: ReadTx, viewer: Viewer, agent: Member) {
   return shown.map(({ id, title }) => ({ kind: "outcome", id, title: redactText(title) }));
 }
 
-/** Why the hire could not be approved now. */
+/** The reasons why the hire can't be approved now. */
 async function obstaclesTo(
   tx: ReadTx,
   approval: ApprovalRow,
@@ -305,7 +305,7 @@ async function obstaclesTo(
   return refusals.flatMap((refusal) => (refusal === undefined ? [] : [refusal.message]));
 }
 
-/** The pending agent counts already. What the board asked for itself is not limited. */
+/** The pending agent already counts. Requests of the board itself are not limited. */
 const overLimit = async (tx: ReadTx, approval: ApprovalRow): Promise<Refusal | undefined> =>
   approval.requested_by === null ? undefined : noRoomFor(tx, approval.company_id, 0);
 

@@ -4,7 +4,7 @@ import { onOneLine } from "../contract/visible-text.ts";
 import type { ApprovalStatus } from "../contract/approvals.ts";
 import type { HireConfiguration } from "../contract/hiring.ts";
 
-/** What the product says about hires, create_agent and configurations. */
+/** All texts about hires, create_agent and configurations. */
 interface Named {
   readonly name: string;
   readonly status: string;
@@ -139,7 +139,7 @@ export const configurationsForHirers = (): Refusal =>
     `${askForHiring} list_roster shows names, roles and managers.`,
   );
 
-/** create_agent. Its answers are JSON, so most of these are plain sentences and not refusals. */
+/** Texts of create_agent. Its answers are JSON, so most of these are plain sentences and not refusals. */
 export const onlyAgentsCreate = (): Refusal =>
   refused(
     "Only agents call create_agent; the board answers.",
@@ -243,7 +243,7 @@ const fieldWords: Readonly<Record<string, string>> = {
   adapterConfig: "brain configuration",
 };
 
-/** Why a mandate changed. */
+/** The reason why a mandate changed. */
 export const hireRevised = "the hire was revised";
 
 export const settingsChanged = "the agent's settings were changed";
