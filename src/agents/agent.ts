@@ -12,7 +12,10 @@ import { mixedAlphabets, reservedName } from "./texts.ts";
 const reserved = ["human", "user", "board", "boss", "self", "me", "system", "agency"];
 const reservedLooks = new Set(reserved.map(lookOf));
 
-/** Why an agent can't have this name. It must not pass for a person, a position, the product or an agent in another script. */
+/**
+ * The reason why an agent can't have this name. A name must not pass for a person, a position, the product or an agent in
+ * another script.
+ */
 export function problemOfName(name: string): Refusal | undefined {
   const alphabets = alphabetsIn(name);
   if (alphabets.length > 1) return mixedAlphabets(name, alphabets);
@@ -23,7 +26,10 @@ export function problemOfName(name: string): Refusal | undefined {
   return reservedLooks.has(bare.replace(/[^\p{L}\p{N}]+/gu, "")) ? reservedName(name, reserved) : undefined;
 }
 
-/** Keeps letters and digits of every script; everything else becomes a dash. A name without any gets a part of its id. */
+/**
+ * Keeps letters and digits of every script, and makes a dash of everything else. A name without letters and digits gets a part
+ * of its id.
+ */
 export function slugOf(name: string, id: string): string {
   const slug = dashed(name);
   return slug === "" ? `agent-${id.slice(0, 8)}` : slug;
@@ -36,7 +42,7 @@ export function dashed(name: string): string {
     .replace(/^-+|-+$/g, "");
 }
 
-/** The prompt of an agent that was made with create_agent names the agent that it answers. */
+/** In the prompt of an agent made with create_agent: the name of the agent that it answers. */
 const answering =
   /^(You are agent [^]*?\n\nAlways respond in exactly this structure:\n@)([^\n]*)(\n\{Your response\})$/;
 

@@ -8,7 +8,7 @@ import { dashed, problemOfName, slugOf } from "./agent.ts";
 import { sameName, sameSlug } from "../capabilities/members.ts";
 import { nameHeld, nameTaken } from "./texts.ts";
 
-/** Whether an agent can have this name will be asked. */
+/** Announces to the store that the name will be checked. */
 export function nameAhead(
   { tx, companyId }: { readonly tx: ReadTx; readonly companyId: string },
   name: string,
@@ -19,7 +19,9 @@ export function nameAhead(
   tx.ahead(sameSlug, { company_id: companyId, slug: dashed(name) });
 }
 
-/** Returns the look of a name. Refuses a name that looks like another agent's, or like one that a pending approval holds. */
+/**
+ * Returns the look of a name. Refuses a name that looks like another agent's name, or like one that a pending approval holds.
+ */
 export async function freeName(call: Writing, name: string, id: string, moneyOf: MoneyOf): Promise<string> {
   const { tx, companyId } = call;
   const problem = problemOfName(name);

@@ -5,12 +5,12 @@ import type { AgentRow } from "./table.ts";
 import { order, workForYou } from "./texts.ts";
 
 /**
- * Sends the message that comes with delegated work. A model finds its work in the briefing, so without a message from the
- * manager nothing is sent. A person works from the inbox and always gets one.
+ * Sends the message that comes with delegated work. A model finds its work in the briefing, so it gets a message only if the
+ * manager wrote one. A person works from the inbox and always gets a message.
  */
 export async function sendOrder(
   call: Writing,
-  /** Null: the board. */
+  /** Null for the board. */
   from: string | null,
   to: Pick<AgentRow, "id" | "brain_type">,
   outcome: OutcomeRow,

@@ -42,8 +42,8 @@ export const newAgentDefaults = {
 } as const satisfies Partial<AgentRow>;
 
 /**
- * Saves the columns that differ. The others are not named in the statement, so writes of the same batch that have read only them
- * need not run again (store/known.ts).
+ * Saves the columns that differ. The statement names no other columns, so writes of the same batch that only read those need
+ * not run again (store/known.ts).
  */
 export async function saveAgent(tx: Tx, before: AgentRow, changes: Partial<AgentRow>): Promise<void> {
   const columns = Object.keys(changes)
@@ -64,7 +64,7 @@ export async function agentById(tx: ReadTx, id: string): Promise<AgentRow> {
 /** The active agent of a mandate. */
 export const agentOfMandate = selection("agents", ["mandate_id"], sql`and status <> 'terminated'`);
 
-/** `employed` is every status but terminated. */
+/** `employed` means every status but terminated. */
 export function listRows(
   tx: ReadTx,
   filter: {
@@ -78,7 +78,7 @@ export function listRows(
   return tx.all(pages[status], { companyId, at: after.at, id: after.id, limit });
 }
 
-/** How many agents such a list has on all pages. */
+/** The number of agents on all pages of such a list. */
 export async function countAgents(
   tx: ReadTx,
   companyId: string,
@@ -94,7 +94,7 @@ export async function countAgents(
 }
 
 export async function presentAgent(tx: ReadTx, id: string) {
-  // All at once: PostgreSQL need not be waited for between them.
+  // All queries at once, because on PostgreSQL each wait costs a round trip.
   const [row, reports, person, reviews] = await Promise.all([
     shownAgent(tx, id),
     reportsOf(tx, id),
@@ -104,7 +104,7 @@ export async function presentAgent(tx: ReadTx, id: string) {
   return presentWith(row, reports, person, reviews);
 }
 
-/** An agent that this transaction has hired: nothing else is about it yet. */
+/** An agent that this transaction has hired. No other row is about it yet. */
 export function presentHired(row: AgentRow, boss: Pick<AgentRow, "name">) {
   return presentWith({ ...row, boss_name: boss.name, live_session: null }, [], undefined, noReviews());
 }
@@ -129,7 +129,7 @@ function presentWith(
   };
 }
 
-/** The row with the further values a list shows. */
+/** The row with the other values that a list shows. */
 export async function shownAgent(tx: ReadTx, id: string) {
   const row = await tx.first(shownById, { id });
   if (row === undefined) throw notFound("agent", id);
@@ -163,7 +163,7 @@ export const liveDelegationsOf = selection(
   sql`and ${statusIsLive} and kind <> 'mandate' order by num`,
 );
 
-/** Ended outcomes are rerouted too. If one is reopened later, the new manager verifies it. */
+/** Reroutes ended outcomes too: if one is reopened later, the new manager verifies it. */
 export const reroute = query((db, p: { from: string; to: string | null; now: number }) =>
   db
     .updateTable("outcomes")
@@ -187,8 +187,8 @@ export const endCredentials = updating(
 );
 
 /**
- * Ends the sessions that were started for one of these outcomes. Sessions that work on something else continue, and so do those
- * of an agent that had the outcome before it delegated it (`isHolder` is false).
+ * Ends the sessions that were started for one of these outcomes. Other sessions continue. So do those of an agent that had
+ * delegated the outcome on (`isHolder` is false).
  */
 export async function stopWorkOn(
   { tx, companyId }: Writing,
@@ -205,7 +205,7 @@ const liveSessions = selection("sessions", ["company_id"], sql`and ended_at is n
 
 export const liveSessionOf = selection("sessions", ["agent_id"], sql`and ended_at is null`);
 
-/** Asks a session to stop: each answer it gets says so. It is stopped if it has not ended 60 seconds later. */
+/** Asks a session to stop: each answer it gets says so. If it has not ended 60 seconds later, it is stopped. */
 export async function askToStop(
   { tx }: Pick<Writing, "tx">,
   { id, end_by }: Pick<Row<"sessions">, "id" | "end_by">,
@@ -225,7 +225,7 @@ export const endSessions = updating(
   sql`and ended_at is null`,
 );
 
-/** The columns a list shows. Reading the other columns of every row would take most of the time. */
+/** The columns that a list shows. Reading the other columns of every row would take most of the time. */
 const shownColumns = [
   "id",
   "name",
@@ -261,7 +261,7 @@ export const shownAfter = (db: Db, p: Place) =>
     .orderBy("a.id")
     .limit(p.limit);
 
-/** One prepared statement per kind of filter, because building a statement costs more than running it. */
+/** One prepared statement for each kind of filter, because building a statement costs more than running it. */
 const stored = (status: AgentRow["status"]) =>
   query((db, p: Place) => shownAfter(db, p).where("a.status", "=", status));
 const pages = {

@@ -2,7 +2,7 @@ import { conflict, refused, type Refusal } from "../contract/refusal.ts";
 import { nameKey } from "../contract/names.ts";
 import { notYourReport } from "../capabilities/texts.ts";
 
-/** What the product says about agents, their names and their keys. */
+/** All texts about agents, their names and their keys. */
 interface Named {
   readonly name: string;
   readonly status: string;
@@ -53,7 +53,7 @@ export const noKeyFor = ({ name, status }: Named): Refusal =>
 export const keyAlreadyRevoked = (): Refusal =>
   conflict("This key is already revoked.", "There is nothing left to do.");
 
-/** The message that comes with work, where the manager wrote none. */
+/** The message that comes with work if the manager wrote none. */
 export const workForYou = "You are now responsible for this outcome.";
 
 /** Delegated work, with the manager's message. */
