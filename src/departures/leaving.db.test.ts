@@ -38,7 +38,7 @@ for (const kind of storeKinds)
     const make = (call: TestCaller, title: string, parents: string[]) =>
       call(createOutcome, { title, parents });
     let hired = 0;
-    /** Root hires a lead for an outcome, with the right to hire; answers the outcome, which is also the lead. */
+    /** Root hires a lead for an outcome, with the right to hire. Returns the outcome, which is also the lead. */
     const hireLead = async (): Promise<{ id: string; call: TestCaller; name: string }> => {
       const name = `Lead ${++hired}`;
       const { id } = await make(org.root, `mandate of ${name}`, [org.rootId]);
@@ -54,7 +54,7 @@ for (const kind of storeKinds)
       await boss(delegateOutcome, { id, hire: { name: `Hand ${++hired}`, role: "hand" } });
       return { id, call: await asAgent(id) };
     };
-    /** A session as the scheduler opens it for this outcome. */
+    /** A session for this outcome, as the scheduler opens it. */
     const sessionFor = async (agentId: string, firstOutcomeId: string) => {
       const session = { id: newId(), token: newSecret() };
       await store.write((tx) =>
@@ -105,7 +105,7 @@ for (const kind of storeKinds)
         );
         await org.root(updateOutcome, { id, urgent: true });
       }
-      // One transaction: the record shows the departures and the return together, made by the agent that reclaimed.
+      // One transaction: the record shows the departures and the return together, as acts of the agent that reclaimed.
       const { events } = await org.board(listEvents, {
         companyId: org.companyId,
         after: before.events.at(-1)?.seq ?? 0,
@@ -115,7 +115,7 @@ for (const kind of storeKinds)
         events.filter(({ operation }) => operation === "agent.reclaim").map(({ subject }) => subject),
         [lead.id, hand.id],
       );
-      // The boss is told what to read, and may.
+      // The boss is told which files to read, and can read them.
       const { logFileId } = await org.board(viewAgent, { id: lead.id });
       const letters = await lastMail(org.root);
       const told = letters.at(-1)?.body ?? "";
@@ -174,7 +174,7 @@ for (const kind of storeKinds)
       assert.equal((await fresh(readInbox, {})).waiting, 1);
       await refusal(org.root(grantPermission, { to: lead.id, resource: `kb:${file.id}` }), "refused");
       await make(fresh, "a fresh start", [lead.id]);
-      // Once more: the third has its own id as well.
+      // Reclaimed once more: the third agent of the mandate has its own id as well.
       await org.root(reclaimOutcome, { id: lead.id, reason: "and again" });
       const third = await org.root(delegateOutcome, {
         id: lead.id,
@@ -222,7 +222,7 @@ for (const kind of storeKinds)
         (await lastMail(worker.call)).at(-1)?.body ?? "",
         /reclaimed .*\n\nRoot's reason:\n> I do it myself/,
       );
-      // It works on another outcome and continues.
+      // This session works on another outcome and continues.
       await elsewhere.call(updateOutcome, { id: other.id, blocked: null });
       const session = await sessionFor(worker.id, other.id);
       await org.root(reclaimOutcome, { id: other.id, reason: "this too" });
@@ -259,7 +259,7 @@ for (const kind of storeKinds)
           [boss.id, false, "open"],
         );
       }
-      // Its boss reviews what it had submitted. No submission is left without a reviewer.
+      // Its boss reviews what the departed agent had submitted. No submission is left without a reviewer.
       const back = await boss.call(viewOutcome, { id: submitted.id });
       assert.deepEqual([back.responsible?.id, back.status], [boss.id, "open"]);
       const waiting = await boss.call(viewOutcome, { id: review.id });
@@ -325,11 +325,11 @@ for (const kind of storeKinds)
       await refusal(org.board(wakeAgent, { id: worker.id }), "refused");
       assert.equal((await org.board(viewOutcome, { id: job.id })).workable, false);
       assert.equal((await org.board(viewSession, { id: session.id })).endReason, "the agent was paused");
-      // Its reports go on, and mail reaches it.
+      // The work of its reports continues, and their mail arrives.
       await below.call(sendMessage, { to: "boss", body: "when you are back" });
       assert.equal((await boss.call(resumeAgent, { id: worker.id })).status, "idle");
       await worker.call(myOutcomes, {});
-      // The session of before is not accepted again.
+      // The session from before is still refused.
       await refusal(session.call(myOutcomes, {}), "unauthenticated");
       assert.equal((await lastMail(worker.call)).length, 1);
       const elsewhere = await org.another();

@@ -53,9 +53,9 @@ import { returnParts } from "./waiting-parts.ts";
  *   fired      Its reports, reviews, live work and unread mail go to its manager or to another heir. A standing mandate
  *              closes. An outcome that the agent was hired for stays open and moves like other work.
  *   retired    The outcome it was hired for ended. The rest is as for a fired agent.
- *   reclaimed  Its manager takes the mandate back. The agent and all agents below it end, and all their live work goes to
+ *   reclaimed  Its manager takes the mandate back. The agent and all agents below it leave, and all their live work goes to
  *              that manager.
- * The processes are stopped afterwards by the node that runs them, which finds that their sessions have ended (runtime/).
+ * The nodes that run the processes stop them afterwards, when they find that the sessions have ended (runtime/).
  */
 
 export async function fire(
@@ -74,8 +74,8 @@ export async function fire(
 }
 
 /**
- * Called when an outcome ends. An agent that was hired for this outcome retires. If the outcome is given up, what the agent
- * delegated elsewhere is verified by its manager from now on; if it is completed, nothing of that may be open.
+ * Called when an outcome ends. An agent that was hired for this outcome retires. If the outcome is given up, the agent's
+ * manager verifies from now on what the agent delegated elsewhere. If it is completed, no such work may be open.
  */
 export async function retire(
   call: Writing,
@@ -90,8 +90,8 @@ export async function retire(
 }
 
 /**
- * Refuses to end an outcome while the agent hired for it still waits for work it delegated. Submitting is refused too:
- * the manager could not complete such a submission, and it would go back and forth without end.
+ * Refuses to end an outcome while the agent hired for it still waits for work it delegated. Submitting is refused too: the
+ * manager could not complete the submission, and it would go back and forth without end.
  */
 export async function demandDone(tx: ReadTx, { id }: Pick<OutcomeRow, "id">): Promise<void> {
   const agent = await madeFor(tx, id);
@@ -132,7 +132,7 @@ export async function reclaimAgents(
     for (const work of await tx.all(liveWorkOf, { responsible_id: member.id })) {
       if (work.kind === "inbox") await endOutcome(call, work.id, agentGone);
       else {
-        // An agent that was below and has moved away, or another one, may hold such a right.
+        // Such a right may be held by another agent, or by one that was below and has moved away.
         await revokeFor(tx, work.id, bossId);
         await saveOutcome(tx, takenBack(work, bossId), call.actor);
       }
@@ -154,7 +154,7 @@ function takenBack(row: OutcomeRow, bossId: string): OutcomeRow {
   };
 }
 
-/** From here on no credential and no right of the agent works. */
+/** Ends the agent: from now on none of its credentials, sessions or rights is valid. */
 async function fence({ tx }: Writing, agent: AgentRow): Promise<void> {
   await saveAgent(tx, agent, { status: "terminated", epoch: agent.epoch + 1, ended_at: tx.now });
   await tx.run(endCredentials, { agent_id: agent.id, revoked_at: tx.now });
@@ -232,11 +232,11 @@ async function expectBy(call: Writing, agentId: string, heir: AgentRow): Promise
   await call.record(agentId, { approval: approval.id, boss: heir.id }, "approval.update");
 }
 
-/** Hangs live children of an ending mandate below the heir's mandate. Standing mandates of its reports always move. */
+/** Moves live children of an ending mandate below the heir's mandate. Standing mandates of its reports always move. */
 async function rehang(tx: Tx, agent: AgentRow, heir: AgentRow, mandateGoesOn: boolean): Promise<void> {
   for (const child of await liveChildrenOf(tx, agent.mandate_id)) {
     if (child.kind === "inbox" || (mandateGoesOn && child.kind !== "mandate")) continue;
-    // The heir's mandate may depend on the child, which would be a circle. The manager's mandate lies above both.
+    // If the heir's mandate depends on the child, the move would close a circle. The manager's mandate lies above both.
     const isCircle = await wouldWaitForItself(tx, heir.mandate_id, child.id);
     const boss = agent.boss_id === null ? undefined : await agentById(tx, agent.boss_id);
     const parent = isCircle ? boss?.mandate_id : heir.mandate_id;
@@ -246,7 +246,7 @@ async function rehang(tx: Tx, agent: AgentRow, heir: AgentRow, mandateGoesOn: bo
   }
 }
 
-/** Closes an outcome that has no owner any more. Outcomes that depended on it no longer do, because it can't complete. */
+/** Closes an outcome without an owner. Outcomes that depended on it no longer do, because it can't complete. */
 async function endOutcome(call: Writing, id: string, rationale: string): Promise<void> {
   const { tx } = call;
   await shiftScope(tx, id, 1);

@@ -1,7 +1,7 @@
 import { conflict, refused, type Refusal } from "../contract/refusal.ts";
 import { onOneLine } from "../contract/visible-text.ts";
 
-/** What the product says when agents pause, retire, leave or are reclaimed. */
+/** All texts about agents that pause, retire, leave or are reclaimed. */
 interface Named {
   readonly name: string;
   readonly status: string;

@@ -12,9 +12,9 @@ import type { AgentRow } from "../agents/table.ts";
 import { doesNotCome, notYourReportAnyMore, waitsForApproval, workReturned } from "./texts.ts";
 
 /**
- * Work that is planned for a pending agent. A pending agent can't be assigned work, so the outcome stays with its manager,
- * blocked, and names the agent it waits for. Approving the hire delegates it in the same transaction. Rejecting the hire,
- * or any other end of it, returns the work with the reason.
+ * Work that is planned for a pending agent. A pending agent can't be assigned work. So the outcome stays with its manager, is
+ * blocked, and names the agent it waits for. Approving the hire delegates the outcome in the same transaction. If the hire is
+ * rejected or ends in another way, the work returns with the reason.
  */
 
 export async function holdFor(
@@ -30,7 +30,7 @@ export async function holdFor(
   });
 }
 
-/** Renews the reason after a pending agent was renamed. */
+/** Updates the blocked reason after a pending agent was renamed. */
 export async function renameHeld(tx: Tx, agent: Pick<AgentRow, "id" | "name">): Promise<void> {
   for (const { id } of await tx.all(heldFor, { for_agent_id: agent.id })) await holdFor(tx, id, agent);
 }
@@ -44,7 +44,7 @@ export async function releaseParts(call: Writing, agent: AgentRow): Promise<Outc
   for (const { id } of held) {
     const outcome = await outcomeById(tx, id);
     const free = await saveOutcome(tx, { ...outcome, for_agent_id: null, blocked_reason: null }, call.actor);
-    // The outcome may have moved to an owner that is not this agent's manager. Then it stays with that owner.
+    // The outcome may have moved to an owner that is not this agent's manager. It then stays with that owner.
     if (to === undefined || outcome.responsible_id !== agent.boss_id || agent.boss_id === null) {
       kept.set(outcome.responsible_id, [...(kept.get(outcome.responsible_id) ?? []), outcome]);
       continue;
