@@ -6,7 +6,7 @@ import type { Listener } from "./dialects.ts";
 /** The files of the courier (courier-process.ts), one for each call that is not booked yet. */
 const CallEnd = z.object({
   status: z.enum(["done", "cut", "failed"]),
-  /** Absent if the answer did not say it. */
+  /** Absent if the answer reported no usage. */
   tokens: z
     .object({
       input: z.number(),
@@ -16,12 +16,12 @@ const CallEnd = z.object({
       hourWrite: z.number().exactOptional(),
     })
     .exactOptional(),
-  /** What was written and is not in `tokens`, as a count. */
+  /** The number of written tokens that `tokens` does not include. */
   unsaid: z.number().exactOptional(),
 });
 export type CallEnd = z.infer<typeof CallEnd>;
 
-/** What a listener heard, at the end of a call. */
+/** The end of a call, from what its listener heard. */
 export function callEnd(
   status: CallEnd["status"],
   listener: Pick<Listener, "used" | "unsaid"> | undefined,
@@ -54,9 +54,9 @@ export function callFiles(folder: string) {
       if (data === undefined) return "lost";
       return data.end ?? (isRunning(data.pid) ? "asking" : "lost");
     },
-    /** The call is booked. */
+    /** Removes the file of a booked call. */
     forget: (id: string): void => rmSync(join(folder, id), { force: true }),
-    /** Removes the files of all other calls: they were booked right before the daemon was killed. */
+    /** Removes the files of all other calls. These were booked right before the daemon was killed. */
     keepOnly: (ids: ReadonlySet<string>): void => {
       for (const name of readdirSync(folder))
         if (!ids.has(name.replace(/\.new$/, ""))) rmSync(join(folder, name), { force: true });
@@ -73,7 +73,7 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** Another process may have got the number. Then the call counts as lost an hour after it began. */
+/** Whether this process runs. Another process may have got the number; the call then counts as lost an hour after it began. */
 function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -12,16 +12,16 @@ import { contextNearlyFull } from "./texts.ts";
 import { mostOfContext } from "./token-count.ts";
 
 /**
- * The calls of models, each on record.
+ * The calls of models, each recorded in a row.
  *
- *   open ──answered────▶ done     what was used is booked
- *        ──cut off─────▶ cut      what the answer said and wrote until then is booked, at least the estimated input
+ *   open ──answered────▶ done     its usage is booked
+ *        ──cut off─────▶ cut      the usage reported and the tokens written until then are booked, at least the estimated input
  *        ──not taken───▶ failed   nothing is booked
  *
  * A daemon that is killed leaves calls open. The courier (courier-process.ts) hears their answers to the end, and the next start
- * books what they used. If the courier was killed as well, what was noted before is booked, and the call is cut. An answer is noted
- * before the program hears it. Until it says what it uses, that is the estimated input and the most that it could write. The tests of
- * brains have no session, and their calls are on record in the same way.
+ * books their usage. If the courier was killed as well, the usage noted before is booked, and the call is cut. Usage is noted
+ * before the program hears the answer. Until the answer reports its usage, the noted usage is the estimated input and the longest
+ * possible output. The tests of brains have no session. Their calls are recorded in the same way.
  *
  * Before a call is forwarded, the session's reservation must cover the most that all open calls of the session can cost. So a
  * session ends before it overspends, however many calls it makes at once.
@@ -31,25 +31,28 @@ export interface NewCall {
   readonly spender: Spender;
   readonly provider: string;
   readonly model: string;
-  /** The estimate of what it reads. */
+  /** The estimated number of input tokens. */
   readonly input: number;
-  /** The most it can cost, in tokens and in millionths of a dollar. */
+  /** The most that the call can cost, in tokens and in millionths of a dollar. */
   readonly mostTokens: number;
   readonly mostUsd: number;
 }
 
-/** Who pays for a call: a session, or the tests of brains that run on a node for a company. */
+/** The payer of a call: a session, or the tests of brains that run on a node for a company. */
 export interface Spender {
-  /** Of a session, or `trialSpender`. Reservations and calls have it. */
+  /** The id of the session, or `trialSpender`. Reservations and calls have it. */
   readonly id: string;
   readonly agentId: string;
   readonly outcomeId: string | null;
 }
 
-/** The tests of a company's brains on a node, which have no session. A later run of the node finds the calls that they left. */
+/**
+ * The id for the tests of a company's brains on a node, which have no session. With it, a later run of the node finds the calls
+ * that they left.
+ */
 export const trialSpender = (nodeId: string, companyId: string): string => `trial ${nodeId} ${companyId}`;
 
-/** Returns the reason if the budget does not cover the call. A session is then ended. */
+/** Returns the reason if the budget does not cover the call. The session is then ended. */
 export async function openCall(writing: Writing, call: NewCall): Promise<string | undefined> {
   const { tx, companyId } = writing;
   const { spender } = call;
@@ -83,7 +86,7 @@ export async function openCall(writing: Writing, call: NewCall): Promise<string 
   return undefined;
 }
 
-/** Ends a call and books what it used. A second end of the same call changes nothing. */
+/** Ends a call and books its usage. A second end of the same call changes nothing. */
 export async function closeCall(
   writing: Writing,
   id: string,
@@ -91,7 +94,7 @@ export async function closeCall(
     readonly status: "done" | "cut" | "failed";
     readonly tokens: TokensUsed;
     readonly cost: number;
-    /** How much the model can read and write in one conversation, and which brains continue from a summary when it is full. */
+    /** How many tokens the model can hold in one conversation, and which brains continue from a summary when that is full. */
     readonly context?: { readonly tokens: number; readonly compacts: (brainType: string) => boolean };
   },
 ): Promise<void> {
@@ -125,7 +128,7 @@ export async function closeCall(
   if (compacts?.(brain_type) !== true) await askToStop(writing, session, contextNearlyFull, timeToSave);
 }
 
-/** What a test of a brain used is booked for the root agent. Nothing stays reserved when its last call has ended. */
+/** Books the usage of a brain's test for the root agent. After the last call, nothing stays reserved. */
 async function closeTrialCall(
   writing: Writing,
   { session_id, agent_id }: Row<"model_calls">,
@@ -140,8 +143,8 @@ async function closeTrialCall(
 }
 
 /**
- * Notes what an open call has used so far, in case this daemon is killed. What it read is known from here on, so the most that it can
- * cost no longer rests on an estimate.
+ * Notes the usage of an open call, in case this daemon is killed. From the first note on, the input is known, so the most that
+ * the call can cost no longer rests on an estimate.
  */
 export async function noteUse(
   { tx }: Writing,
@@ -167,8 +170,9 @@ export async function noteUse(
 }
 
 /**
- * What is booked for an answer. An answer that broke off before the provider reported its usage has the status `cut`. The tokens
- * that Agency sent and received are counted for it. If nothing arrived, it counts as the longest answer the request allowed.
+ * The usage that is booked for an answer. An answer that ended before the provider reported its usage has the status `cut`. For
+ * it, the tokens that Agency sent and received are counted. If nothing arrived, the longest answer that the request allowed is
+ * booked.
  */
 export function bookedEnd(
   { status, tokens, unsaid = 0 }: CallEnd,
@@ -181,7 +185,7 @@ export function bookedEnd(
   return { status: "cut", tokens: { ...tokens, output: Math.max(tokens.output, unsaid) } };
 }
 
-/** A model that reads so much takes its time. */
+/** A model takes several minutes to read a full context. */
 const timeToSave = 5 * 60_000;
 
 export const sessionRow = selection("sessions", ["id"]);

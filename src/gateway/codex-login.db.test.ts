@@ -89,7 +89,8 @@ for (const kind of storeKinds)
         "only Responses are offered",
       );
 
-      // The provider refuses the token: renewed once. It refuses the new one as well: the board is told, and nothing is asked.
+      // The provider refuses the token, so it is renewed once. It refuses the new token as well: the board is told, and the
+      // provider is not asked again.
       login.signIn(tokens[3] ?? "");
       login.renewsTo(tokens[2]);
       assert.equal(await call(), 200);

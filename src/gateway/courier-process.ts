@@ -1,12 +1,12 @@
 /**
- * A process beside the daemon that asks the models. The daemon decides what is asked and hears every answer from here. If the
- * daemon is killed, this process hears the answers to their ends, so what they used is known to the next daemon.
+ * A process beside the daemon that asks the models. The daemon decides which requests are sent and hears every answer from this
+ * process. If the daemon is killed, this process hears the answers to their ends, so the next daemon knows their usage.
  *
- *   a call arrives ──▶ its file is written ──▶ the provider is asked ──answered──▶ the file says what was used
- *   the daemon is gone (its pipe closes) ──▶ no call arrives any more ──the last one is answered──▶ this process ends
+ *   a call arrives ──▶ its file is written ──▶ the provider is asked ──answered──▶ its usage is in the file
+ *   the daemon is gone (its pipe closes) ──▶ no new call arrives ──the last one is answered──▶ this process ends
  *
- * The daemon removes a file when the call is booked. So a file without an end belongs to a call that is being answered, or this
- * process was killed as well.
+ * The daemon removes a file when the call is booked. So a file without an end belongs to a call that is being answered, unless
+ * this process was killed as well.
  */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ import { endpointOf } from "./dialects.ts";
 import { eventsIn } from "./server-events.ts";
 
 const folder = process.argv[2] ?? "";
-/** As long as the gateway waits. */
+/** The gateway waits as long. */
 const patience = 15 * 60_000;
 let open = 0;
 let isLeft = false;
@@ -62,13 +62,13 @@ async function carry(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): P
     headers: asks,
   } = Order.parse(JSON.parse(decodeURIComponent(String(headers["order"]))));
   const body = await buffer(stream);
-  // The daemon was killed before it had said everything.
+  // The daemon was killed before it had sent the whole request.
   if (stream.aborted) return;
   write(id, {});
   const listener = endpointOf(config, method, path)?.listens?.();
   let status: CallEnd["status"] = "failed";
   let isWhole = false;
-  // A stream that is broken off ends like any other. Only this says that it has everything.
+  // A stream that breaks off looks as if it had ended. Only this trailer says that the answer is whole.
   stream.once("wantTrailers", () => stream.sendTrailers({ whole: String(isWhole) }));
   try {
     const found = await fetch(url, {
@@ -79,7 +79,7 @@ async function carry(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): P
       signal: AbortSignal.timeout(patience),
     });
     if (found.ok) status = "cut";
-    // Now, because the daemon may ask again at once.
+    // Record the end now, because the daemon may ask again at once.
     else record();
     answer(stream, { status: found.status, headers: [...found.headers] });
     const events = eventsIn(found.headers.get("content-type") ?? "", (data) => listener?.heard(data));
@@ -110,7 +110,7 @@ function answer(stream: ServerHttp2Stream, answered: Answered): void {
   stream.respond({ answered: encodeURIComponent(JSON.stringify(answered)) }, { waitForTrailers: true });
 }
 
-/** Waits until the daemon takes more. A daemon that is gone takes nothing. */
+/** Sends a chunk and waits until the daemon takes more. If the daemon is gone, the chunk is dropped. */
 async function send(stream: ServerHttp2Stream, chunk: Uint8Array): Promise<void> {
   if (stream.destroyed || stream.write(chunk)) return;
   await new Promise<void>((resolve) => {
@@ -119,7 +119,7 @@ async function send(stream: ServerHttp2Stream, chunk: Uint8Array): Promise<void>
   });
 }
 
-/** In one step: the next daemon may read it at any moment. */
+/** Replaces the file in one step, because the next daemon may read it at any moment. */
 function write(id: string, more: { readonly end?: CallEnd }): void {
   const file = join(folder, id);
   const made = `${file}.new`;
@@ -128,7 +128,7 @@ function write(id: string, more: { readonly end?: CallEnd }): void {
     renameSync(made, file);
   } catch (error) {
     rmSync(made, { force: true });
-    // A call that leaves no trace is not made. The end of one is noted by the daemon as well, if it is there.
+    // Without a file, no call may be made. The daemon notes the end as well, if it still runs.
     if (more.end === undefined) throw error;
   }
 }

@@ -5,13 +5,13 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import type { ProviderConfig } from "../contract/providers.ts";
 
-/** The daemon's side of the courier (courier-process.ts), which runs while models are asked. */
+/** The daemon's side of the courier (courier-process.ts), which runs only while models are asked. */
 export interface Courier {
-  /** Starts it ahead of the first call, because that takes a moment. */
+  /** Starts the courier before the first call, because starting takes a moment. */
   wake(): void;
-  /** Asks the provider as `fetch` does. If the answer is not waited for any more, the courier still hears it. */
+  /** Asks the provider like `fetch`. The courier hears the answer to its end, even if the caller stops waiting. */
   fetchFor(call: CarriedCall): typeof fetch;
-  /** It ends when its last call is answered. */
+  /** Stops the courier after its last call is answered. */
   stop(): void;
 }
 
@@ -36,7 +36,7 @@ export const Answered = z.object({
 });
 export type Answered = z.infer<typeof Answered>;
 
-/** How much may be on its way to a reader that is slow. */
+/** The most bytes on their way to a slow reader. */
 export const windowSize = 1024 * 1024;
 const idleMilliseconds = 60_000;
 const program = fileURLToPath(
@@ -54,7 +54,7 @@ export function keepCourier(folder: string): Courier {
   let carrying = 0;
 
   function start(): Line {
-    // Detached, because what ends the daemon's group must not end the courier.
+    // Detached: a signal that ends the daemon's process group must not end the courier.
     const child = spawn(process.execPath, ["--max-old-space-size=256", program, folder], {
       stdio: ["ignore", "ignore", "ignore", "pipe"],
       detached: true,
@@ -162,7 +162,7 @@ async function answerOf(stream: ClientHttp2Stream): Promise<Response> {
   return new Response(body, { status, headers: headers ?? [] });
 }
 
-/** The variables with which people say where the internet and its certificates are. The courier gets no other. */
+/** The variables for proxies and certificates. The courier gets no others. */
 function proxied(): Record<string, string> {
   const names =
     /^(https?_proxy|no_proxy|all_proxy|node_use_env_proxy|node_extra_ca_certs|ssl_cert_(file|dir))$/i;

@@ -140,7 +140,7 @@ test("addresses in prose, in schemas, in arguments and in what a model said earl
             content: [
               { type: "text", text: far },
               { type: "image_url", image_url: { url: image } },
-              // An MP3 without a header begins so.
+              // An MP3 without a header begins with these bytes.
               { type: "input_audio", input_audio: { data: "//uQZAAAAAA/+AAAA==", format: "mp3" } },
             ],
           },
@@ -209,7 +209,7 @@ test("what stays or runs at a provider is seen, and a field that is not known is
   ];
   for (const [path, body, says] of refused)
     assert.match(ask(path, body).refused.join(), says, JSON.stringify(body));
-  // A cache that is kept for longer costs the same (OpenAI), and what is written to it is counted.
+  // A cache that is kept for longer costs the same at OpenAI. The tokens written to it are counted.
   for (const path of [responses, chat])
     assert.deepEqual(
       ask(path, { prompt_cache_retention: "24h", prompt_cache_options: { mode: "explicit" } }).refused,
@@ -236,12 +236,12 @@ test("the limit that is reserved is the one that is sent, times the answers that
   expect(chat, { max_tokens: 10, n: "50" }, 10, { max_tokens: 10, n: 1 });
   expect(chat, { max_tokens: 100, max_completion_tokens: 10 }, 100, { max_tokens: 100 });
   expect(chat, { max_tokens: -1 }, 8192, { max_tokens: 8192 }, { contextTokens: 128_000 });
-  // Some servers refuse a limit that does not fit behind the question.
+  // Some servers refuse a limit that does not fit into the context together with the question.
   const long = { messages: [{ role: "user", content: "word ".repeat(3000) }] };
   const [left] = sent(ask(chat, long, { contextTokens: 8000 }));
   assert.ok(left >= 1024 && left + countTokens(JSON.stringify(long)) <= 8000, String(left));
   expect(chat, {}, 4000, { max_tokens: 4000 }, { contextTokens: 8000 });
-  // Neither a file nor a long conversation, which is counted too high, cuts the answer where the context has room for it.
+  // Files and long conversations are counted too high. Neither may shorten the answer while the context has room.
   const picture = "A".repeat(900_000);
   const spoken = (content: unknown) => [{ role: "user", content }];
   const shown = [{ type: "input_image", image_url: `data:image/png;base64,${picture}` }];
@@ -267,7 +267,7 @@ test("the limit that is reserved is the one that is sent, times the answers that
   const nearlyFull = { messages: spoken("word ".repeat((0.84 * 64_000 * 4) / 5)) };
   expect(chat, nearlyFull, 8192, { max_tokens: 8192 }, { contextTokens: 64_000 });
   expect(chat, { max_tokens: 10 }, 10, { max_completion_tokens: 10 }, openai);
-  // This address takes no limit.
+  // This address does not accept a limit.
   const login = endpointAt(responses, { login: "codex" }).asks?.(
     { max_output_tokens: 10 },
     { contextTokens: 400_000, windowTokens: 400_000, ...openai },
@@ -297,7 +297,7 @@ test("an image counts as the most that the provider documents, and any other fil
   between(read(chat, said({ type: "image_url", image_url: { url: inline } })), 50_000);
   between(read(chat, said({ type: "image_url", image_url: inline })), 50_000);
   between(read(responses, shown({ type: "input_image", image_url: inline })), 50_000);
-  // What only says that it is an image is counted as text as well.
+  // A text that only claims to be an image is counted as text as well.
   const text = `data:text/plain,${data}`;
   between(read(chat, said({ type: "image_url", image_url: { url: text } })), 150_000);
   assert.equal(
@@ -344,7 +344,7 @@ test("tokens are counted rather too high in every script, and not wildly", () =>
     "请在今天下午之前把这份报告发给所有的同事。",
     "今日の午後までにこの報告書を全員に送ってください。",
   ];
-  // At least a token for a word of English, for half a word of Russian, and for a character of Chinese or Japanese.
+  // At least one token for a word of English, for half a word of Russian, and for a character of Chinese or Japanese.
   const cases: readonly [text: string, least: number][] = [
     ["The quick brown fox jumps over the lazy dog. ", 10],
     [chinese, chinese.length],
@@ -396,7 +396,7 @@ test("what a model of OpenAI writes to its cache is a part of its input, with it
     const details = { cached_tokens: 30, cache_write_tokens: 50 };
     listener.heard({ usage: { [input]: 100, [output]: 7, [`${input}_details`]: details } });
     assert.deepEqual(listener.used(), { input: 20, output: 7, cacheRead: 30, cacheWrite: 50 });
-    // An older model says nothing about it, and a wrong figure makes nothing negative.
+    // An older model reports no cache writes. A wrong figure makes no count negative.
     listener.heard({ usage: { [input]: 100, [output]: 7, [`${input}_details`]: { cached_tokens: 30 } } });
     assert.deepEqual(listener.used(), { input: 70, output: 7, cacheRead: 30, cacheWrite: 0 });
     listener.heard({ usage: { [input]: 20, [output]: 7, [`${input}_details`]: details } });

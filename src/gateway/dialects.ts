@@ -5,11 +5,11 @@ import { judgeRequest, type Judged } from "./request-rules.ts";
 import { countTokens, mostOfContext, mostRead } from "./token-count.ts";
 
 /**
- * What the gateway must understand of each dialect: which paths exist, what a request asks for, what an answer used, and how a
- * refusal looks. Everything else passes unchanged.
+ * The parts of each dialect that the gateway must understand: which paths exist, what a request asks for, what an answer used,
+ * and how a refusal looks. Everything else passes unchanged.
  */
 export interface TokensUsed {
-  /** Without what was read from a cache or written to it. */
+  /** Input tokens, without those read from a cache or written to it. */
   readonly input: number;
   readonly output: number;
   readonly cacheRead: number;
@@ -21,37 +21,38 @@ export const noTokens: TokensUsed = { input: 0, output: 0, cacheRead: 0, cacheWr
 
 export interface Asked extends Judged {
   readonly model: string;
-  /** The most that the model can read of it. */
+  /** The most tokens of the request that the model can read. */
   readonly mostInput: number;
-  /** The most that may be written. The request as it is forwarded has this limit, where the provider takes one. */
+  /** The most tokens that the answer can have. The forwarded request has this limit, if the provider takes one. */
   readonly mostOutput: number;
-  /** Whether it asks the provider's cache to keep some of it for an hour. */
+  /** Whether the request asks the provider's cache to keep a part for an hour. */
   readonly writesForAnHour: boolean;
   /** The request as it is forwarded. */
   readonly body: string;
 }
 
-/** Listens to an answer, whole or in events, and knows what it used so far. */
+/** Listens to an answer, whole or in events, and knows its usage so far. */
 export interface Listener {
   heard(data: unknown): void;
-  /** Undefined while the answer has said nothing. */
+  /** Undefined while the answer has reported nothing. */
   readonly used: () => TokensUsed | undefined;
-  /** About how many tokens were written that `used` does not have yet, or 0 if it has all of them. */
+  /** About how many written tokens `used` does not include yet. */
   readonly unsaid: () => number;
 }
 
-/** What the gateway knows of the model that is asked. */
+/** Facts about the model that is asked. */
 export interface AskedModel {
   readonly contextTokens: number;
-  /** The most that it could read at once. */
+  /** The most tokens that the model could read at once. */
   readonly windowTokens: number;
   readonly baseUrl: string;
 }
 
 /**
- * For a request that sets no limit: what is reserved must be the most it can cost. Models with a small context refuse a limit above
- * 8,192, and some servers one that does not fit into the context behind the question. The question is counted rather too high, so
- * the count never takes what a conversation leaves free before its session is asked to stop.
+ * The limit for a request that sets none, because the reservation must be the most that it can cost. Models with a small
+ * context refuse a limit above 8,192, and some servers refuse one that does not fit into the context together with the
+ * question. The question is counted rather too high. The count never takes the room that a conversation leaves free before its
+ * session is asked to stop.
  */
 function usualOutput(body: Json, { contextTokens }: AskedModel): number {
   const usual = contextTokens < 200_000 ? 8192 : 32_000;
@@ -59,13 +60,13 @@ function usualOutput(body: Json, { contextTokens }: AskedModel): number {
   const alwaysLeft = contextTokens * (1 - mostOfContext);
   return Math.floor(Math.max(1024, Math.min(usual, Math.max(alwaysLeft, Math.min(left, contextTokens / 2)))));
 }
-/** The characters of a file or of sealed thoughts say nothing about their tokens. */
+/** Leaves out files and sealed thoughts: their characters say nothing about their tokens. */
 const withoutFiles = (field: string, value: unknown): unknown =>
   typeof value === "string" &&
   (/^(encrypted_content|data|file_data)$/.test(field) || value.startsWith("data:"))
     ? ""
     : value;
-/** No model writes more at once. For an address that takes no limit. */
+/** The most that any model writes at once, for an address that accepts no limit. */
 const mostOfAll = 128_000;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -77,7 +78,7 @@ const numberOf = (value: unknown): number =>
 interface Endpoint {
   readonly method: "POST" | "GET";
   readonly path: string;
-  /** Absent: it costs nothing and has no body. */
+  /** Absent if the request costs nothing and has no body. */
   readonly asks?: (body: Json, model: AskedModel) => Asked;
   readonly listens?: () => Listener;
 }
@@ -95,7 +96,7 @@ const request = (
     mostInput: mostRead(api, forwarded, judged, model.windowTokens),
     model: typeof body["model"] === "string" ? body["model"] : "",
     mostOutput: more.mostOutput,
-    // Within a text the quotes would be escaped.
+    // The quotes prove that it is a field. Within a text they would be escaped.
     writesForAnHour: api === "messages" && forwarded.includes('"ttl":"1h"'),
     body: forwarded,
   };
@@ -103,11 +104,11 @@ const request = (
 
 interface Said {
   readonly used: TokensUsed;
-  /** False if the answer is still being written. */
+  /** False while the answer is still being written. */
   readonly isLast: boolean;
 }
 
-/** Keeps what an answer says it used, and counts what it writes until it has said so. */
+/** Keeps the usage that an answer reports, and counts what it writes until the report. */
 const listening = (read: (event: Json, before: TokensUsed) => Said | undefined) => (): Listener => {
   let used: TokensUsed | undefined;
   let isLast = false;
@@ -156,7 +157,7 @@ const messages: Endpoint = {
   }),
 };
 
-/** Only the question is sent, not the limit of an answer. */
+/** This request sends only the question, without a limit for an answer. */
 const counting: Endpoint = {
   ...messages,
   path: "/v1/messages/count_tokens",
@@ -167,7 +168,7 @@ const counting: Endpoint = {
 const openAiTokens = (usage: Json, input: string, output: string, details: string): TokensUsed => {
   const { cached_tokens: cached, cache_write_tokens: kept } = jsonOf(usage[details]);
   const cacheRead = numberOf(cached);
-  // Newer models count what they write to their cache, as a part of the input.
+  // Newer models report cache writes as a part of the input.
   const rest = Math.max(0, numberOf(usage[input]) - cacheRead);
   const cacheWrite = Math.min(rest, numberOf(kept));
   return { input: rest - cacheWrite, output: numberOf(usage[output]), cacheRead, cacheWrite };
@@ -181,7 +182,7 @@ const responses: Endpoint = {
   path: "/v1/responses",
   asks: (body, model) => {
     const mostOutput = numberOf(body["max_output_tokens"]) || usualOutput(body, model);
-    // It is stored unless the request says otherwise.
+    // Without this field, the provider would store the answer.
     const change = { store: body["store"] ?? false, max_output_tokens: mostOutput };
     return request("responses", body, model, { mostOutput, change });
   },
@@ -190,7 +191,7 @@ const responses: Endpoint = {
   ),
 };
 
-/** OpenAI itself takes the limit of its newer models only under a name that other servers do not all know. */
+/** The name of the limit. OpenAI's newer models accept only a name that not all other servers know. */
 const limitFor = ({ baseUrl }: AskedModel): string =>
   /(^|\.)openai\.(azure\.)?com$/.test(new URL(baseUrl).hostname) ? "max_completion_tokens" : "max_tokens";
 
@@ -206,7 +207,7 @@ const chat: Endpoint = {
       change: {
         [limitFor(model)]: each,
         ...(body["n"] === undefined ? {} : { n: answers }),
-        // Without this a streamed answer does not say what it used.
+        // Without this field, a streamed answer reports no usage.
         ...(body["stream"] !== undefined && body["stream"] !== false
           ? { stream_options: { include_usage: true } }
           : {}),
@@ -228,8 +229,8 @@ function freeOf(): Listener {
 }
 
 /**
- * The address that a login with ChatGPT is for has only Responses, stores nothing, and takes no limit of the output. So the most
- * that a model can write is reserved for each call.
+ * The address for a login with ChatGPT has only Responses, stores nothing, and accepts no limit of the output. So the most that
+ * a model can write is reserved for each call.
  */
 const withLogin: Endpoint = {
   ...responses,
@@ -250,7 +251,7 @@ export function endpointOf(
   return all.find((one) => one.method === method && one.path === path);
 }
 
-/** Where a path of the API is. The one of a login has no version in its paths. */
+/** The URL of a path of the API. For a login, the paths have no version. */
 export function addressOf({ baseUrl, login }: Omit<Spoken, "dialect">, path: string): string {
   const base = baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "");
   return `${base}${login === undefined ? path : path.replace(/^\/v1/, "")}`;
@@ -259,7 +260,7 @@ export function addressOf({ baseUrl, login }: Omit<Spoken, "dialect">, path: str
 export const costsNothing = (endpoint: Endpoint): boolean =>
   endpoint.listens === undefined || endpoint.listens === freeOf;
 
-/** How the gateway refuses: as the provider itself would, because the program reads nothing else. */
+/** A refusal by the gateway, in the form of the provider's own: the program understands no other. */
 export function refusalIn(dialect: ProviderDialect, status: number, message: string): string {
   const types: Readonly<Record<number, string>> = {
     400: "invalid_request_error",

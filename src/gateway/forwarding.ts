@@ -13,21 +13,21 @@ import { learnFrom, messageIn, refusesAccount, waitsFor } from "./provider-waits
 import { eventsIn } from "./server-events.ts";
 import * as texts from "./texts.ts";
 
-/** A request on its way to the provider, and the answer on its way back. */
+/** Sends a request to the provider, and the answer back. */
 
 export interface GatewayParts extends CredentialParts {
   readonly store: Store;
   readonly newId: () => string;
   readonly nodeId: string;
   readonly authenticate: (token: string | undefined) => Promise<Caller>;
-  /** May this agent use the whole internet? */
+  /** Whether this agent may use the whole internet. */
   readonly isOutside: (agentId: string) => Promise<boolean>;
   readonly reportBug: (error: unknown, about: string) => string;
-  /** The daemon stops: providers that have not answered are not waited for. */
+  /** Aborts when the daemon stops. Providers that have not answered are then not waited for. */
   readonly closing?: AbortSignal;
-  /** Called with what each answer to a session used, before the program can have ended. */
+  /** Called with the usage of each answer to a session, before the program can have ended. */
   readonly used?: (sessionId: string, text: string) => void;
-  /** Does this brain continue from a summary, in the same session, when its context is nearly full? */
+  /** Whether this brain continues from a summary in the same session when its context is nearly full. */
   readonly compacts: (brainType: string) => boolean;
   /** What sessions of this brain may ask a provider for: see `mayAskFor` in brains/registry.ts. */
   readonly mayAskFor: (
@@ -35,10 +35,10 @@ export interface GatewayParts extends CredentialParts {
     brainConfig: string,
     provider: string,
   ) => "default" | "named" | "nothing";
-  /** Called with each request, which ends when it is booked. The program that asked may be gone long before. */
+  /** Called with each request. The promise resolves when the request is booked; the program may be gone long before. */
   readonly track?: (request: Promise<void>) => void;
   readonly fetch?: typeof fetch;
-  /** Asks the models in a process that outlives this one. Without it, this process asks. */
+  /** Asks the models from a process that outlives this one. Without it, this process asks. */
   readonly courier?: { readonly files: CallFiles } & Pick<Courier, "fetchFor">;
 }
 
@@ -59,7 +59,7 @@ export class Refused extends Error {
   }
 }
 
-/** It shows what an agent tried to reach, so it is put on record, once for each session. */
+/** The request shows what an agent tried to reach, so it is recorded, once for each session. */
 export class Forbidden extends Refused {
   constructor(message: string) {
     super(403, message);
@@ -67,8 +67,8 @@ export class Forbidden extends Refused {
 }
 
 /**
- * The model that a session may ask this provider for, which is the one that its agent's settings name. Without one it is the provider's
- * default, if the brain names this provider or leads there by default.
+ * The model that a session may ask this provider for: the one in its agent's settings. If these name none, it is the provider's
+ * default, provided that the brain names this provider or leads there by default.
  */
 export function ownModel(
   parts: Pick<GatewayParts, "mayAskFor">,
@@ -80,11 +80,11 @@ export function ownModel(
   return brain.model ?? (allowed === "default" ? config.defaultModel : undefined);
 }
 
-/** A program that waits longer gives up by itself. */
+/** Programs give up by themselves after about this long. */
 const mostWait = 60_000;
 const usualTries = 5;
 
-/** Asks the provider, and waits and asks again where it says so. */
+/** Asks the provider. If the provider asks to wait, waits and asks again. */
 export async function ask(
   parts: Pick<GatewayParts, "store" | "newId" | "reportBug" | "closing" | "fetch">,
   {
@@ -134,7 +134,7 @@ export async function ask(
       continue;
     }
     const answer = heard.ok ? heard : await withoutKey(heard, config.dialect, key);
-    // An answer that is paid reaches the program also while nothing can be written.
+    // The answer is paid, so it reaches the program even while nothing can be written.
     const wait = await learnFrom(parts, asked, answer, tries).catch((error: unknown) => {
       if (!answer.ok) throw error;
       parts.reportBug(error, `provider ${provider}`);
@@ -150,7 +150,10 @@ export async function ask(
   }
 }
 
-/** A refusal may quote the key. One of the account reaches the program as one of the key, which every program understands. */
+/**
+ * The answer without the key that it may quote. A refusal of the account becomes a refusal of the key, which every program
+ * understands.
+ */
 async function withoutKey(
   refusal: Response,
   dialect: ProviderDialect,
@@ -164,7 +167,7 @@ async function withoutKey(
   return new Response(refusalIn(dialect, 401, messageIn(shown)), { status: 401, headers: json });
 }
 
-/** Sends the provider's answer on, and lets the listener hear it. A program that is gone does not end the reading. */
+/** Sends the provider's answer on, and lets the listener hear it. The reading continues if the program is gone. */
 export async function pass(
   answer: Response,
   response: ServerResponse,
@@ -190,13 +193,13 @@ export async function pass(
   response.end();
 }
 
-/** Only what the dialects need. Never the session's own credential. */
+/** The headers that the dialects need. The session's own credential is never passed on. */
 function passedOn(
   { headers }: Pick<IncomingMessage, "headers">,
   { login }: ProviderConfig,
 ): Record<string, string> {
   const kept = ["content-type", "accept", "anthropic-version", "anthropic-beta", "user-agent", "openai-beta"];
-  // Codex sends these to the address of its login.
+  // Codex sends these headers to the address of its login.
   const ofCodex = login === undefined ? [] : ["originator", "version", "session-id", "thread-id"];
   return Object.fromEntries(
     [...kept, ...ofCodex].flatMap((name) => {

@@ -102,7 +102,7 @@ for (const kind of storeKinds)
       const { ask, org, agent, session, fake } = await scene(
         always(answers("Hi.", { usage: { input: 20, output: 100 } })),
       );
-      // Each call costs 20 × $5 + 100 × $25 per million, which is $0.0026, and at most a little more.
+      // Each call costs 20 × $5 + 100 × $25 per million tokens, which is $0.0026, and at most a little more.
       await org.board(setBudget, { id: agent.id, usd: 0.02 });
       const all = await Promise.all(Array.from({ length: 20 }, () => ask().then(({ status }) => status)));
       const { usage: booked } = await org.board(viewSession, { id: session.id });
@@ -115,7 +115,7 @@ for (const kind of storeKinds)
       const { ask, fake, org, agent, session, booked } = await scene(
         always(answers("Hi.", { usage: { input: 120_000, output: 10 } })),
       );
-      // 128,000 tokens at $6.25 for a million are $0.80.
+      // 128,000 tokens at $6.25 a million cost $0.80.
       const file = (type: string, media_type: string) => ({
         messages: [
           { role: "user", content: [{ type, source: { type: "base64", media_type, data: "AAAA" } }] },
@@ -141,7 +141,7 @@ for (const kind of storeKinds)
       const id = agent.id;
       const status = async () => (await board(viewAgent, { id })).status;
       const requests = async () => (await board(listApprovals, { companyId })).approvals;
-      // A call is booked with 120 tokens, and could have used some hundred.
+      // A call is booked with 120 tokens, and could have used a few hundred.
       await board(setBudget, { id, tokens: 100_000 });
       assert.equal((await ask({ max_tokens: 1000 })).status, 200);
       await booked();
@@ -160,7 +160,7 @@ for (const kind of storeKinds)
       const item = items.find(({ kind: what }) => what === "budget");
       assert.match(item?.reason ?? "", /^It has too little left for a call of a model: .*1 agent paused/);
 
-      // Neither another agent's budget nor a lower one for itself is more for it.
+      // A budget for another agent, or a lower one for this agent, does not give it more.
       const other = await org.agent("Ben");
       await board(setBudget, { id: other.id, tokens: 10 });
       await board(setBudget, { id, tokens: 90_000 });
@@ -187,7 +187,7 @@ for (const kind of storeKinds)
       );
       const { providers } = await org.board(listProviders, { companyId: org.companyId });
       assert.equal(providers.find(({ name }) => name === "fake")?.status, "refused");
-      // A changed configuration is tried at once, and so is a new key.
+      // After a change of the configuration or the key, the provider is tried at once.
       await org.board(putProvider, {
         companyId: org.companyId,
         name: "fake",
@@ -236,7 +236,7 @@ for (const kind of storeKinds)
       advance(3_601_000);
       assert.equal((await ask()).status, 200);
       assert.equal((await org.board(boardInbox, { companyId })).messages.length, 1);
-      // The next refusal is the first one again.
+      // The next refusal counts as the first again.
       refuses = true;
       await asks();
       advance(31_000);

@@ -29,14 +29,14 @@ import {
 } from "./forwarding.ts";
 
 /**
- * The way from a session to a model: `/model/<provider>/…`, with the session's own token. The gateway puts the provider's key in
- * its place. It forwards only what the agent may use and the budget covers, and books what every call used. So no session
- * ever holds a key of a provider.
+ * The way from a session to a model: `/model/<provider>/…`, with the session's own token. The gateway puts the provider's key
+ * in place of the token. It forwards only calls that the agent may make and the budget covers, and books the usage of every
+ * call. So no session ever holds a key of a provider.
  */
 /** `readBody` reads the JSON of a request within the limits of its caller. */
 export function modelGateway(
   parts: GatewayParts & {
-    /** The test of a brain that a token belongs to. */
+    /** The brain test that a token belongs to. */
     readonly trialOf?: (token: string | undefined) => OpenTrial | undefined;
   },
 ) {
@@ -144,8 +144,8 @@ async function forward(parts: GatewayParts, place: Place, exchange: Exchange): P
 }
 
 /**
- * The model that the session may ask for. After a change of the agent's settings, a session that runs may still finish its turn with
- * the model that it was started with, and with a provider that it has asked before.
+ * The model that the session may ask for. After a change of the agent's settings, a running session may finish its turn with
+ * the model it was started with, and with a provider it has asked before.
  */
 async function modelFor(parts: GatewayParts, place: Place): Promise<string | undefined> {
   const { agent, session, provider, config } = place;
@@ -161,7 +161,7 @@ async function modelFor(parts: GatewayParts, place: Place): Promise<string | und
   }
 }
 
-/** What a session may ask for: a program that was told no model finds it here. */
+/** The models that a session may ask for. A program that was told no model finds one here. */
 async function offerTo(
   { config, provider }: Place,
   model: string | undefined,
@@ -170,7 +170,7 @@ async function offerTo(
   return { dialect: config.dialect, model, contextTokens: await contextTokensOf(provider, config, model) };
 }
 
-/** A provider that refused its key or asked to wait is not asked again before it makes sense. */
+/** Refuses while the provider should not be asked: it refused its key or asked to wait. */
 async function mayAsk(
   parts: GatewayParts,
   { companyId, provider, config }: Place,
@@ -187,7 +187,10 @@ async function mayAsk(
     });
 }
 
-/** Of one session, and how many sessions are remembered. A program may ask for what is refused as often as it likes. */
+/**
+ * The most recorded denials for each session, and the most sessions remembered. A program may repeat a refused request without
+ * end.
+ */
 const mostRecorded = 20;
 const mostSessions = 1000;
 

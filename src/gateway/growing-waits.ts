@@ -5,15 +5,17 @@
 const firstWait = 30_000;
 const longestWait = 3_600_000;
 
-/** Only in memory, for what is another thing on each node. */
+/** Waits in memory, for things that differ between nodes. */
 export interface GrowingWaits {
-  /** It failed. Returns when to try again. What fails before that time had begun earlier, and changes nothing. */
+  /**
+   * Notes a failure and returns when to try again. A failure before that time belongs to an earlier try and changes nothing.
+   */
   failed(key: string, now: number): number;
-  /** It worked, or it is another thing now. */
+  /** Forgets the failures: the thing works, or it was replaced. */
   clear(key: string): void;
 }
 
-/** When to try again what failed now. */
+/** When to try again after a failure at `now`. */
 export function nextWait(
   last: { readonly wait: number; readonly until: number } | undefined,
   now: number,

@@ -23,7 +23,7 @@ const begin = updating("model_calls", ["started_at"], ["id"]);
 const goneProcess = spawnSync(process.execPath, ["-e", ""]).pid;
 const used = { input: 7, output: 5, cacheRead: 3, cacheWrite: 2 };
 
-/** What the company has used, with the cost in millionths of a dollar. */
+/** The usage of the company, with the cost in millionths of a dollar. */
 async function costs({ board, companyId }: Organization): Promise<number[]> {
   const { total } = await board(listCosts, { companyId });
   return [total.inputTokens, total.outputTokens, Math.round(total.costUsd * 1e6)];
@@ -31,7 +31,7 @@ async function costs({ board, companyId }: Organization): Promise<number[]> {
 
 for (const kind of storeKinds)
   describe(`calls that a killed daemon left open, on ${kind}`, () => {
-    /** A session of the node "this" with calls that no daemon waits for. Returns what is booked for it. */
+    /** A session of the node "this" with calls that no daemon waits for. Returns what is booked for that session. */
     const scene = async () => {
       const folder = mkdtempSync(join(tmpdir(), "agency-calls-"));
       after(() => rmSync(folder, { recursive: true, force: true }));
@@ -75,7 +75,7 @@ for (const kind of storeKinds)
         [{ pid: goneProcess, end: { status: "cut", tokens: used, unsaid: 40 } }, [12, 40]],
         [{ pid: goneProcess, end: { status: "failed" } }, [0, 0]],
         [{ pid: goneProcess }, [1000, 2000]],
-        // Not written by a courier.
+        // No courier wrote this one.
         [{}, [1000, 2000]],
       ];
       for (const [file, expected] of cases) {
@@ -123,7 +123,7 @@ for (const kind of storeKinds)
         await (
           await lostOf("this").ofEarlierRun()
         )();
-        // An answer that did not say what it wrote counts as the most, and what it read as it said.
+        // The answer did not report its output, which counts as the longest possible. Its reported input counts.
         const written = output === 0 ? 2000 : output;
         assert.deepEqual(await booked(), [12, written]);
         assert.deepEqual(await costs(org), [12, written, dollars(written)]);

@@ -10,7 +10,9 @@ import { noTokens, type TokensUsed } from "./dialects.ts";
 import { type Priced, priceOf } from "./prices.ts";
 import { providerOf } from "./providers.ts";
 
-/** The calls that no daemon waits for any more. They are booked as their courier says (courier-process.ts). */
+/**
+ * The calls that no daemon waits for any more. They are booked with the usage that their courier noted (courier-process.ts).
+ */
 export interface LostCallParts {
   readonly store: Store;
   readonly newId: () => string;
@@ -43,7 +45,10 @@ export function keepLostCalls({ store, newId, files, nodeId, reportBug }: LostCa
     timer.unref();
   };
   return {
-    /** At the start of a daemon: finds those that an earlier run of this node left open. Returns how to end them. Some may still be answered. */
+    /**
+     * Called when a daemon starts. Finds the calls that an earlier run of this node left open, and returns a function that ends
+     * them. Some may still be answered.
+     */
     ofEarlierRun: async (): Promise<() => Promise<void>> => {
       const calls = await store.read((tx) =>
         tx.all(callsOfNode, { nodeId, trials: trialSpender(nodeId, "") }),
@@ -51,10 +56,10 @@ export function keepLostCalls({ store, newId, files, nodeId, reportBug }: LostCa
       files.keepOnly(new Set(calls.map(({ id }) => id)));
       return () => endAsAnswered(calls);
     },
-    /** Those of any node that are older than a call can be. */
+    /** The calls of any node that are older than a call can be. */
     tooOld: async (): Promise<void> => {
       const calls = await store.read((tx) => tx.all(oldCalls, { before: tx.now - oldestCall }));
-      // The files of another node are not here.
+      // The couriers of another node have their files there, not here.
       await end(calls, (id) => {
         const fate = files.fateOf(id);
         return typeof fate === "string" ? "lost" : fate;
@@ -86,14 +91,14 @@ function endOf(call: LostCall, fate: Exclude<CallFate, "asking">): ReturnType<ty
   const { input_tokens: input, cache_read_tokens: cacheRead, cache_write_tokens: cacheWrite } = call;
   const most = { input, output: call.most_tokens - input - cacheRead - cacheWrite };
   if (fate !== "lost") return bookedEnd(fate, most);
-  // An answer that said nothing about what it wrote counts as the most that it could write.
+  // An answer that did not report its output counts as the longest possible.
   return {
     status: "cut",
     tokens: { input, cacheRead, cacheWrite, output: call.output_tokens || most.output },
   };
 }
 
-/** What was noted has a cost, which knows how long a cache keeps what was written to it. */
+/** Noted usage already has a cost, which includes how long a cache keeps what was written to it. */
 function costOf(
   call: LostCall,
   fate: CallFate,
@@ -104,7 +109,7 @@ function costOf(
   return call.output_tokens === 0 ? call.most_usd : call.cost;
 }
 
-/** The gateway waits 15 minutes for an answer, and an answer that streams may take as long again. */
+/** The gateway waits 15 minutes for an answer, and a streamed answer may take another 15 minutes. */
 const oldestCall = 60 * 60_000;
 
 const callsOfNode = textQuery(

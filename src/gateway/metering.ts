@@ -8,7 +8,7 @@ import type { ModelCredential } from "./model-credentials.ts";
 import { contextTokensOf, type Priced } from "./prices.ts";
 import * as texts from "./texts.ts";
 
-/** An answer that says very often what it used so far is noted less often from here on. */
+/** After this many notes, an answer that reports its usage very often is noted less often. */
 const mostNotes = 10;
 const noteEvery = 2000;
 
@@ -18,21 +18,21 @@ interface MeteredCall {
   readonly asked: Asked;
   readonly price: Priced;
   readonly listener: Listener | undefined;
-  /** How often a provider that says so is asked again. */
+  /** How often a provider that asks for it is tried again. */
   readonly mostTries?: number;
-  /** Called with an answer that is a refusal, before it is passed on. */
+  /** Called with an answer that is a refusal, before the program gets it. */
   readonly onRefusal?: (answer: Response) => Promise<void>;
   readonly onBooked?: (tokens: TokensUsed, cost: number) => void;
 }
 
-/** The budget does not cover a call. */
+/** Thrown if the budget does not cover a call. */
 export class OverBudget extends Refused {
   constructor(lacks: string) {
     super(403, texts.budgetTooSmall(lacks));
   }
 }
 
-/** Reserves the most that the call can cost, forwards it, and books what it used, also if the program is gone meanwhile. */
+/** Reserves the most that the call can cost, forwards the call, and books its usage, even if the program is gone meanwhile. */
 export async function metered(
   parts: GatewayParts,
   place: { readonly companyId: string; readonly provider: string; readonly config: ProviderConfig },
@@ -64,7 +64,7 @@ export async function metered(
   );
   if (lacks !== undefined) throw new OverBudget(lacks);
   let status: CallEnd["status"] = "failed";
-  // What an answer used is on record before the program hears it, so a daemon that is killed has booked what was answered.
+  // The usage of an answer is noted before the program hears it. So a killed daemon has booked everything that was answered.
   let noted: TokensUsed | undefined;
   let [notes, lastNote] = [0, 0];
   const note = async (): Promise<void> => {
@@ -91,9 +91,9 @@ export async function metered(
     }
   } finally {
     const fate = courier?.files.fateOf(id);
-    // The next daemon hears from the courier what it used.
+    // Otherwise the courier tells the next daemon the usage.
     if (parts.closing?.aborted !== true || fate !== "asking") {
-      // This process may have stopped to listen, and the courier did not.
+      // If this process stopped listening, the courier has heard the rest.
       const heard = status !== "done" && typeof fate === "object" ? fate : callEnd(status, listener);
       const { status: how, tokens } = bookedEnd(heard, most);
       const cost = price(tokens);

@@ -2,11 +2,11 @@ import type { CodexLogins } from "../brains/codex/login.ts";
 import type { ProviderConfig, ProviderDialect } from "../contract/providers.ts";
 import { keyMissing } from "./texts.ts";
 
-/** What the provider is shown in place of the session's token: a key, or the login of a person's own program. */
+/** The credential that replaces the session's token at the provider: a key, or the login of a person's own program. */
 export interface ModelCredential {
   readonly key: string | undefined;
   readonly accountId?: string | undefined;
-  /** Another one, after this one was refused. Undefined if there is none. */
+  /** Returns a new credential after this one was refused. Undefined if there is none. */
   readonly renew?: () => Promise<ModelCredential | undefined>;
 }
 
@@ -15,7 +15,7 @@ export interface CredentialParts {
   readonly logins: CodexLogins;
 }
 
-/** A sentence if there is none. */
+/** The credential for a provider, or a sentence that says why there is none. */
 export async function credentialFor(
   parts: CredentialParts,
   companyId: string,

@@ -2,15 +2,15 @@ import type { Price, ProviderConfig } from "../contract/providers.ts";
 import type { TokensUsed } from "./dialects.ts";
 
 /**
- * What tokens cost. The board's own prices come first, then the list of `@pydantic/genai-prices`, which is dated by its version.
- * A model without a price is not used: nothing is free by mistake.
+ * What tokens cost. The board's own prices come first, then the list of `@pydantic/genai-prices`, which is dated by its
+ * version. A model without a price can't be used, so nothing is free by mistake.
  */
 export type Priced = (tokens: TokensUsed) => number;
 
 type Listed = import("@pydantic/genai-prices").PriceCalculation;
 let list: Promise<typeof import("@pydantic/genai-prices")> | undefined;
 
-/** Finds the model in the list, with what these tokens cost. */
+/** Finds the model in the list, and the cost of these tokens. */
 async function listOf(
   provider: string,
   config: ProviderConfig,
@@ -43,14 +43,14 @@ export async function priceOf(
   const own = config.models?.[model]?.price;
   if (own !== undefined) return (tokens) => Math.ceil(withHours((one) => withPrice(own, one), tokens));
   const listed = await listOf(provider, config, model);
-  // The list also has models whose price it does not know, as if they cost nothing. A price of 0 is for the board to set.
+  // The list also has models without a known price, and computes a cost of 0 for them. Only the board can set a price of 0.
   const isFree = (some: Partial<TokensUsed>): boolean => !listed({ ...oneToken, ...some })?.total_price;
   if (isFree({ output: 0 }) || isFree({ input: 0 })) return undefined;
   const total = (tokens: TokensUsed): number => (listed(tokens)?.total_price ?? 0) * 1e6;
   return (tokens) => Math.ceil(withHours(total, tokens));
 }
 
-/** What a cache keeps for an hour costs twice as much as input, and never less than what it keeps for five minutes. */
+/** Tokens that a cache keeps for an hour cost twice as much as input, and never less than those kept for five minutes. */
 function withHours(total: (tokens: TokensUsed) => number, tokens: TokensUsed): number {
   const { hourWrite = 0 } = tokens;
   if (hourWrite === 0) return total(tokens);
@@ -59,13 +59,13 @@ function withHours(total: (tokens: TokensUsed) => number, tokens: TokensUsed): n
   return Math.max(2 * asInput - total(others), total(tokens));
 }
 
-/** For a model whose context is not known. */
+/** For a model of unknown context size. */
 const usualContext = 128_000;
 
-/** OpenAI's models read this much at the usual price. The list counts what they can write as well, or what costs twice as much. */
+/** OpenAI's models read this many tokens at the usual price. The list also counts the output, or tokens at twice the price. */
 const mostOfOpenAi = 272_000;
 
-/** How many tokens the model's context has. What brains are told and what the gateway measures against are this number. */
+/** The size of the model's context in tokens. Brains are told this number, and the gateway measures against it. */
 export async function contextTokensOf(
   provider: string,
   config: ProviderConfig,
@@ -78,7 +78,7 @@ export async function contextTokensOf(
   return listed?.provider.id === "openai" ? Math.min(tokens, mostOfOpenAi) : tokens;
 }
 
-/** The most that the model could read at once, also if it is told to use less. */
+/** The most tokens that the model could read at once, even if it is told to use fewer. */
 export async function windowTokensOf(
   provider: string,
   config: ProviderConfig,
@@ -89,7 +89,7 @@ export async function windowTokensOf(
 }
 
 function withPrice(price: Price, { input, output, cacheRead, cacheWrite }: TokensUsed): number {
-  // Dollars for a million tokens are millionths of a dollar for one.
+  // Dollars for a million tokens equal millionths of a dollar for one.
   return (
     input * price.input +
     output * price.output +

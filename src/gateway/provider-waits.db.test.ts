@@ -14,7 +14,7 @@ import { windowsIn } from "./provider-waits.ts";
 import { noteWaiting, stateOfProvider } from "./states.ts";
 
 const inSeconds = (seconds: number): string => String(Math.round(Date.now() / 1000) + seconds);
-/** Headers of a subscription whose five hours are used to a part, and whose week is hardly used. */
+/** Headers of a subscription: its five hours are partly used, its week is hardly used. */
 const windows = (used: number, seconds = 3600) => ({
   "anthropic-ratelimit-unified-status": used >= 1 ? "rejected" : "allowed",
   "anthropic-ratelimit-unified-reset": inSeconds(seconds),
@@ -49,7 +49,7 @@ for (const kind of storeKinds)
       [
         "used as far as the board allows",
         { mostOfWindows: 80 },
-        // The time in the headers counts from the answer.
+        // The time in the headers starts with the answer.
         always((asked) => answers("Hi.", { headers: windows(0.8) })(asked)),
       ],
     ] as const)
@@ -113,7 +113,7 @@ for (const kind of storeKinds)
         refused.restart();
       }
       assert.equal(refused.fake.calls.length, 1);
-      // The wait grows across restarts as well.
+      // The wait continues to grow after restarts.
       refused.advance(31_000);
       await refused.ask();
       refused.restart();

@@ -15,9 +15,9 @@ import {
 import * as texts from "./texts.ts";
 
 /**
- * What the gateway learns from a provider's answer about the next ones: that the key is not accepted, that it must wait, and how
- * much of a subscription is used. A subscription allows an amount of use in a window of time, such as five hours or a week.
- * While a window is used up, nothing is asked, and all agents of the company that use the provider wait together.
+ * The gateway learns three things from a provider's answer: that the key is not accepted, that it must wait, and how much of a
+ * subscription is used. A subscription allows an amount of use in a window of time, such as five hours or a week. While a
+ * window is used up, nothing is asked, and all agents of the company that use the provider wait together.
  */
 interface Learning {
   readonly store: Store;
@@ -31,10 +31,10 @@ interface Asked {
   readonly credential: ModelCredential;
 }
 
-/** No provider means more, and a date must stay one. */
+/** No provider means a longer wait, and the sum must stay a valid date. */
 const longestWait = 31 * 86_400_000;
 
-/** How many milliseconds to wait before the request is made again. Undefined: this answer counts. */
+/** How many milliseconds to wait before the request is made again. Undefined if this answer is final. */
 export async function learnFrom(
   parts: Learning,
   asked: Asked,
@@ -67,7 +67,7 @@ export async function learnFrom(
     : Math.min(30_000, 500 * 2 ** tries);
 }
 
-/** Almost every answer says the same as the last one. Some say in how many seconds a window begins again. */
+/** Almost every answer reports the same as the last one. Some give the time as seconds until a window begins again. */
 const areSame = (some: readonly UsageWindow[], others: readonly UsageWindow[]): boolean =>
   some.length === others.length &&
   some.every(({ name, used, until }) =>
@@ -76,7 +76,7 @@ const areSame = (some: readonly UsageWindow[], others: readonly UsageWindow[]): 
     ),
   );
 
-/** From now on, all agents that use the provider wait. */
+/** Makes all agents that use the provider wait from now on. */
 export async function waitsFor(
   parts: Learning,
   { companyId, provider, config, credential: used }: Asked,
@@ -113,8 +113,8 @@ async function refusedKey(
 }
 
 /**
- * Does this answer mean that the account behind the key can't be used, for example because it is not paid? Such an answer is
- * treated as a refused key. One about the model or the content of a request is about that request only.
+ * Whether this answer means that the account behind the key can't be used, for example because it is not paid. Such an answer
+ * is treated like a refused key. An answer about the model or the content of a request concerns only that request.
  */
 export function refusesAccount(status: number, body: string): boolean {
   const says = messageIn(body);
@@ -125,7 +125,7 @@ export function refusesAccount(status: number, body: string): boolean {
   return status === 403 && ofAccount.test(says) && !ofRequest.test(says);
 }
 
-/** Anthropic answers so with 400, and OpenAI with 429. */
+/** Anthropic sends this text with status 400, OpenAI with 429. */
 const ofBalance = /^your credit balance is too low/i;
 const unpaid = new Set(["insufficient_quota", "billing_not_active", "billing_hard_limit_reached"]);
 
@@ -133,7 +133,7 @@ const ofAccount =
   /api[ _-]?key|accounts?\b|organi[sz]ation|billing|payment|credits?\b|balance|quota|subscription|oauth|suspended|country|region\b|territory/i;
 const ofRequest = /\bmodels?\b|moderation|flagged|policy|safety|content|max_tokens/i;
 
-/** What an answer says about the windows of a subscription. */
+/** The windows of a subscription that an answer reports. */
 export function windowsIn(headers: Headers, now: number): UsageWindow[] {
   const numberIn = (name: string): number => Number(headers.get(name) ?? Number.NaN);
   const found: UsageWindow[] = [];
@@ -180,7 +180,7 @@ function named(minutes: number): string {
   return `${Math.round(count * 10) / 10} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-/** The provider's own sentence, or the text itself. */
+/** The provider's own sentence, or else the whole text. */
 export const messageIn = (body: string): string =>
   (fieldIn(body, "message") || body).slice(0, 500).toWellFormed();
 

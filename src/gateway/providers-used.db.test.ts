@@ -8,7 +8,7 @@ import { storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   describe(`the providers that an agent may use on ${kind}`, () => {
-    /** The agent's brain names the provider `fake`. Others of the company have the same model, which is their default. */
+    /** The agent's brain names the provider `fake`. Other providers of the company have the same default model. */
     async function scene(agentModel?: string | null) {
       const made = await gatewayScene(kind, always(answers("Hi.")), { defaultModel: sceneModel }, agentModel);
       const { org, thinkWith, agent, fake, ask } = made;

@@ -16,7 +16,7 @@ import type { ReadTx } from "../store/store.ts";
 import { forgetState, type ProviderState, stateOfProvider, windowsOf } from "./states.ts";
 import { keyMissing, waitsUntilLifted } from "./texts.ts";
 
-/** The providers of a company: those that everyone knows, and those that the board has added or changed. */
+/** The providers of a company: the built-in ones, and those that the board has added or changed. */
 const builtIn: Readonly<Record<string, ProviderConfig>> = {
   anthropic: {
     dialect: "anthropic",
@@ -35,7 +35,7 @@ const builtIn: Readonly<Record<string, ProviderConfig>> = {
     dialect: "openai",
     baseUrl: "https://api.openai.com",
     secret: "OPENAI_API_KEY",
-    // Codex knows it, and it also answers chat completions, which `openai_compatible` asks for.
+    // Codex knows this model. It also answers chat completions, which `openai_compatible` sends.
     defaultModel: "gpt-5.5",
   },
   /** The login of the person's own Codex, with a plan of ChatGPT. */
@@ -48,7 +48,7 @@ const builtIn: Readonly<Record<string, ProviderConfig>> = {
   },
 };
 
-/** What is known of the providers beside their records. */
+/** Facts about the providers that are not in their records. */
 export interface ProviderParts {
   readonly secrets: Pick<SecretStore, "valueFor">;
   readonly logins: CodexLogins;
@@ -71,7 +71,7 @@ export async function providersOf(tx: ReadTx, companyId: string): Promise<Map<st
   return all;
 }
 
-/** Why a provider can't be asked now; undefined if it can. */
+/** The reason why a provider can't be asked now. Undefined if it can. */
 export async function providerTrouble(
   tx: ReadTx,
   parts: ProviderParts,
@@ -98,7 +98,7 @@ export async function providerTrouble(
 }
 
 interface ProviderTrouble extends Omit<ProviderState, "cause" | "until"> {
-  /** Null: until something changes. */
+  /** Null if it lasts until something changes. */
   readonly until: number | null;
   readonly cause: ProviderState["cause"] | "no_key" | "signed_out";
   readonly secret?: string | undefined;
@@ -157,7 +157,7 @@ export function providerHandlers(parts: ProviderParts): Guarded[] {
       await tx.run(dropProvider, { company_id: companyId, name: input.name });
       await forgetState(tx, companyId, input.name);
       await call.record(companyId, { provider: input.name });
-      // The company then has the provider as Agency knows it.
+      // The company then has the built-in provider again.
       return standard === undefined ? shown : present(tx, companyId, input.name, standard);
     }),
   ];

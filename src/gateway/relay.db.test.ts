@@ -13,7 +13,7 @@ import { allowed } from "../testing/allowed.ts";
 import { createOrganization, openTestStore, refusal, storeKinds } from "../testing/organization.ts";
 import { internetRelay } from "./relay.ts";
 
-/** What names lead to. The target listens on loopback, which stands for a private network. */
+/** The addresses of some names. The target listens on loopback, which stands for a private network. */
 const names: Readonly<Record<string, readonly string[]>> = {
   "inside.example": ["127.0.0.1"],
   "both.example": ["93.184.216.34", "10.0.0.1"],
@@ -175,7 +175,7 @@ for (const kind of storeKinds)
       while (lookups.length + refused.length < 100) await sleep(10);
       assert.equal(lookups.length, 64);
       assert.deepEqual(new Set(refused), new Set([429]));
-      // The name leads nowhere. What ended makes room.
+      // The name has no address. Each attempt that ended frees its place.
       for (const found of lookups) found();
       await Promise.all(asked);
       const again = ask();

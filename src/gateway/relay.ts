@@ -14,8 +14,8 @@ import * as texts from "./texts.ts";
  * The way from a session to a host on the internet, for agents with the right `net:<host>`. It is an HTTP proxy at the daemon's
  * own address: `CONNECT host:port`, or a request for a whole `http://` address. The password is the session's token.
  *
- * The name is resolved here, and the connection goes to the address that was checked. So a name can't lead to one address while
- * it is checked and to another one later.
+ * The proxy resolves the name and connects to the address that it checked. So a name can't lead to one address
+ * during the check and to another one afterwards.
  */
 export interface RelayParts {
   readonly store: Store;
@@ -56,7 +56,7 @@ class Refused extends Error {
 interface Way {
   readonly token: string;
   readonly host: string;
-  /** Where it leads. Empty while that is found out. */
+  /** The address it leads to. Empty until it is known. */
   address: string;
   cut: () => void;
 }
@@ -76,7 +76,7 @@ export function internetRelay(parts: RelayParts): Relay {
     const caller = parts.serverWith?.(token)?.caller ?? (await admitted(request, token));
     const host = canonicalHost(named);
     if (host === undefined || !(port >= 1 && port <= 65_535)) throw new Refused(400, texts.notAHost);
-    // Counted before anything is waited for: of many at the same time, each must see the others.
+    // Count the connection before waiting for anything: of many simultaneous requests, each must see the others.
     const way = { token, host, address: "", cut: () => undefined };
     open.add(way);
     try {
@@ -93,7 +93,7 @@ export function internetRelay(parts: RelayParts): Relay {
     }
   };
 
-  // A right may end at any moment. What was opened with it ends too.
+  // A right may end at any moment. Connections opened with it end too.
   const check = setInterval(() => {
     for (const way of open)
       demandHost(parts, way.token, way.host).catch((error: unknown) => {
@@ -186,7 +186,10 @@ async function sessionOf(parts: RelayParts, token: string): Promise<Caller> {
   return caller;
 }
 
-/** A session needs the right of its agent. The program of an MCP server needs its record to name the host. */
+/**
+ * Refuses a host without a right. A session needs the right of its agent. For the program of an MCP server, the server's record
+ * must name the host.
+ */
 async function demandHost(parts: RelayParts, token: string, host: string): Promise<void> {
   const server = parts.serverWith?.(token);
   if (server !== undefined) {
@@ -203,7 +206,7 @@ async function demandHost(parts: RelayParts, token: string, host: string): Promi
 async function addressOf(host: string, resolve: Resolve): Promise<string> {
   const literal = host.replaceAll(/[[\]]/g, "");
   if (isIP(literal) !== 0) {
-    // The right names this very address.
+    // The right names this address itself.
     if (reachOf(literal) === "never") throw new Refused(403, texts.addressNotAllowed(host));
     return literal;
   }
@@ -215,7 +218,7 @@ async function addressOf(host: string, resolve: Resolve): Promise<string> {
   return first;
 }
 
-/** Puts connections on record: each host once for a session, however often its programs connect. */
+/** Records connections: each host once for a session, however often its programs connect. */
 function recorder({ store, newId }: RelayParts) {
   const known = new Map<string, Set<string>>();
   return async (caller: Caller, host: string, port: number, refused?: string): Promise<void> => {
@@ -242,7 +245,7 @@ function refusedFor(parts: RelayParts, error: unknown): Refused {
   return new Refused(500, "The relay failed.");
 }
 
-/** Programs send the name and password of a proxy as `Basic`. The name does not matter. */
+/** Programs send the name and password of a proxy as `Basic`. The name is ignored. */
 function tokenIn(request: IncomingMessage): string | undefined {
   const given = /^Basic ([\w+/=-]{1,1000})$/i.exec(request.headers["proxy-authorization"] ?? "")?.[1];
   if (given === undefined) return undefined;
@@ -257,7 +260,7 @@ const challenge = (status: number): string =>
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join("");
 
-/** A refused credential is one for the proxy here. */
+/** Turns a refused credential into a refusal by a proxy. */
 function asRefused(error: unknown): never {
   if (!(error instanceof Refusal)) throw error;
   const status = refusalCodes[error.code].http;

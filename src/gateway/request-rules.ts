@@ -1,23 +1,23 @@
 import type { ModelApi } from "../brains/brain.ts";
 
 /**
- * What a request may contain. Each API has a list of the fields and tools that are known to stay between the session and the model,
- * and to cost no more than tokens. Everything else is refused by its name, so a field that a provider adds tomorrow opens nothing.
+ * The rules for the content of a request. Each API has a list of fields and tools that stay between the session and the model,
+ * and cost only tokens. Everything else is refused by its name, so a field that a provider adds tomorrow opens nothing.
  */
 export interface Judged {
-  /** What needs the internet or stays at the provider, as phrases. An agent with `net:*` may ask for it. */
+  /** Phrases for parts that need the internet or are stored at the provider. An agent with `net:*` may ask for them. */
   readonly outside: readonly string[];
-  /** What no agent may ask for, as phrases: its cost or its effect is not known. */
+  /** Phrases for parts that no agent may ask for, because their cost or effect is not known. */
   readonly refused: readonly string[];
   readonly media: Media;
 }
 
-/** What a request contains beside text. A model does not read it letter by letter. */
+/** The parts of a request that are not text. A model does not read them letter by letter. */
 export interface Media {
   readonly images: number;
   /** How many characters of the request are images. */
   readonly imageLetters: number;
-  /** Whether it has or names anything else, such as a PDF: a few letters may be many pages. */
+  /** Whether the request has or names anything else, such as a PDF: a few letters may be many pages. */
   readonly hasFiles: boolean;
 }
 
@@ -49,7 +49,7 @@ const rules: Readonly<Record<ModelApi, ApiRules>> = {
       "reasoning text include store temperature top_p top_logprobs truncation",
       "prompt_cache_key prompt_cache_retention prompt_cache_options safety_identifier user metadata client_metadata service_tier",
     ),
-    // A namespace contains further tools, which are judged where they are.
+    // The tools in a namespace are judged separately.
     isOwnTool: ({ type }) =>
       ["function", "custom", "local_shell", "tool_search", "namespace"].includes(String(type)),
   },
@@ -59,7 +59,7 @@ const rules: Readonly<Record<ModelApi, ApiRules>> = {
       "stream stream_options stop temperature top_p presence_penalty frequency_penalty logit_bias logprobs top_logprobs",
       "response_format seed reasoning_effort verbosity store prompt_cache_key prompt_cache_retention prompt_cache_options",
       "safety_identifier user metadata service_tier",
-      // Of local servers.
+      // Fields of local servers.
       "top_k min_p top_a typical_p repeat_penalty repetition_penalty repeat_last_n length_penalty min_tokens stop_token_ids",
       "chat_template_kwargs enable_thinking thinking think reasoning include_reasoning reasoning_format cache_prompt keep_alive",
       "grammar json_schema guided_json guided_regex guided_choice guided_grammar structured_outputs",
@@ -70,7 +70,7 @@ const rules: Readonly<Record<ModelApi, ApiRules>> = {
   },
 };
 
-/** Fields that are known to reach out of the session, for which there is a phrase. */
+/** Fields that reach out of the session, each with a phrase for the refusal. */
 const reaching = new Map([
   ["mcp_servers", "MCP servers of the provider"],
   ["conversation", "a conversation that is stored at the provider"],
@@ -78,7 +78,7 @@ const reaching = new Map([
   ["prompt", "a prompt that is stored at the provider"],
 ]);
 
-/** What a provider runs costs more than tokens, and its answers do not say how much. */
+/** Tools that a provider runs cost more than tokens, and its answers don't report how much. */
 const unpriced = new Map([
   ["container", "a container at the provider, which has no known price"],
   ["web_search_options", "a search of the web by the provider, which has no known price"],
@@ -90,26 +90,26 @@ const serverTools = "tools that run at the provider, which have no known price";
 const fetched = "content from an address";
 const keptFile = "a file that is stored at the provider";
 
-/** Fields whose values are words, as a person, a model or a tool wrote them. A provider reads them and follows no address in them. */
+/** Fields whose values are words of a person, a model or a tool. A provider follows no address in them. */
 const words = listed(
   "text content thinking reasoning reasoning_content reasoning_details reasoning_text refusal instructions system input output",
   "name title description definition context arguments signature encrypted_content role type id call_id tool_call_id",
   "tool_use_id model user stop stop_sequences prompt_cache_key safety_identifier phase status",
 );
-/** Fields with a form of their own that a provider hands to the model or gives back, and never follows. */
+/** Fields in a closed format that a provider passes to the model or returns, and never follows. */
 const sealed = listed(
   "input_schema input_examples parameters schema json_schema metadata client_metadata arguments annotations citations logit_bias action",
   "chat_template_kwargs guided_json guided_regex guided_choice guided_grammar structured_outputs grammar",
 );
 
-/** Blocks of one image each. */
+/** Blocks that hold one image each. */
 const imageTypes = new Set<unknown>(["image", "input_image", "image_url", "computer_screenshot"]);
 /** Fields whose values are files, or names of files that the provider has. */
 const fileFields = listed("data file_data file_id file_ids file_url images");
 /** Objects whose `data` is text. */
 const textTypes = new Set<unknown>(["text", "redacted_thinking"]);
 
-/** The letters of an image that is in the request itself. */
+/** The number of letters of an image that is in the request itself. */
 function lettersOf({ source, image_url: url }: Fields): number {
   const at = isFields(url) ? url["url"] : url;
   if (typeof at === "string") return /^data:image\//i.test(at) ? at.length : 0;
@@ -141,7 +141,7 @@ export function judgeRequest(api: ModelApi, body: Fields): Judged {
     refused.add("a summary that the provider writes, which is not in its figures");
   return { outside: [...outside], refused: [...refused], media };
 
-  /** `field` is the name under which the value is found, also within a list. `isCounted`: it is text, or part of an image. */
+  /** `field` is the name under which the value is found, also within a list. `isCounted` marks text and parts of an image. */
   function walk(field: string, value: unknown, isCounted = false): void {
     if (typeof value === "string") {
       if (leadsOut(field, value)) outside.add(fetched);
@@ -164,7 +164,7 @@ export function judgeRequest(api: ModelApi, body: Fields): Judged {
       }
       for (const [name, part] of Object.entries(value)) {
         const isOfTool = name === "input" && String(type).endsWith("tool_use");
-        // It says where the text is from.
+        // This value says where the text is from.
         const isOrigin = name === "source" && type === "search_result" && typeof part === "string";
         if (!sealed.has(name) && !isOfTool && !isOrigin)
           walk(name, part, isCounted || isImage || (textTypes.has(type) && typeof part === "string"));
@@ -173,20 +173,23 @@ export function judgeRequest(api: ModelApi, body: Fields): Judged {
   }
 }
 
-/** A field for an address holds the content itself (`data:`) or leads out. Elsewhere only what is an address as a whole does. */
+/**
+ * Whether a value points out of the request. The value of an address field either holds the content itself (`data:`) or points
+ * out. In other fields, only a value that is entirely an address does.
+ */
 function leadsOut(field: string, value: string): boolean {
   if (/ur[il]s?$/i.test(field)) return !/^\s*(data:|$)/i.test(value);
   return !words.has(field) && /^\s*([a-z][a-z0-9+.-]*:)?\/\//i.test(value) && !inBase64.test(value);
 }
 
-/** Some audio begins with the two strokes of an address. No name of a host on the internet is without a dot. */
+/** Some audio in base64 begins with `//`, like an address. But every host name on the internet has a dot. */
 const inBase64 = /^[a-z0-9+/=\s]*$/i;
 
 const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 const isDearer = (value: unknown, usual: readonly string[]): boolean =>
   isSet(value) && !usual.includes(String(value));
 
-/** Edits that only leave something out begin with `clear_`. */
+/** Edits that only leave out content begin with `clear_`. */
 function compacts(management: unknown): boolean {
   const edits = isFields(management) ? management["edits"] : undefined;
   return (

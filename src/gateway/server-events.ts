@@ -12,7 +12,7 @@ export function eventsIn(
     try {
       hear(JSON.parse(text));
     } catch {
-      // Not JSON, such as the last event of a chat: it says nothing about usage.
+      // Not JSON, such as the last event of a chat. It has no usage.
     }
   };
   const lines = (): void => {
@@ -26,7 +26,7 @@ export function eventsIn(
     write: (chunk) => {
       held += decoder.write(Buffer.from(chunk));
       if (streams) lines();
-      // An answer that is one document and this long is not JSON of a model.
+      // A single document of this length is not JSON of a model.
       else if (held.length > mostDocument) held = "";
     },
     end: () => {

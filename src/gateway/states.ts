@@ -6,10 +6,12 @@ import { nextWait } from "./growing-waits.ts";
 import type { ModelCredential } from "./model-credentials.ts";
 
 /**
- * Whether providers can be used now. `refused`: the provider did not accept the key, or the account it belongs to. It is tried
- * again after waits that grow, and at once if the key or the configuration changes. `waiting`: it asked to wait, for example
- * because a subscription's window is used up, until then or until another account is used. All agents of the company wait together,
- * on every node and also after a restart.
+ * Whether providers can be used now.
+ *
+ * `refused`: the provider did not accept the key, or the account it belongs to. The provider is tried again after growing waits,
+ * and at once if the key or the configuration changes. `waiting`: the provider asked to wait, for example because a
+ * subscription's window is used up. It is tried again after that time, or with another account. All agents of the company wait
+ * together, on every node and also after a restart.
  */
 export interface ProviderState {
   readonly cause: "refused" | "waiting";
@@ -23,15 +25,15 @@ export interface UsageWindow {
   /** Such as "5 hours" or "week". */
   readonly name: string;
   readonly used: number;
-  /** When it begins again, in milliseconds. */
+  /** When the window begins again, in milliseconds. */
   readonly until: number;
 }
 
 type Used = Pick<ModelCredential, "key" | "accountId">;
-/** A login gets other tokens all the time, and stays with its account. */
+/** The account of a key. A login gets new tokens all the time, but its account stays the same. */
 const accountOf = ({ key, accountId }: Used): string | undefined => accountId ?? key;
 
-/** The name of the row that is about the provider itself. The others are its windows. */
+/** The name of the row about the provider itself. All other rows are about its windows. */
 const whole = "";
 
 /** Undefined if the provider can be used. */
@@ -43,13 +45,13 @@ export async function stateOfProvider(
 ): Promise<ProviderState | undefined> {
   const row = await tx.first(limitRow, { company_id: companyId, provider, name: whole });
   if (row === undefined || row.cause === "window" || row.until_at <= tx.now) return undefined;
-  // Another key than the one that was refused, and another account than the one that has to wait, are tried at once.
+  // A key other than the refused one, and an account other than the waiting one, are tried at once.
   if (row.key_hash !== hashOf(companyId, row.cause === "refused" ? used.key : accountOf(used)))
     return undefined;
   return { cause: row.cause, says: row.says, until: row.until_at };
 }
 
-/** The last thing known is that its key was refused. After the wait, one session finds out whether that has changed. */
+/** Whether the key was refused and has not worked since. After the wait, one session tries it again. */
 export async function wasRefused(tx: ReadTx, companyId: string, provider: string): Promise<boolean> {
   return (await tx.first(limitRow, { company_id: companyId, provider, name: whole }))?.cause === "refused";
 }
@@ -73,7 +75,7 @@ export async function noteWaiting(
   });
 }
 
-/** Returns when it may be asked again. */
+/** Notes a refusal, and returns when the provider may be asked again. */
 export async function noteRefused(
   tx: Tx,
   companyId: string,
@@ -100,17 +102,17 @@ export async function noteRefused(
   return until;
 }
 
-/** It works, or it is another one now. */
+/** Forgets the state: the provider works, or was replaced. */
 export async function forgetState(tx: Tx, companyId: string, provider: string): Promise<void> {
   await tx.run(dropLimit, { company_id: companyId, provider, name: whole });
 }
 
-/** Whether something is on record about it that `forgetState` would drop. */
+/** Whether the provider has a state that `forgetState` would drop. */
 export async function hasState(tx: ReadTx, companyId: string, provider: string): Promise<boolean> {
   return (await tx.first(limitRow, { company_id: companyId, provider, name: whole })) !== undefined;
 }
 
-/** What the last answer said about the windows that are still open. */
+/** The windows that are still open, as the last answer reported them. */
 export async function windowsOf(tx: ReadTx, companyId: string, provider: string): Promise<UsageWindow[]> {
   const rows = await tx.all(limitRows, { company_id: companyId, provider });
   return rows
@@ -118,7 +120,7 @@ export async function windowsOf(tx: ReadTx, companyId: string, provider: string)
     .map(({ name, used, until_at }) => ({ name, used, until: until_at }));
 }
 
-/** Puts these windows in the place of those that are known. */
+/** Replaces the known windows by these. */
 export async function noteWindows(
   tx: Tx,
   companyId: string,
@@ -143,7 +145,7 @@ export async function noteWindows(
 
 const noLimit = { name: whole, says: "", used: 0, wait: 0, key_hash: null };
 
-/** Tells whether a key is another one. The key itself is never in the database. */
+/** A hash that shows whether a key has changed. The key itself is never in the database. */
 const hashOf = (companyId: string, key: string | undefined): string | null =>
   key === undefined ? null : createHash("sha256").update(`${companyId} ${key}`).digest("hex");
 

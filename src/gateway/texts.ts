@@ -1,5 +1,5 @@
 import type { TokensUsed } from "./dialects.ts";
-/** What the gateway says to a program that asks for a model, and to the board. */
+/** Texts of the gateway for programs that ask for a model, and for the board. */
 
 export const onlySessions = "Only a running session of an agent may ask for a model.";
 export const noProvider = (name: string): string => `There is no provider called "${name}" in this company.`;
@@ -50,7 +50,7 @@ export const subscription = "subscription";
 export const windowUsedUp = (window: string, percent: number): string =>
   `The window of the subscription (${window}) is used up: ${percent} % is used.`;
 
-/** What ends a wait before its time. */
+/** The action that ends a wait early. */
 const liftsWait = ({ secret, login }: Keyed): string => {
   if (secret === undefined) return "";
   const how = login === "codex" ? "codex login on the daemon's machine" : `agency secrets set ${secret}`;
@@ -65,7 +65,7 @@ export const providerWaits = (provider: string, keyed: Keyed, until: string, say
     `It says: ${JSON.stringify(says)}`,
   ].join("\n");
 
-/** What the relay says to a program that asks for a host. */
+/** Texts of the relay for programs that ask for a host. */
 export const onlySessionsConnect = "Only a running session of an agent may connect to other hosts.";
 export const notAHost = "Name a host and a port, such as example.com:443.";
 export const hostNotAllowed = (host: string): string =>
@@ -78,7 +78,7 @@ export const hostUnreachable = (host: string): string => `${host} can't be reach
 export const tooManyConnections = (most: number): string =>
   `This session has ${most} open connections, which is the limit. Close some first.`;
 
-/** What a test of a brain found, and what to do. */
+/** Results of a brain's test, each with what to do. */
 export const modelUnknown = (provider: string, model: string, says: string): string =>
   `The provider ${provider} does not take the model "${model}": ${says}`;
 export const providerFails = (provider: string, status: number, says: string): string =>
@@ -104,7 +104,7 @@ export const remedies = {
 export const hostNotInRecord = (host: string): string =>
   `The record of this MCP server does not name the host ${host}. The board can add it to "hosts".`;
 
-/** Each in its own number, because each has its own price. */
+/** Each kind of token separately, because each has its own price. */
 export const tokensUsed = ({ input, output, cacheRead, cacheWrite }: TokensUsed): string => {
   const [all, read, kept, out] = [input + cacheRead + cacheWrite, cacheRead, cacheWrite, output].map(
     (count) => count.toLocaleString("en"),

@@ -45,7 +45,7 @@ for (const kind of storeKinds)
       );
       assert.match(JSON.stringify(calls.filter((call) => !call.works)), /has too little left for a call/);
 
-      // What was reserved is free again.
+      // The reserved amount is free again.
       await board(setBudget, { id: rootId, usd: used.costUsd + 0.004 });
       assert.equal((await ask({}, { token: "first-test" })).status, 200);
     });

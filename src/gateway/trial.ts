@@ -18,20 +18,21 @@ import { messageIn } from "./provider-waits.ts";
 import * as texts from "./texts.ts";
 
 /**
- * The calls of a brain that is tested (daemon/trial-sessions.ts). They take the way of a session's calls: the same program asks the
- * same address, and the company's provider, key, models, prices and budget count. There is no session row, so what a call
- * can use is reserved, and what it uses is booked, for the root agent. A provider that refused or asked to wait is asked all the same: the test finds out whether that has changed.
+ * The calls of a brain under test (daemon/trial-sessions.ts). They pass the same way as the calls of a session: the same
+ * program asks the same address, and the company's provider, key, models, prices and budget apply. There is no session row, so
+ * usage is reserved and booked for the root agent. A provider that refused or asked to wait is asked nevertheless: the test
+ * finds out whether that has changed.
  */
 export interface OpenTrial {
   readonly companyId: string;
   /** The root agent. */
   readonly agentId: string;
   readonly type: string;
-  /** JSON. */
+  /** The configuration as JSON. */
   readonly config: string;
-  /** Null: the provider's default. */
+  /** Null for the provider's default. */
   readonly model: string | null;
-  /** What became of the calls so far. */
+  /** The results of the calls so far. */
   readonly calls: TrialCall[];
 }
 
