@@ -1,4 +1,4 @@
-// Several reads in one request: each is answered as its own request would be, and none gets more.
+// Several reads in one request. Each is answered like a separate request, and none can see more.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -90,7 +90,8 @@ describe("a batch", () => {
       assert.deepEqual([answers[0]?.output, answers[0]?.seq], [attention.output, attention.seq]);
       assert.deepEqual(answers[1]?.output, (await get(`/api/companies/${companyId}/agents?limit=5`)).output);
       assert.equal(answers[2]?.error?.code, "not_found");
-      // Each company has its own numbers. The list of all companies has that of the company which the caller follows.
+      // Each company numbers its own events. The list of all companies reports the number of the company that the caller
+      // follows.
       assert.equal(answers[3]?.seq, undefined);
     }
     const [followed] = await ask([{ operation: listCompanies.name }], { "x-agency-company": companyId });
@@ -107,7 +108,7 @@ describe("a batch", () => {
     }
     for (const operation of ["nothing", "constructor", "__proto__", ""])
       assert.equal((await ask([{ operation }]))[0]?.status, 404);
-    // The refused one does not keep the other from its answer.
+    // The refused request does not delay the answer to the other one.
     const both = await ask([
       { operation: "company.create", input: { name: "More" } },
       { operation: viewMe.name },
@@ -206,7 +207,7 @@ test("every call of a batch counts for the rate, and a slow one holds up no othe
     assert.equal(linesOf(first?.value ?? "")[0]?.at, 1);
     slow.resolve();
     assert.equal(linesOf((await reader?.read())?.value ?? "")[0]?.at, 0);
-    // 25 calls may come at once at this rate. Two were made.
+    // At this rate, 25 calls may come at once. Two were made.
     const more = linesOf(
       await (await post(Array.from({ length: 20 }, () => ({ operation: "company.list" })))).text(),
     );

@@ -17,9 +17,9 @@ import { takesGzip } from "./encodings.ts";
 
 /**
  * Several reads in one request: `POST /api/batch` with `{"calls": [{"operation": "attention.view", "input": {…}}]}`. Each call
- * passes the gates that it would pass in a separate request: it is admitted and counted, waits for its turn, and is
- * dispatched with the caller's credential and position. An answer is sent as soon as it is ready, as one line of JSON, so a
- * slow call holds up no other. `at` says which call it answers:
+ * passes the gates of a separate request: it is admitted and counted, waits for its turn, and is dispatched with the caller's
+ * credential and position. An answer is sent as soon as it is ready, as one line of JSON, so a slow call holds up no other.
+ * `at` says which call it answers:
  *
  *   {"at": 1, "status": 200, "seq": 41, "output": {…}}      {"at": 0, "status": 404, "error": {…}}
  */
@@ -75,7 +75,7 @@ interface BatchCaller {
   readonly socket: Socket;
 }
 
-/** What follows `at` in the line of an answer. */
+/** The part after `at` in the line of an answer. */
 async function answerTo(
   parts: BatchParts,
   call: Call,
@@ -87,7 +87,7 @@ async function answerTo(
     const operation = byName.get(call.operation);
     if (operation === undefined) throw notFound("operation", call.operation);
     if (!isBatched(operation)) throw batchOfReadsOnly(operation.name);
-    // The request was admitted once already, which counts for its first call.
+    // The request itself was admitted once, which counts as its first call.
     if (at > 0) await parts.admit(caller.token, socket);
     const whole = await parts.dispatch({
       ...caller,
@@ -107,7 +107,7 @@ async function answerTo(
   }
 }
 
-/** Writes the lines, compressed for a client that asks for it. Each line leaves at once. */
+/** Writes the lines, each sent at once. They are compressed for a client that accepts it. */
 function lines(request: IncomingMessage, response: ServerResponse) {
   const isPacked = takesGzip(headerOf(request, "accept-encoding"));
   response.writeHead(200, {

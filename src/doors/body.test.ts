@@ -5,7 +5,7 @@ import { parsedBody, Shape } from "./body.ts";
 import { allowed } from "../testing/allowed.ts";
 
 describe("a JSON body", () => {
-  /** In pieces of a few bytes, as it may arrive. */
+  /** In pieces of a few bytes, as a network may deliver it. */
   const read = (text: string | Uint8Array): unknown => {
     const bytes = Buffer.from(text);
     const shape = new Shape(25_000);
@@ -40,9 +40,9 @@ describe("a JSON body", () => {
       `\\\\"${"[".repeat(40)}`,
     ]);
     assert.deepEqual(read(strings), JSON.parse(strings));
-    // Side by side is not deep.
+    // Many brackets side by side are not deep.
     assert.deepEqual(read(`[${"[],".repeat(1000)}[]]`), JSON.parse(`[${"[],".repeat(1000)}[]]`));
-    // A string whose end is escaped away does not hide what follows.
+    // A string that ends in an escaped backslash must not hide the brackets after it.
     assert.throws(() => read(`{"a":"\\\\",${'"b":['.repeat(1)}${"[".repeat(40)}`), invalid);
   });
 

@@ -13,7 +13,7 @@ import {
   tooManyAtOnce,
 } from "./texts.ts";
 
-/** What a request may contain. */
+/** The limits of a request. */
 export interface Room {
   readonly bytes: number;
   readonly values: number;
@@ -21,14 +21,14 @@ export interface Room {
 
 export function roomFor(operations: readonly Operation[], limits: Limits): Room {
   const files = Math.max(0, ...operations.map(({ carriesFiles = 0 }) => carriesFiles));
-  // A file has a path, a content and an encoding.
+  // Each file has a path, a content and an encoding.
   return { bytes: files > 0 ? limits.uploadBytes : limits.bodyBytes, values: 2000 + 4 * files };
 }
 
 /**
- * Reads and parses a JSON body. It comes from outside: its size, its depth and the number of its values are checked while it
- * arrives, piece by piece, and its encoding before it is parsed. Parsing an object of many keys takes far longer than
- * receiving it. One caller's bodies are parsed one after another, with a turn for all other callers in between.
+ * Reads and parses a JSON body from outside. Its size, its depth and the number of its values are checked while it arrives,
+ * piece by piece, and its encoding before it is parsed. Parsing an object with many keys takes far longer than receiving it. So
+ * one caller's bodies are parsed one after another, with a turn for all other callers in between.
  */
 export async function readJson(
   request: IncomingMessage,
@@ -39,7 +39,7 @@ export async function readJson(
   const chunks: Buffer[] = [];
   const shape = new Shape(room.values);
   let size = 0;
-  // The connection stays open if we stop half-way, because the refusal is sent on it.
+  // If reading stops half-way, the connection stays open, because the refusal is sent on it.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     if (!(chunk instanceof Buffer)) continue;
     size += chunk.byteLength;
@@ -70,7 +70,9 @@ export function parsedBody(bytes: Buffer): unknown {
 
 const maxDepth = 32;
 
-/** Follows the brackets and commas of a JSON text outside its strings. It builds nothing, and stops at the first one too many. */
+/**
+ * Counts the brackets and commas of a JSON text outside its strings. It builds no values, and stops at the first one too many.
+ */
 export class Shape {
   #depth = 0;
   #values = 0;

@@ -90,7 +90,7 @@ test("the bytes of unanswered requests are limited for a caller and for all toge
 });
 
 describe("the calls of a caller", () => {
-  /** Calls that stay open until they are let go. */
+  /** Calls that stay open until the test ends them. */
   function open(limits: Partial<Limits>) {
     const { callers, admit } = callersWith(limits);
     const running: { token: string | undefined; end: () => void }[] = [];
@@ -150,7 +150,7 @@ describe("the calls of a caller", () => {
       next?.end();
     }
     await Promise.all(calls);
-    // The second caller does not wait for every call that the first one sent before it.
+    // The second caller need not wait for all earlier calls of the first one.
     assert.deepEqual(order, ["one", "one", "two", "one", "one"]);
   });
 

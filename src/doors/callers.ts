@@ -8,17 +8,19 @@ import { callerGone, tooManyAtOnce, tooManyBytes, tooManyCalls, tooManyStreams }
 import { inMap } from "../contract/in-map.ts";
 
 /**
- * What each caller may take, in order that none can slow the others down. A caller is a credential. Callers without a valid
- * one have a small account for each address.
+ * Limits for each caller, which keep one caller from slowing down the others. A caller is a credential. Callers without a valid
+ * credential have a small account for each address.
  *
- * A request passes these gates. admit() looks at the credential before a byte of the body is read. It limits how much of a
- * turn of the event loop the requests of a caller take, and their rate; a refusal for the rate comes late (late-answers.ts).
- * `Account.hold` limits the bytes of requests that are not answered yet. fairly() limits how many calls of a caller run at a
- * time; calls that take long run one at a time in all with rests between them, and each caller has one of them in line.
- * mayWait() limits how many of a caller's calls wait for a person.
+ * A request passes these gates:
+ *   admit()       looks at the credential before a byte of the body is read. Limits the caller's rate, and its share of a turn
+ *                 of the event loop. A refusal for the rate comes late (late-answers.ts)
+ *   Account.hold  limits the bytes of requests that are not answered yet
+ *   fairly()      limits how many calls of a caller run at a time. Of calls that take long, one runs at a time in all, with
+ *                 rests in between, and each caller has one in line
+ *   mayWait()     limits how many of a caller's calls wait for a person
  *
- * The check in admit() only decides whose account counts. It may be a few seconds old: the transaction of every call checks
- * the credential again.
+ * The check in admit() only decides whose account counts. It may be a few seconds old: the transaction of every call checks the
+ * credential again.
  */
 export interface CallerParts {
   readonly limits: Limits;
@@ -26,13 +28,13 @@ export interface CallerParts {
   /** Milliseconds on a clock that only moves forward. */
   readonly clock: () => number;
   readonly sleep: (milliseconds: number) => Promise<unknown>;
-  /** The daemon stops: every late answer leaves at once. */
+  /** Aborts when the daemon stops. Every late answer then leaves at once. */
   readonly closing: AbortSignal;
 }
 
 export class Callers {
   readonly #parts: CallerParts;
-  /** By the hash of the credential, or by the address. */
+  /** Accounts by the hash of the credential, or by the address. */
   readonly #known = new Map<string, Account>();
   readonly #strangers: Account;
   readonly #late: LateAnswers;
@@ -47,8 +49,8 @@ export class Callers {
   }
 
   /**
-   * The account of this credential, in its turn. Throws if the credential is not valid, or if the account is used up. In the
-   * second case it throws late.
+   * The account of this credential. Waits for the credential's turn. Throws if the credential is not valid, and throws late if
+   * the account is used up.
    */
   async admit(token: string | undefined, socket: Connection): Promise<Account> {
     this.#sweep(this.#parts.clock());
@@ -66,8 +68,8 @@ export class Callers {
   }
 
   /**
-   * The account of the callers at this address that have no credential. Throws late if it is used up. What is asked of the
-   * daemon's health counts apart, because others rely on it.
+   * The account of the callers at this address without a credential. Throws late if it is used up. Requests for the daemon's
+   * health have a separate account, because others rely on them.
    */
   async admitStranger(socket: Connection, asks?: "health"): Promise<Account> {
     await this.#strangers.turn();
@@ -90,7 +92,7 @@ export class Callers {
       const work = (): Promise<unknown> => dispatch(request);
       return isLong
         ? account.heavy.run(async () => {
-            // A flood leaves many of these in line. Nothing waits for their answers.
+            // A flood leaves many such calls in line. No client waits for their answers.
             if (request.gone?.aborted === true) throw callerGone();
             return this.#rested(work);
           }, tooManyAtOnce)
@@ -98,7 +100,9 @@ export class Callers {
     };
   }
 
-  /** Counts a call that waits for a person until the returned function is called. Undefined if too many of this caller wait. */
+  /**
+   * Counts a waiting call until the returned function is called. Undefined if too many calls of this caller wait for a person.
+   */
   mayWait(token: string | undefined): (() => void) | undefined {
     const account = this.#accountOf(token) ?? this.#strangers;
     if (account.waiting >= mostWaits) return undefined;
@@ -106,7 +110,7 @@ export class Callers {
     return () => account.waiting--;
   }
 
-  /** Runs long work in its turn. The next turn comes after a rest: long work takes a third of the time at most. */
+  /** Runs long work in its turn. A rest of twice its time follows, so long work takes at most a third of the time. */
   #rested<T>(work: () => Promise<T>): Promise<T> {
     const answer = Promise.withResolvers<T>();
     void this.#heavy.run(async () => {
@@ -126,7 +130,7 @@ export class Callers {
   #open(token: string | undefined, { actor }: Caller): Account {
     const { limits } = this.#parts;
     const rate = actor.kind === "agent" ? limits.agentCallsPerSecond : limits.boardCallsPerSecond;
-    // Two first requests of a credential may arrive together. The first account stays.
+    // Two first requests with a credential may arrive together. The first account stays.
     return inMap(this.#known, hashToken(token ?? ""), () => this.#newAccount(rate));
   }
 
@@ -162,13 +166,13 @@ export class Callers {
 
 const trustMilliseconds = 2000;
 const keepMilliseconds = 60_000;
-/** Beyond it, callers from new addresses share one account. */
+/** Above this number, callers from new addresses share one account. */
 const mostAccounts = 10_000;
-/** A caller that was quiet may catch up: as many calls at once as in this many seconds at the steady rate. */
+/** After a quiet time, a caller may make as many calls at once as it could make in this many seconds. */
 const burstSeconds = 25;
-/** As many as an agent may have open requests for agents. Each of them looks for an answer up to five times a second. */
+/** The most open requests for agents that an agent may have. Each looks for an answer up to five times a second. */
 const mostWaits = 20;
-/** One for each server of an agent, and room for clients that connect again before their last stream has ended. */
+/** One stream for each server of an agent, and room for clients that connect again before their last stream has ended. */
 const mostStreams = 50;
 const turnMilliseconds = 3;
 
@@ -219,8 +223,8 @@ export class Account {
   }
 
   /**
-   * Calls that a caller sends together would run to their end before another request is read. So they pass one after another,
-   * and once they have taken a few milliseconds, the others wait for the next turn of the event loop.
+   * Calls that a caller sends together would all run before another request is read. So they pass one after another. Once they
+   * have taken a few milliseconds, the rest waits for the next turn of the event loop.
    */
   async turn(): Promise<void> {
     const before = this.#lastInLine;
@@ -231,11 +235,11 @@ export class Account {
       await new Promise(setImmediate);
       this.#turnBegan = this.#clock();
     }
-    // The next tick comes when this call has run as far as it can without waiting for anything.
+    // The next tick comes when this call has run as far as it can without waiting.
     process.nextTick(passed.resolve);
   }
 
-  /** Counts a stream of notices until the function it returns is called. Throws late if there are too many. */
+  /** Counts a stream of notices until the returned function is called. Throws late if there are too many. */
   async listen(socket: Connection): Promise<() => void> {
     if (this.#listening >= mostStreams) {
       await this.#late(this, socket);
@@ -255,7 +259,7 @@ export class Account {
     return true;
   }
 
-  /** Counts bytes of a request until it is answered. */
+  /** Counts the bytes of a request until the request is answered. */
   hold(bytes: number): void {
     if (this.#held + bytes > this.#heldPerCaller) throw tooManyBytes(this.#heldPerCaller, "one caller");
     this.#countAll(bytes);

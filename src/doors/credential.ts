@@ -4,8 +4,8 @@ import { checkPage, askedOrigin } from "./host.ts";
 
 /**
  * The credential of a request. A program sends `Authorization: Bearer`. A browser sends a cookie and, in a header, the key of
- * its page; neither is a credential alone. A cookie is shared by all ports of a host, so a page of another local server would
- * send ours. The page key is in the storage of our own pages, which other ports can't read, and a script can't read the cookie.
+ * its page; neither is a credential alone. All ports of a host share a cookie, so the page of another local server would send
+ * ours. The page key is in the storage of our own pages, which other ports can't read. A script can't read the cookie.
  */
 export function credentialOf(request: IncomingMessage): string | undefined {
   if (request.headers.authorization !== undefined) return bearer(request);
@@ -17,7 +17,7 @@ export function credentialOf(request: IncomingMessage): string | undefined {
   return browserToken(cookie, key);
 }
 
-/** The token of `Authorization: Bearer`. A token in a query string is not accepted, because it would end up in logs. */
+/** The token of `Authorization: Bearer`. A token in a query string is refused, because it would end up in logs. */
 export function bearer(request: IncomingMessage): string | undefined {
   const match = /^Bearer ([\x21-\x7e]{1,500})$/i.exec(request.headers.authorization ?? "");
   return match?.[1];
@@ -40,7 +40,10 @@ export function followedBy(request: IncomingMessage): string | undefined {
   return typeof given === "string" ? given.slice(0, 100) : undefined;
 }
 
-/** Gives the browser its cookie, or deletes it if the value is empty. The daemon decides how long the credential works. */
+/**
+ * Gives the browser its cookie, or deletes the cookie if the value is empty. The daemon decides how long the credential is
+ * valid.
+ */
 export function setCookie(request: IncomingMessage, response: ServerResponse, value: string): void {
   const age = value === "" ? 0 : 400 * 24 * 3600;
   response.setHeader(
@@ -50,8 +53,8 @@ export function setCookie(request: IncomingMessage, response: ServerResponse, va
 }
 
 /**
- * It has the port, because daemons on several ports of a host share the cookies. Over TLS, the prefix lets no other host of the
- * same domain set it.
+ * The name contains the port, because daemons on several ports of a host share the cookies. Over TLS, the prefix keeps other
+ * hosts of the same domain from setting the cookie.
  */
 function cookieName(request: IncomingMessage): string {
   const secure = isSecure(request);

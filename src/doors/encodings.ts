@@ -1,4 +1,4 @@
-/** Whether an Accept-Encoding header takes gzip: by its name, otherwise by `*`. A weight of 0 means no. */
+/** Whether an Accept-Encoding header accepts gzip: by name, or else by `*`. A weight of 0 refuses it. */
 export function takesGzip(header = ""): boolean {
   const weights = new Map<string, number>();
   for (const part of header.toLowerCase().slice(0, 1000).split(",")) {

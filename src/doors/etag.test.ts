@@ -1,4 +1,4 @@
-// A caller that has a file already is told so: 304, without content, and nothing is recorded.
+// If a caller already has a file, the answer is 304 without content, and nothing is recorded.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { z } from "zod";

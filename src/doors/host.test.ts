@@ -31,7 +31,7 @@ describe("the names of a daemon", () => {
       new Set(["[::1]:1", "127.0.0.1:1", "localhost:1", "agency.localhost:1"]),
     );
     assert.ok(hosts("192.0.2.7", 80).includes("192.0.2.7:80"));
-    // All addresses are none that a page could have.
+    // "All addresses" is not an address that a page could have.
     for (const all of ["0.0.0.0", "::"]) assert.deepEqual(hosts(all, 4600), loopback);
     assert.equal(ownUrl("0.0.0.0", 4600), "http://127.0.0.1:4600");
     assert.equal(ownUrl("fd00::1", 4600), "http://[fd00::1]:4600");
@@ -75,7 +75,7 @@ describe("the names of a daemon", () => {
       assert.ok(!answers({ host: other }, origins), other);
     for (const other of ["http://agency.example", "https://agency.example:4600", "https://evil.example"])
       assert.ok(!answers({ host, origin: other }, origins), other);
-    // A page of one name may not use the cookie of another.
+    // A page under one name can't use the cookie of another.
     assert.ok(!answers({ host, origin: "https://other.example:8443" }, origins, true));
     assert.ok(!answers({ host: "localhost:4600", origin }, origins, true));
     assert.ok(!answers({ host }));

@@ -41,7 +41,7 @@ export interface HttpParts extends DoorParts {
   readonly others: readonly OtherDoor[];
   /** Finds the account of a credential before anything else is done for the request (callers.ts). */
   readonly admit: (token: string | undefined, socket: Socket) => Promise<Account>;
-  /** Answers programs that use the daemon as their way to other hosts. */
+  /** Serves programs that use the daemon as their proxy. */
   readonly relay: {
     readonly connect: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
     readonly forward: (request: IncomingMessage, response: ServerResponse) => void;
@@ -55,7 +55,7 @@ export interface HttpParts extends DoorParts {
 export interface DoorParts {
   readonly dispatch: PatientDispatch;
   readonly authenticate: (token: string | undefined) => Promise<unknown>;
-  /** Logs an error that is not a Refusal, and returns the id under which the log has it. The caller gets only the id. */
+  /** Logs an error that is not a Refusal, and returns its id in the log. The caller gets only the id. */
   readonly reportBug: (error: unknown, about: string) => string;
   readonly version: string;
   readonly limits: Limits;
@@ -63,7 +63,7 @@ export interface DoorParts {
 
 export interface OtherDoor {
   readonly prefix: string;
-  /** Browsers come here without a credential. */
+  /** True if browsers come here without a credential. */
   readonly isOpen?: true;
   readonly handle: (
     request: IncomingMessage,
@@ -80,7 +80,7 @@ export function createHttpDoor(parts: HttpParts): Server {
     answer(parts, router, request, response).catch((error: unknown) => fail(parts, request, response, error));
   };
   const server = createServer({ connectionsCheckingInterval: 2000 }, handle);
-  // The client asks before it sends its body. answer() tells it to continue once the caller is known.
+  // The client asks before it sends its body. answer() lets it continue once the caller is known.
   server.on("checkContinue", handle);
   server.on("connect", parts.relay.connect);
   server.requestTimeout = parts.limits.uploadSeconds * 1000;
@@ -89,7 +89,10 @@ export function createHttpDoor(parts: HttpParts): Server {
   return server;
 }
 
-/** A client that uses a proxy says so. An absolute address without that is a path like any other, which leads nowhere. */
+/**
+ * Whether a client uses the daemon as its proxy. An absolute address in any other request is a path like any other, and leads
+ * nowhere.
+ */
 function isForRelay({ url, headers }: IncomingMessage): boolean {
   const says = headers["proxy-authorization"] ?? headers["proxy-connection"];
   return says !== undefined && url?.startsWith("http:") === true;
@@ -137,7 +140,7 @@ async function answer(
   }
   const held = holding(account, response);
   const input = await inputOf(request, url, route, held, parts.limits).catch(async (error: unknown) => {
-    // Without a credential the caller must not learn what is wrong with its request.
+    // A caller without a credential must not learn what is wrong with its request.
     await parts.authenticate(token);
     throw error;
   });
@@ -164,13 +167,13 @@ async function answer(
   if (route.operation.http.as === "text") return sendText(response, Object(output).text);
   const text = JSON.stringify(output);
   if (method === "GET") {
-    // What is read of a file names its version. Everything else is named by itself.
+    // The tag of a read file names its version. All other answers are named by their content.
     const file = FileRead.safeParse(output).data;
     const tag = file === undefined ? hash("sha256", text).slice(0, 32) : tagOf(file);
     response.setHeader("etag", `"${tag}"`);
     if (call.has.includes(tag)) throw new NotModified();
   }
-  // An answer with a secret is not compressed: its length would tell about it.
+  // An answer with a secret is not compressed: its length would reveal something about the secret.
   if (method === "GET" && route.operation.shownOnce === undefined)
     return sendPacked(request, response, { bytes: Buffer.from(text), packed: undefined });
   const isNew = route.operation.effect === "write" && method === "POST" && isCreation(route.operation);
@@ -184,7 +187,7 @@ function tagsIn(header: string | undefined): string[] {
   return [...(header ?? "").slice(0, 2000).matchAll(/"([^"]*)"/g)].map(([, tag = ""]) => tag);
 }
 
-/** 200 once the first company exists: a daemon without one can't do anything for its callers yet. */
+/** Answers 200 once the first company exists. Before that, the daemon can't do anything for its callers. */
 async function health(parts: HttpParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (await parts.isReady())
     return send(response, 200, { status: "ok", ...(isAskedByName(request) && { version: parts.version }) });
@@ -225,14 +228,17 @@ export function goneWith(response: ServerResponse): AbortSignal {
   return gone.signal;
 }
 
-/** A target that is not a plain path (a full URL, `..`, `\`) becomes `/`: no two parts of the program may read it differently. */
+/**
+ * The target of a request. A target that is not a plain path (a full URL, `..`, `\`) becomes `/`, because two parts of the
+ * program might read it differently.
+ */
 function urlOf(request: IncomingMessage): URL {
   const target = request.url ?? "/";
   const url = URL.parse(`http://localhost${target}`);
   return url !== null && url.pathname === target.split(/[?#]/, 1)[0] ? url : new URL("http://localhost/");
 }
 
-/** The output without the key that goes to the browser as its cookie. */
+/** The output without the key that the browser gets as its cookie. */
 function withoutCookie(
   { setsCookie: key }: Operation,
   whole: unknown,
@@ -253,7 +259,7 @@ function sendJson(response: ServerResponse, status: number, text: string): void 
   response.end(text);
 }
 
-/** Sends a long answer compressed to a client that asks for it. What is kept in memory is compressed once. */
+/** Sends a long answer compressed to a client that accepts it. Answers kept in memory are compressed only once. */
 async function sendPacked(
   request: IncomingMessage,
   response: ServerResponse,
@@ -348,7 +354,7 @@ interface Route {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Paths are matched piece by piece. A literal piece is preferred to a parameter. */
+/** Matches paths piece by piece. A literal piece wins over a parameter. */
 function routesOf(table: readonly Operation[]): (method: string, path: string) => Route | undefined {
   const routes = table
     .map((operation) => ({ operation, pieces: operation.http.path.split("/") }))
@@ -391,7 +397,9 @@ function isCreation(operation: Operation): boolean {
   return /\.(create|create_key|grant|request|hire|comment)$/.test(operation.name);
 }
 
-/** The input from query, body and path. The strict schema of the operation refuses every unknown key later, a token too. */
+/**
+ * The input from query, body and path. Later the strict schema of the operation refuses every unknown key, including a token.
+ */
 async function inputOf(
   request: IncomingMessage,
   url: URL,
@@ -399,7 +407,7 @@ async function inputOf(
   held: Held,
   limits: Limits,
 ): Promise<Record<string, unknown>> {
-  // An address ends up in logs and histories.
+  // An address ends up in logs and histories, so a secret must not be in it.
   if (route.operation.takesSecret === true && url.search !== "") throw secretInAddress();
   const body = takesBody(route.operation) ? await bodyOf(request, route.operation, held, limits) : {};
   // Spread, not assigned: a key named __proto__ stays a plain key, and is refused like every unknown key.

@@ -14,11 +14,11 @@ describe("answers to callers that send too much", () => {
     const [flood, honest] = [{}, {}];
     const all = Array.from({ length: 60 }, () => late.wait(flood, open()).then(() => left.push("flood")));
     await late.wait(honest, open());
-    // The honest caller came last, and its answer was among the first ones.
+    // The honest caller came last, and its answer was among the first.
     assert.ok(left.length < 5, `${left.length} left before`);
     const begun = performance.now();
     await Promise.all(all);
-    // 60 answers take 30 steps of 10 ms. A busy machine is only slower.
+    // 60 answers take 30 steps of 10 ms. On a busy machine they only take longer.
     assert.ok(performance.now() - begun > 150);
     // The pace starts again after a rest.
     await late.wait(flood, open());

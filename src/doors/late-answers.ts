@@ -2,13 +2,13 @@ import type { Socket } from "node:net";
 import { inMap } from "../contract/in-map.ts";
 
 /**
- * Answers to callers that send too much. A client that is refused at once sends its next request at once, and a thousand
+ * Delays answers to callers that send too much. A client that is refused at once sends its next request at once, and a thousand
  * connections in such a loop would use up the daemon with refusals alone. So these answers leave at a steady pace for all
- * callers together, one caller after another: a flood of any size costs the same, and a caller that goes over a limit once
- * does not wait behind one that floods. A request that waits here has not been read beyond its head.
+ * callers together, one caller after another. A flood of any size then costs the same, and a caller that exceeds a limit once
+ * does not wait behind one that floods. Of a request that waits here, only the head has been read.
  */
 export class LateAnswers {
-  /** The waiting answers of each caller. The caller whose turn is next is the first. */
+  /** The waiting answers of each caller. The first entry is the caller whose turn is next. */
   readonly #lines = new Map<object, Late[]>();
   readonly #closing: AbortSignal;
   #count = 0;
@@ -21,7 +21,7 @@ export class LateAnswers {
     });
   }
 
-  /** Resolves when the answer may leave. If too many wait already, the connection is closed without one. */
+  /** Resolves when the answer may leave. If too many wait already, the connection is closed without an answer. */
   async wait(caller: object, socket: Connection): Promise<void> {
     if (this.#closing.aborted) return;
     if (this.#count >= mostLate) return void socket.destroy();
@@ -60,5 +60,5 @@ export type Connection = Pick<Socket, "remoteAddress" | "destroyed" | "destroy">
 
 const paceMilliseconds = 10;
 const answersAtOnce = 2;
-/** Node has read up to 64 kB of each. */
+/** Node has read up to 64 kB of each connection. */
 const mostLate = 2000;

@@ -16,9 +16,9 @@ import { headerOf } from "./http.ts";
 
 /**
  * Nearly every MCP request is a single tool call by a client that speaks a 2025 revision of the protocol. The SDK's HTTP
- * transport answers it through a web Request, two streams and a Response, which takes more time than most calls. A plain,
- * valid call therefore goes directly to the protocol server, and its one answer is sent as JSON. Everything else (another
- * method, a later revision, any mistake) is left to the transport.
+ * transport answers it through a web Request, two streams and a Response, which takes more time than most calls. A plain, valid
+ * call therefore goes directly to the protocol server, and its answer is sent as JSON. Everything else (another method, a later
+ * revision, any mistake) is left to the transport.
  */
 export function plainCallIn(request: IncomingMessage, body: unknown): JSONRPCRequest | undefined {
   const { accept = "", "content-type": type } = request.headers;
@@ -51,7 +51,7 @@ function routeOf(request: IncomingMessage, body: JSONRPCRequest): "legacy" | "mo
   }).kind;
 }
 
-/** The server's answer to one call. Other messages it sends are dropped: there is no stream to send them on. */
+/** The server's answer to one call. Its other messages are dropped, because there is no stream for them. */
 export async function answerTo(
   server: Server,
   call: JSONRPCRequest,

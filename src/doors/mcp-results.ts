@@ -5,21 +5,24 @@ import type { OutsideServers } from "./outside.ts";
 import { internalError } from "./texts.ts";
 
 export interface McpParts extends DoorParts {
-  /** The audiences of the calling agent. Undefined: the board, which finds every tool. */
+  /** The audiences of the calling agent. Undefined for the board, which finds every tool. */
   readonly audiences: (
     token: string | undefined,
     as: string | undefined,
   ) => Promise<ReadonlySet<Audience> | undefined>;
-  /** What an agent is told with the result of a call: changes of its work, unread messages, that its session has to stop. */
+  /**
+   * Notices for the agent, added to the result of a call: changes of its work, unread messages, or that its session has to
+   * stop.
+   */
   readonly notices: (token: string | undefined, wasRefused: boolean) => Promise<readonly string[]>;
-  /** The company's further MCP servers. */
+  /** The MCP servers that the company added. */
   readonly outside: OutsideServers;
 }
 
-/** The name of the server at `/mcp`, as it stands in the path. */
+/** The name of the server at `/mcp`, as it is in the path. */
 export const allTools = "";
 
-/** The call has succeeded or failed by now. Without its notices the answer still counts. */
+/** The notices after a call has succeeded or failed. If they fail, the answer still counts. */
 export function noticesAfter(
   parts: McpParts,
   token: string | undefined,
@@ -31,7 +34,7 @@ export function noticesAfter(
   });
 }
 
-/** What a model is told of a refusal or a bug. */
+/** The text of a refusal or a bug for a model. */
 export async function refusedResult(
   parts: McpParts,
   error: unknown,
@@ -46,8 +49,8 @@ export async function refusedResult(
 }
 
 /**
- * Notices follow the answer. Claude Code and Codex show a model only the structured content, so at the door that sessions are
- * given the notices are there as well.
+ * Notices follow the answer. Claude Code and Codex show a model only the structured content, so for sessions the notices are
+ * there as well.
  */
 export function toolResult(server: string, body: Record<string, unknown>, notices: readonly string[]) {
   const isTold = server === allTools && notices.length > 0;
@@ -57,7 +60,7 @@ export function toolResult(server: string, body: Record<string, unknown>, notice
   };
 }
 
-/** The key of a call. A client may repeat a lost call under a new request id, but these values stay the same. */
+/** The idempotency key of a call. A client may repeat a lost call under a new request id, but these values stay the same. */
 export function keyIn(meta: Record<string, unknown> | undefined): string | undefined {
   for (const name of ["idempotencyKey", "agency/idempotencyKey", "claudecode/toolUseId"]) {
     const key = meta?.[name];

@@ -32,12 +32,12 @@ import { instructionsOf, stillWaiting, toolsHere } from "./texts.ts";
 const eventStream = "text/event-stream";
 
 /**
- * The MCP door: `/mcp` with all tools, and `/mcp/<server>` with those of one server, each a stateless streamable-HTTP
- * endpoint. The credential is checked before the protocol handler sees the request, and again inside each call's transaction.
- * A refusal is a tool result with isError: the model must read why the call failed and what to do next.
+ * The MCP door: `/mcp` with all tools, and `/mcp/<server>` with those of one server, each a stateless streamable-HTTP endpoint.
+ * The credential is checked before the protocol handler sees the request, and again inside each call's transaction. A refusal
+ * is a tool result with isError: the model must read why the call failed and what to do next.
  *
- * `tools/list` shows an agent the tools that are for it (`for` in the declaration). A tool that it does not list can still be called, and is refused by
- * the same rules. A client that has listed the tools sees a change when it lists them again, usually in the next session.
+ * `tools/list` shows an agent only the tools that are for it (`for` in the declaration). An agent can call other tools too, and the
+ * same rules refuse it. A client sees a change of its list when it lists the tools again, usually in the next session.
  */
 export function mcpDoor(parts: McpParts): OtherDoor {
   const servers = new Map<string, ReturnType<typeof serve>>(
@@ -65,7 +65,7 @@ export function mcpDoor(parts: McpParts): OtherDoor {
         if (answer !== undefined) send(response, 200, answer);
         return;
       }
-      // A session that connects to each of its servers apart does not need their tools here as well.
+      // A session that connects to each of its servers separately does not need their tools here as well.
       const ownOnly = headerOf(request, "agency-tools") === "own";
       const hasLists = served === undefined || (name === allTools && !ownOnly);
       const isStream = request.method === "GET" && request.headers.accept?.includes(eventStream) === true;
@@ -103,7 +103,7 @@ export function mcpDoor(parts: McpParts): OtherDoor {
   };
 }
 
-/** The tools of a server, as agents find them. The one door is that of sessions. */
+/** The tools of a server, as agents find them. At `/mcp` these are the tools for sessions. */
 export function toolsOf(server: string) {
   return operations
     .filter(({ mcp }) => mcp !== undefined && (server === allTools || mcp.server === server))
@@ -137,13 +137,16 @@ function toolForOthers(operation: Operation) {
   return inMap(toolsForOthers, operation, () => toolFor(operation, "others"));
 }
 
-/** The hint is for a person's client, which asks the person before it calls a tool that writes. The client of a session calls every tool without a question. */
+/**
+ * The hint is for a person's client, which asks the person before it calls a tool that writes. A session's client calls every
+ * tool without asking.
+ */
 function withHint({ operation }: ReturnType<typeof toolsOf>[number]) {
   const tool = toolForOthers(operation);
   return operation.effect === "write" ? tool : { ...tool, annotations: { readOnlyHint: true } };
 }
 
-/** One server. A protocol server is created for every request, with the caller's credential. */
+/** Serves one server. A protocol server is created for every request, with the caller's credential. */
 function serve(
   parts: McpParts,
   name: string,
@@ -250,11 +253,11 @@ function serve(
   return { newServer, handler, room };
 }
 
-/** How a client of the newest revision asks to hear of changes. */
+/** Whether a client of the newest revision subscribes to changes. */
 const isSubscription = (body: unknown): boolean =>
   isJSONRPCRequest(body) && body.method === "subscriptions/listen";
 
-/** An unknown tool is not a refusal: the protocol defines its own error for it. */
+/** An unknown tool is not refused like other calls: the protocol defines an error for it. */
 function unknownTool(name: string, known: readonly string[]): ProtocolError {
   const { message } = notFound("tool", name.slice(0, 100));
   return new ProtocolError(ProtocolErrorCode.InvalidParams, `${message} ${toolsHere(known)}`);

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { readJson } from "./body.ts";
 import { holding, type OtherDoor } from "./http.ts";
 
-/** Answers a request for a model. The gateway does (gateway/), with the body that this door reads. */
+/** Answers a request for a model. The gateway (gateway/) does so with the body that this door reads. */
 type Gateway = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -10,7 +10,7 @@ type Gateway = (
   readBody: () => Promise<unknown>,
 ) => Promise<void>;
 
-/** A conversation with files in it is long, and has many parts. */
+/** A conversation with files is long and has many parts. */
 const room = { bytes: 32 * 1024 * 1024, values: 500_000 };
 
 /** The door `/model/<provider>/…`. */

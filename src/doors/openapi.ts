@@ -5,7 +5,7 @@ import { refusalCodes } from "../contract/refusal.ts";
 
 let made: string | undefined;
 
-/** The OpenAPI 3.1 document, derived from the table of operations. It takes long to make, so it is made once. */
+/** The OpenAPI 3.1 document, derived from the table of operations. Building it takes long, so it is built only once. */
 export function openApi(version: string): string {
   return (made ??= JSON.stringify(makeDocument(version)));
 }

@@ -15,8 +15,8 @@ import { goneWith } from "./http.ts";
 import { allTools, keyIn, type McpParts, refusedResult } from "./mcp-results.ts";
 
 /**
- * The company's further MCP servers at the MCP doors: `/mcp/<server>`, and their tools as `<server>__<tool>` at `/mcp`. This file
- * only speaks the protocol. The right is checked and the call recorded by dispatch (`use`), and the broker makes the call.
+ * The MCP servers that the company added, at the MCP doors: `/mcp/<server>`, and their tools as `<server>__<tool>` at `/mcp`.
+ * This file only speaks the protocol. Dispatch checks the right and records the call (`use`), and the broker makes it.
  */
 export interface OutsideCall {
   readonly server: string;
@@ -73,14 +73,14 @@ export async function callOutside(parts: McpParts, made: OutsideCall): Promise<C
   }
 }
 
-/** Requests that an outside server answers beside calls of tools. */
+/** Requests other than tool calls that are passed on to an outside server. */
 const passedOn = {
   resources: ["resources/list", "resources/templates/list", "resources/read"],
   prompts: ["prompts/list", "prompts/get"],
   completions: ["completion/complete"],
 } as const;
 
-/** Calls that run, by caller and request. A client cancels one with a separate notification. */
+/** Running calls by caller and request. A client cancels a call with a separate notification. */
 export type RunningCalls = Map<string, Set<AbortController>>;
 
 export interface Visit {
@@ -91,7 +91,7 @@ export interface Visit {
   readonly bytes: number;
 }
 
-/** A protocol server that stands for an outside one, for one request. */
+/** A protocol server that stands for an outside server, for one request. */
 export async function outsideServer(parts: McpParts, visit: Visit): Promise<Server> {
   const { server: name, token, as, bytes } = visit;
   const { outside } = parts;
@@ -135,7 +135,7 @@ export async function outsideServer(parts: McpParts, visit: Visit): Promise<Serv
   return server;
 }
 
-/** The protocol server for one plain call: it need not know what else the outside server can do. */
+/** The protocol server for one plain call. It need not know the other abilities of the outside server. */
 export function plainOutsideServer(parts: McpParts, visit: Visit): Server {
   const server = new Server({ name: visit.server, version: parts.version }, { capabilities: { tools: {} } });
   server.setRequestHandler("tools/call", ({ params }, { mcpReq }) =>
@@ -184,7 +184,7 @@ function cancellable({ running, token, server }: Visit, id: unknown) {
 
 const Cancelled = z.object({ requestId: z.union([z.string(), z.number()]) });
 
-/** Cancels the call that a notification names. False if the body is something else. */
+/** Cancels the call that a notification names. Returns false if the body is something else. */
 export function cancelIn(body: unknown, { running, token, server }: Visit): boolean {
   if (!isJSONRPCNotification(body) || body.method !== "notifications/cancelled") return false;
   const { requestId } = Cancelled.safeParse(body.params).data ?? {};
@@ -192,7 +192,10 @@ export function cancelIn(body: unknown, { running, token, server }: Visit): bool
   return true;
 }
 
-/** `GET`: a stream of notices that a list has changed, for as long as the caller may use the server, or at `/mcp` its credential. */
+/**
+ * `GET`: a stream of notices that a list has changed. It lasts as long as the caller may use the server; at `/mcp`, as long as
+ * its credential is valid.
+ */
 export async function listenOutside(
   parts: McpParts,
   visit: Visit,
@@ -223,7 +226,7 @@ export async function listenOutside(
 
 const listenCheck = 5000;
 
-/** Follows one server, or at `/mcp` the caller's whole list of tools. `look` throws when the caller may not any more. */
+/** Follows one server or, at `/mcp`, the caller's whole list of tools. `look` throws when the caller has lost its right. */
 async function following(
   { outside, audiences }: McpParts,
   { server, token, as }: Visit,
@@ -247,12 +250,12 @@ async function following(
 
 /** The handler for everything that is not a plain call. */
 export async function outsideHandler(parts: McpParts, visit: Visit, most: number) {
-  // A client that can't connect tells its user. A list without tools would look like a server that works.
+  // A client that can't connect tells its user. An empty list of tools would look like a working server.
   await parts.outside.describe(await parts.outside.allowed(visit.token, visit.as, visit.server));
   return subscribable(parts, visit, most, () => outsideServer(parts, visit));
 }
 
-/** A handler whose bus carries the changes of lists to a client that subscribes. */
+/** A handler whose bus carries the changes of lists to subscribed clients. */
 export async function subscribable(
   parts: McpParts,
   visit: Visit,

@@ -1,9 +1,9 @@
 import type { CallToolResult, ServerCapabilities } from "@modelcontextprotocol/server";
 import type { Operation } from "../contract/operation.ts";
 
-/** What the doors need of the broker of the company's further MCP servers (servers/broker.ts). */
+/** The part of the broker (servers/broker.ts) that the doors need. */
 export interface OutsideServers<H = unknown> {
-  /** Checks the right to a server. Throws the refusal. */
+  /** Checks the right to a server. Throws a refusal if it is missing. */
   allowed(token: string | undefined, as: string | undefined, server: string): Promise<H>;
   describe(held: H): Promise<{ capabilities: ServerCapabilities; instructions: string }>;
   tools(held: H): Promise<readonly OutsideTool[]>;
@@ -28,7 +28,7 @@ export interface OutsideServers<H = unknown> {
     },
   ): Promise<Record<string, unknown>>;
   follow(held: H, listener: (method: string) => void): () => void;
-  /** Calls the listener when the list of `allTools` changes. `look` also notices servers that the caller gained or lost since. */
+  /** Calls the listener when the list of `allTools` changes. `look` also notices servers that the caller gained or lost. */
   followAll(
     token: string | undefined,
     as: string | undefined,

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 
-/** Proxies and browsers end a connection that says nothing for long. */
+/** Proxies and browsers close a connection that is silent for long. */
 const beatEvery = 15_000;
 
-/** An answer of server-sent events: begun at once, kept alive until it ends. */
+/** An answer of server-sent events. It starts at once and is kept alive until it ends. */
 export interface SentEvents {
-  /** Sends an event. Waits while its reader is behind. */
+  /** Sends an event. Waits while the reader is behind. */
   readonly send: (id: number, data: unknown) => Promise<void>;
   readonly end: () => void;
 }

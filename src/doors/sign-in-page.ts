@@ -3,8 +3,9 @@ import type { OtherDoor } from "./http.ts";
 import { signedInPage, tellsItsOwn } from "./texts.ts";
 
 /**
- * Where a browser comes back to after a person has signed in for an MCP server. It brings no credential: the state in the
- * address is one, made for this sign-in and used up by it. The page is plain text, so nothing in the address can act.
+ * The page to which a browser returns after a person has signed in for an MCP server. The request has no credential but the
+ * state in its address, which was made for this sign-in and is used up by it. The page is plain text, so nothing in the address
+ * can act.
  */
 export function signInDoor(path: string, finish: (answer: URLSearchParams) => Promise<string>): OtherDoor {
   return {

@@ -9,7 +9,7 @@ import { takesGzip } from "./encodings.ts";
 /**
  * The dashboard's page and its assets. They are the same for everyone and contain no data, so they need no credential: links
  * from mail or a terminal open them, and the page then calls the API with the credential of its browser. Only files that the
- * build listed are served. Their names have a hash of their content, so browsers keep them.
+ * build listed are served. Their names contain a hash of their content, so browsers keep them.
  */
 export interface Site {
   /** Whether the request asks for the page or one of its files. */
@@ -19,12 +19,14 @@ export interface Site {
 
 const Listed = z.array(z.object({ path: z.string(), gzip: z.boolean() }));
 
-/** `folder`: what scripts/build-web.ts makes. Without it there is no dashboard, as when the sources run unbuilt. */
+/**
+ * `folder` is the output of scripts/build-web.ts. Without it there is no dashboard, for example when the sources run unbuilt.
+ */
 export function openSite(folder: string): Site {
   const files = new Map(listed(folder).map(({ path, gzip }) => [path, gzip]));
   const fileFor = ({ method, url = "" }: IncomingMessage): string | undefined => {
     if (method !== "GET" && method !== "HEAD") return undefined;
-    // Exactly as it was sent: no other part of the program reads this path, so nothing in it is decoded or resolved.
+    // The path exactly as it was sent. No other part of the program reads it, so it is neither decoded nor resolved.
     const [path = ""] = url.split(/[?#]/, 1);
     if (path !== page && files.has(path)) return path;
     const isPage = pageShape.test(path) && pageRoots.some((root) => path.split("/")[1] === root);

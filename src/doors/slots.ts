@@ -20,7 +20,7 @@ export class Slots {
     if (this.#running < this.#most) this.#running++;
     else {
       if (this.#waiting.length >= this.#mostWaiting) throw full(this.#waiting.length, this.#mostWaiting);
-      // Work that ends passes its slot on, so `#running` stays the same.
+      // Work that ends passes its slot to the next, so `#running` stays the same.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
     try {

@@ -22,7 +22,7 @@ describe("reading and then following at the HTTP door", async () => {
       Number((await get(`/api/companies/${companyId}/outcomes`)).headers.get("x-agency-seq"));
     const seq = await seqOf();
     assert.ok(seq > 0);
-    // A read that is recorded names it too. The installation has other numbers than a company.
+    // A recorded read reports the number too. The installation has other numbers than a company.
     const file = await client.call(createFile, { companyId, description: "f", content: "x" });
     assert.equal(Number((await get(`/api/kb/${file.id}`)).headers.get("x-agency-seq")), seq + 1);
     assert.equal((await get("/api/companies")).headers.get("x-agency-seq"), null);
@@ -38,7 +38,7 @@ describe("reading and then following at the HTTP door", async () => {
     while (!heard.includes("data: "))
       heard += Buffer.from((await reader.read()).value ?? new Uint8Array()).toString();
     await reader.cancel();
-    // Without a name, a browser's onmessage gets the event. The first one is what happened after "now".
+    // Events without an SSE name reach a browser's onmessage. The first event is the one after "now".
     assert.ok(!/^event:/m.test(heard));
     assert.match(heard, new RegExp(`^id: ${now + 1}\\ndata: .*"operation":"`, "m"));
     assert.ok((await seqOf()) > seq);

@@ -11,8 +11,9 @@ import { boardFollowsOnly, noSuchStream, notASequence } from "./texts.ts";
 
 /**
  * Server-sent events for the board at `/api/events?after=<seq>&company=<id>`: every event of the company after the given one,
- * in order and without gaps, then live. `after=now` starts with the next one. Events have no SSE name; `data` has the operation.
- * `company=installation` follows the chain of the installation. A reader that reconnects sends Last-Event-ID, as browsers do automatically.
+ * in order and without gaps, then live. `after=now` starts with the next event. Events have no SSE name; `data` has the
+ * operation. `company=installation` follows the chain of the installation. A reader that reconnects sends Last-Event-ID, as
+ * browsers do automatically.
  */
 export function eventStream(
   store: Store,
@@ -37,7 +38,7 @@ export function eventStream(
       const gone = new AbortController();
       response.on("close", () => gone.abort());
       const events = sentEvents(response, gone.signal);
-      // The credential may end, or its person may no longer govern.
+      // The credential may end, or its person may lose the board role.
       const check = setInterval(() => void demandBoard().catch(() => gone.abort()), 1000);
       try {
         await follow(
@@ -56,7 +57,7 @@ export function eventStream(
   };
 }
 
-/** Where a reader wants to begin: after what it has, or now. */
+/** Where a reader wants to begin: after the last event it has, or now. */
 export function startOf(request: IncomingMessage, url: URL): number | "now" {
   const given = request.headers["last-event-id"] ?? url.searchParams.get("after") ?? "0";
   if (given === "now") return given;

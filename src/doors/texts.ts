@@ -1,7 +1,7 @@
 import { plural } from "../contract/phrases.ts";
 import { forbidden, invalid, limited, Refusal } from "../contract/refusal.ts";
 
-/** What the doors themselves say. Every other refusal comes from behind them. */
+/** Texts of the doors themselves. All other refusals come from dispatch and the domains. */
 export const unknownHost = (origins: readonly string[]) =>
   forbidden(
     "The request's Host header does not name this daemon.",
@@ -35,7 +35,7 @@ export const bodyTooManyValues = (most: number) =>
     "Send fewer values in a call, and make several calls.",
   );
 
-/** A refusal that ends by itself: the answer has the header Retry-After. */
+/** For a refusal that ends by itself: the answer has the header Retry-After. */
 const soon = { retryAfterSeconds: 1 };
 
 export const tooManyCalls = (perSecond: number) =>
@@ -131,7 +131,7 @@ export const batchOfReadsOnly = (operation: string) =>
     "Send it in a separate request. A batch takes only reads that answer with JSON.",
   );
 
-/** The answer to a bug. The log has the error under the same id. */
+/** The answer after a bug. The log has the error under the same id. */
 export const internalError = (id: string): { error: { code: string; message: string; hint: string } } => ({
   error: {
     code: "internal",
@@ -151,7 +151,7 @@ const area = {
   org: "Organization: agents, plans, hires and approvals. People decide on most hires.",
 };
 
-/** What a client is told about a server when it connects. The server without a name has all tools. */
+/** The instructions that a client gets when it connects to a server. The server without a name has all tools. */
 export const instructionsOf = (server: string): string =>
   [
     "Agency runs an organization of agents. You act as the agent that your credential names, with its rights.",

@@ -1,4 +1,4 @@
-// What models are shown of the tools: which agents find which, how much they cost, and in what form.
+// The tools as models see them: which agents find which tools, how much the tools cost, and their form.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { mcpServers, type Audience } from "../contract/operation.ts";
@@ -50,7 +50,7 @@ test("reports, the right to hire, open requests and the top place each add their
   for (const name of added("requester")) assert.match(name, /approval|comments/);
 });
 
-/** Every set of audiences that one agent can belong to. Who may push to a repository may also read it. */
+/** Every set of audiences that one agent can belong to. An agent that may push to a repository may also read it. */
 const possible = audiencesOfAgents
   .reduce<Audience[][]>((sets, one) => sets.flatMap((set) => [set, [...set, one]]), [[]])
   .filter((set) => !set.includes("pusher") || set.includes("developer"));

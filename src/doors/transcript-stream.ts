@@ -9,13 +9,14 @@ import { boardFollowsTranscripts } from "./texts.ts";
 import { startOf } from "./stream.ts";
 import type { PatientDispatch } from "./waiting.ts";
 
-/** How often a running session is looked at. */
+/** How often a running session is read, in milliseconds. */
 const every = 300;
 
 /**
  * Server-sent events for people at `/api/sessions/<id>/transcript/stream?after=<next>`: what a session has said and done since,
- * then live. Each message has the entries and where the next part begins (also as its id, for Last-Event-ID). The last one says
- * that the session has ended, and the stream ends with it. Agents read parts: every reading of theirs is on record.
+ * then live. Each message has the entries and the place where the next part begins (also as its id, for Last-Event-ID). The
+ * last message says that the session has ended; then the stream ends. Agents read parts instead, because each of their readings
+ * is recorded.
  */
 export function transcriptStream(
   store: Store,
@@ -52,7 +53,7 @@ export function transcriptStream(
       const events = sentEvents(response, gone);
       try {
         for (;;) {
-          // A long transcript comes in several parts. Its end is told after the last of them.
+          // A long transcript comes in several parts. Its end is reported after the last one.
           const isAll = at === "now" || part.next === at;
           const { entries, next } = part;
           const [endedAt, endReason] = isAll ? [part.endedAt, part.endReason] : [null, null];
@@ -65,7 +66,7 @@ export function transcriptStream(
           part = await look(at);
         }
       } catch {
-        // The credential has ended, or its person may no longer see the session.
+        // The credential has ended, or its person can no longer see the session.
       } finally {
         events.end();
       }

@@ -7,7 +7,7 @@ import { patient } from "./waiting.ts";
 const pending = { ok: false, status: "pending", created: false, requestId: "r" };
 const created = { ok: true, status: "created", created: true };
 
-/** Answers pending so many times, then created; remembers what it was asked. */
+/** Answers `pending` this many times, then `created`, and remembers the requests. */
 function scripted(times: number) {
   const asked: DispatchRequest[] = [];
   const dispatch = async (request: DispatchRequest) => {

@@ -3,8 +3,8 @@ import type { Dispatch, DispatchRequest } from "../dispatch/dispatch.ts";
 
 /**
  * Some answers need a person's decision. An operation that declares `waits` is called again whenever something has changed,
- * until there is an answer, the time is over or the caller has hung up. No transaction stays open meanwhile: each attempt is
- * a separate call that checks the caller's credential again. A restart of the daemon loses nothing.
+ * until there is an answer, the time is over or the caller has hung up. No transaction stays open meanwhile: each attempt is a
+ * separate call that checks the caller's credential again. A restart of the daemon loses nothing.
  */
 export interface Patience {
   /** Called every few seconds while waiting, with the seconds passed and the maximum. */
@@ -15,7 +15,7 @@ export type PatientDispatch = (request: DispatchRequest, patience?: Patience) =>
 
 const progressEvery = 10_000;
 
-/** `mayWait` counts a call that waits until the function it returns is called. A call that may not wait is answered at once. */
+/** `mayWait` counts a waiting call until the returned function is called. A call that can't wait is answered at once. */
 export function patient(
   dispatch: Dispatch,
   changed: () => Promise<void>,
