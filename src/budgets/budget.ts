@@ -13,24 +13,24 @@ import { type BudgetLine, type Measure, measures, type Usage } from "../contract
  * dollar, because sums must be exact.
  */
 export interface Figures {
-  /** Null: no limit. Only the board can set this, and only for the company. */
+  /** Null means no limit. Only the board can set this, and only for the company. */
   readonly limit: number | null;
   readonly spent: number;
   readonly reserved: number;
   readonly handedDown: number;
 }
 
-/** What can still be given out. Negative after the limit was lowered, or after a last report exceeded it. */
+/** The amount that can still be given out. It is negative after the limit was lowered, or after a last report exceeded it. */
 export function left({ limit, spent, reserved, handedDown }: Figures): number {
   return limit === null ? Number.POSITIVE_INFINITY : limit - spent - reserved - handedDown;
 }
 
-/** What is not spent, and was not given to pools below. */
+/** The amount that is neither spent nor given to pools below. */
 export function unspent({ limit, spent, handedDown }: Figures): number {
   return limit === null ? Number.POSITIVE_INFINITY : limit - handedDown - spent;
 }
 
-/** Everything that was not given to pools below is spent. Nothing comes back before the next month. */
+/** Whether the pool has spent everything that it did not give to pools below. Nothing comes back before the next month. */
 export function isUsedUp(figures: Figures): boolean {
   return unspent(figures) <= 0;
 }
@@ -39,12 +39,12 @@ export function isNearlyUsedUp({ limit, spent, handedDown }: Figures): boolean {
   return limit !== null && limit > handedDown && spent * 10 >= (limit - handedDown) * 8;
 }
 
-/** How much is spent of what was not given to pools below. */
+/** The percentage spent of the amount that was not given to pools below. */
 export function percentSpent({ limit, spent, handedDown }: Figures): number {
   return limit === null ? 0 : Math.floor((100 * spent) / (limit - handedDown));
 }
 
-/** The amount reserved for a session at a time: one quantum, or what is left. */
+/** The amount reserved for a session at a time: one quantum, or the rest if that is less. */
 export function share(quantum: number, figures: Figures): number {
   return Math.max(0, Math.min(quantum, left(figures)));
 }
@@ -117,12 +117,12 @@ export const usedColumns = [
   "consultant_output_tokens",
   "consultant_usd",
 ] as const;
-/** Usage in whole units, by the columns it is stored in. It never decreases. */
+/** Usage in whole units, by the columns that store it. It never decreases. */
 export type Used = Readonly<Record<(typeof usedColumns)[number], number>>;
 
 export const tokensOf = ({ input_tokens, output_tokens }: Used): number => input_tokens + output_tokens;
 
-/** An amount that no session can have used. Booking it would empty the budgets of everyone above the agent. */
+/** Whether no session can have used this amount. Booking it would empty the budgets of everyone above the agent. */
 export function isIncredible({ inputTokens, outputTokens, costUsd }: Usage): boolean {
   return [inputTokens, outputTokens, costUsd * perDollar].some((amount) => amount > mostOfASession);
 }

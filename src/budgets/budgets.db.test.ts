@@ -40,7 +40,7 @@ for (const kind of storeKinds)
           handedDown: 0,
           left: 700,
         });
-        // A session that needs more than its share gets the same amount again.
+        // A session that needs more than its share gets another share of the same size.
         const [{ onUsage } = { onUsage: () => undefined }] = runner.started;
         onUsage(tokens(350));
         await stage.rest();
@@ -97,7 +97,7 @@ for (const kind of storeKinds)
         await org.board(approve, { id: asked.id });
         await stage.rest();
         assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
-        // Used up again, it asks again.
+        // When the budget is used up again, the agent asks again.
         runner.started.at(-1)?.onUsage(tokens(75));
         await stage.rest();
         const all = await overrides(stage);
@@ -125,7 +125,7 @@ for (const kind of storeKinds)
           (await org.board(why, { id: ann.id })).says,
           /was rejected \(not now\); the next month begins at 2030-02-01/,
         );
-        // Resumed by hand, it is paused again: there is nothing to start it with.
+        // An agent that is resumed by hand is paused again, because its budget has nothing left.
         await org.board(resumeAgent, { id: ann.id });
         await stage.rest();
         assert.equal(runner.started.length, 1);
@@ -235,7 +235,7 @@ for (const kind of storeKinds)
           const { says, moves, references } = await org.board(why, { id: agents[0]?.id ?? "" });
           assert.ok(moves && references.some(({ id }) => id === asked?.id), says);
           await org.board(updateCompany, { companyId, maxSessions: 0, monthlyBudget: { [part]: 1000 } });
-          // The request needs no decision any more.
+          // No decision on the request is needed any more.
           assert.deepEqual(
             (await overrides(stage)).filter(({ status }) => status === "pending"),
             [],
@@ -256,7 +256,7 @@ for (const kind of storeKinds)
       const ann = await org.agent("Ann");
       const gate = await spending(stage, ann.id, 5_000_000_000);
       assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
-      // Of money it has a limit, and no report is too great to be held against it.
+      // Money has a limit, so a report of an impossible cost stops the agent.
       runner.started[0]?.onUsage({ inputTokens: 0, outputTokens: 0, costUsd: Number.POSITIVE_INFINITY });
       await stage.rest();
       assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");

@@ -31,7 +31,7 @@ for (const kind of storeKinds)
         await play(org);
         await demandConserved(org.core.store);
       });
-    /** As if the agent's sessions had used so much. */
+    /** Books this amount, as if the agent's sessions had used it. */
     const spent = ({ core }: Organization, poolId: string, dollars: number) =>
       core.store.write((tx) => charge(tx, poolId, "usd", dollars * 1e6));
 
@@ -79,7 +79,7 @@ for (const kind of storeKinds)
         const above = await refusal(board(setBudget, { id: ann.id, usd: 100.000_001 }), "refused");
         assert.match(above.message, /the money budget of the company has \$40\.00 left/);
         await board(setBudget, { id: ann.id, usd: 100 });
-        // Not less than what is handed down below.
+        // The budget can't be less than what is handed down below it.
         assert.match(
           (await refusal(board(setBudget, { id: ann.id, usd: 49 }), "refused")).message,
           /reports hold \$50\.00/,
@@ -99,7 +99,7 @@ for (const kind of storeKinds)
       await spent(org, ann.id, 25);
       await refusal(ann.call(setBudget, { id: ben.id, usd: 36 }), "refused");
       await ann.call(setBudget, { id: ben.id, usd: 35 });
-      // Lowered below what it spent: the rest of that is the company's.
+      // The new limit is below what Ben has spent. The company pays the difference.
       await spent(org, ben.id, 30);
       await ann.call(setBudget, { id: ben.id, usd: 10 });
       assert.deepEqual(await lineOf(org, ben.id), [10, 10, 0, 0]);
@@ -188,7 +188,7 @@ for (const kind of storeKinds)
         await root(resubmit, { id: second?.id ?? "", payload: { budget: { usd: 20 } } });
         await board(approve, { id: second?.id ?? "" });
         assert.deepEqual(await lineOf(org), [100, 0, 100, 0]);
-        // What is shown of it is what it has now.
+        // The request shows the present budget.
         await board(setBudget, { id: agent.id, usd: 70, sessions: 5 });
         const { configuration } = await board(viewConfiguration, { id: agent.id });
         assert.deepEqual(configuration["budget"], { usd: 70, sessions: 5 });

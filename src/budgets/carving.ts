@@ -22,8 +22,8 @@ import {
 import { aboveWhatIsLeft, belowWhatIsTaken, budgetsDoNotFit, lessThanGiven } from "./texts.ts";
 
 /**
- * Giving budgets and taking them back. A budget is carved out of the pool above it when its agent becomes active. It
- * returns there when the agent leaves or the budget is removed. What was spent of it then counts as spent above.
+ * Gives budgets and takes them back. A budget is carved out of the pool above it when its agent becomes active. It returns
+ * there when the agent leaves or the budget is removed. Its spending then counts as spent above.
  */
 export interface Holder {
   readonly id: string;
@@ -59,7 +59,7 @@ export async function carve(tx: Tx, agent: Holder, change: BudgetChange): Promis
   await weighBudget(tx, agent, change);
   for (const [measure, wanted] of partsOf(change)) {
     if ((await amountOf(tx, agent.id, measure)) !== undefined) {
-      // A limit below what was already spent: the pool above takes over the difference.
+      // If the new limit is below the amount already spent, the pool above takes over the difference.
       const own = await poolOf(tx, poolKey(agent, measure));
       const excess = Math.max(0, own.spent + own.reserved + own.handedDown - wanted);
       const above = await drawnFrom(tx, agent.company_id, agent.boss_id, measure);
@@ -86,7 +86,7 @@ async function dissolve(tx: Tx, agent: Holder, measure: Measure): Promise<void> 
   await tx.run(moveReservations, { from: agent.id, to: above.id, measure });
 }
 
-/** What a change of a budget would do to the pools it touches. A measure that is left out is shared with the pool above. */
+/** The effects of a budget change on the pools it touches. A measure that is left out is shared with the pool above. */
 export async function foreseenMoney(
   tx: ReadTx,
   viewer: Viewer,
@@ -128,7 +128,7 @@ interface PoolChange {
   readonly after: Figures | null;
 }
 
-/** People see all budgets, an agent its own and those of the agents below it. */
+/** People see all budgets. An agent sees its own and those of the agents below it. */
 export async function shownPools(
   tx: ReadTx,
   { agentId }: Viewer,
@@ -154,7 +154,7 @@ export async function shownPools(
   return shown;
 }
 
-/** Refuses a move if the budgets that come with the agent do not fit the pool of its new manager. */
+/** Refuses a move if the budgets that move with the agent do not fit the pool of its new manager. */
 export async function demandRoomFor(tx: ReadTx, agent: Holder, newBossId: string | null): Promise<void> {
   const moving = await budgetsUnder(tx, agent.id);
   for (const measure of measures) {
@@ -166,7 +166,7 @@ export async function demandRoomFor(tx: ReadTx, agent: Holder, newBossId: string
   }
 }
 
-/** The company's budget can't be less than the budgets it has given to agents. */
+/** Refuses a budget of the company that is less than the budgets given to agents. */
 export async function demandCovers(tx: ReadTx, companyId: string, settings: Settings): Promise<void> {
   for (const measure of measures) {
     const limit = companyLimit(settings, measure);

@@ -11,7 +11,7 @@ import { newId, newSecret } from "../daemon/ids.ts";
 import { type Organization, organizedOn, refusal, storeKinds } from "../testing/organization.ts";
 import type { Usage } from "../contract/budgets.ts";
 
-/** A session of the agent that had this outcome first, and what it said it used, in turn. */
+/** A session of the agent with this outcome as its first, and its reports of usage in turn. */
 async function used(
   { core }: Organization,
   agentId: string,
@@ -71,7 +71,7 @@ for (const kind of storeKinds)
       assert.equal(of(org.rootId)?.own.inputTokens, 0);
       const { sessions } = await board(listAgentSessions, { id: ben.id });
       assert.deepEqual(sessions[0]?.usage.consultants, { inputTokens: 30, outputTokens: 3, costUsd: 0.2 });
-      // Consultants are not hired: the roster does not grow.
+      // Consultants are not hired, so the roster does not grow.
       assert.equal((await board(listRoster, { companyId })).agents.length, 4);
       // The costs of an agent that left stay counted.
       await board(terminateAgent, { id: ben.id });
@@ -111,7 +111,7 @@ for (const kind of storeKinds)
           days[0]?.agents.map(({ name, costUsd }) => `${name} ${costUsd}`),
           ["Ben 2", "Eve 1", "Ann 0.5"],
         );
-        // Of a manager's costs, the days are those of itself and the agents below it.
+        // The days of a manager's costs include the agents below it.
         const own = await ann.call(listCosts, { days: true });
         assert.deepEqual([own.days?.[0]?.total.costUsd, own.total.costUsd], [2.5, 2.5]);
         assert.equal((await ben.call(listCosts, {})).days, undefined);

@@ -13,9 +13,9 @@ import { dayOf, fromUnits, lineOf, monthOf, unused, type Used, usedColumns } fro
 import { ownPools, placeOf, poolOf, poolsOf } from "./table.ts";
 
 /**
- * What agents and outcomes cost. Each report adds to the sums of the agent and all agents above it, and of the outcome and
- * all its ancestors. Reading a page of costs therefore takes the same time however many sessions there were. Costs stay
- * where they arose: an agent that moves to another manager takes none along.
+ * What agents and outcomes cost. Each report adds to the sums of the agent and all agents above it, and of the outcome and all
+ * its ancestors. So reading a page of costs takes the same time however many sessions there were. Costs stay where they arose:
+ * an agent that moves to another manager takes none along.
  */
 type Amounts = Used & { sessions: number };
 
@@ -97,7 +97,7 @@ const onListBudgets = guarded(listBudgets, async ({ tx, actor, companyId }) => {
   };
 });
 
-/** What an agent spent this month, by itself and with all agents below it. */
+/** The spending of an agent this month: by itself, and with all agents below it. */
 export async function costsOf(tx: ReadTx, agentId: string) {
   const month = monthOf(tx.now);
   const [own] = await sumsIn(tx, "agent", [agentId], month, 1);
@@ -110,11 +110,11 @@ export const costHandlers = [onList, onListBudgets];
 interface Spenders {
   readonly companyId: string;
   readonly month: string;
-  /** Only this agent and those below it. Null: all of the company. */
+  /** Only this agent and those below it. Null means the whole company. */
   readonly below: string | null;
 }
 
-/** What was spent on each day, and how much of it by those agents that spent most in the month. */
+/** The spending on each day, and the share of the agents that spent most in the month. */
 async function daysOf(tx: ReadTx, of: Spenders) {
   const days = await tx.all(dailySums(of), {});
   const most = await tx.all(mostSpending(of), {});
@@ -188,7 +188,7 @@ const summed = sql.join(
   sums.map((sum) => sql`cast(sum(${sql.ref(`c.${sum}`)}) as bigint) as ${sql.ref(sum)}`),
 );
 
-/** The highest costs first. Of outcomes, those that the agents of the subtree are responsible for. */
+/** A page of costs, highest first. For outcomes, only those that agents of the subtree are responsible for. */
 const page = (
   p: Spenders & {
     readonly kind: CostRow["kind"];

@@ -37,8 +37,8 @@ import {
  */
 
 /**
- * Ends the session and says why. The agent is paused only if the budget is used up, or has less than it needs for a call. If other
- * sessions reserved the rest, it waits for them.
+ * Ends the session and says why. The agent is paused only if the budget is used up, or has less than the call needs. If other
+ * sessions reserved the rest, the agent waits for them.
  */
 export async function halt(writing: Writing, agentId: string, pool: Pool, need = 0): Promise<string> {
   const { tx } = writing;
@@ -53,8 +53,8 @@ export async function halt(writing: Writing, agentId: string, pool: Pool, need =
 }
 
 /**
- * Whether a budget still stops agents: it is used up, or it was too small for a call when the board was asked for more, and has got
- * nothing since.
+ * Whether a budget still stops agents: it is used up. Or it was too small for a call when the board was asked for more, and has
+ * grown nothing since.
  */
 export function isShort(pool: Pool, asked: ApprovalRow | undefined): boolean {
   if (isUsedUp(pool) || asked === undefined || pool.limit === null) return isUsedUp(pool);
@@ -99,7 +99,7 @@ export async function haltAgain(writing: Writing, agentId: string): Promise<void
     await pauseFor(writing, agentId, lacks);
 }
 
-/** Opens at most one approval per pool and month, and another one only after an approval. */
+/** Opens at most one approval per pool and month. Another one can follow an approval. */
 async function askForMore(writing: Writing, pool: Pool): Promise<void> {
   const { tx, companyId } = writing;
   const key = { pool_id: pool.id, month: monthOf(tx.now), kind: override(pool.measure) };
@@ -123,7 +123,7 @@ async function askForMore(writing: Writing, pool: Pool): Promise<void> {
       raiseBy: fromUnits(measure, raiseBy),
     },
     requestedBy: owner.agentId,
-    // A new month brings a new budget, so the request expires with the month.
+    // A new month has a new budget, so the request expires with the month.
     expiresAt: nextMonth(tx.now),
   });
   await tx.run(putAlert, { ...key, approval_id: approval.id });
@@ -149,7 +149,10 @@ export async function overridesIn(tx: ReadTx, companyId: string): Promise<Map<st
   return new Map(rows.map((row) => [`${row.pool_id} ${row.alert.replace(override(""), "")}`, row]));
 }
 
-/** After a change of a budget: cancels requests that are no longer needed and resumes agents that have something left. */
+/**
+ * Called after a change of a budget: cancels requests that are no longer needed and resumes agents whose budget has something
+ * left.
+ */
 export async function afterChange(writing: Writing, poolId: string): Promise<void> {
   const { tx, companyId } = writing;
   for (const measure of measures) {
@@ -163,7 +166,7 @@ export async function afterChange(writing: Writing, poolId: string): Promise<voi
 
 const override = (measure: Measure | ""): string => `override ${measure}`;
 
-/** Resumes every agent of the company that a budget paused and that has something left now. */
+/** Resumes every agent of the company that a budget paused and whose budget has something left now. */
 export async function resumeHalted(writing: Writing): Promise<void> {
   const { tx, companyId } = writing;
   for (const { agent_id: id, pool_id } of await tx.all(pausedByBudget, { company_id: companyId })) {
@@ -177,7 +180,7 @@ export async function resumeHalted(writing: Writing): Promise<void> {
   }
 }
 
-/** The pool of an agent that paused it and still stops it. */
+/** The pool that paused the agent and still stops it. */
 export async function shortAmong(tx: ReadTx, { pools }: Place, pausedBy: string): Promise<Pool | undefined> {
   for (const pool of Object.values(pools))
     if (pool.id === pausedBy && isShort(pool, await overrideOf(tx, pool))) return pool;
@@ -188,7 +191,7 @@ export const companiesWithHalted = query((db, _: Record<never, never>) =>
   db.selectFrom("budget_pauses").select("company_id").distinct(),
 );
 
-/** What the decision on a raise does. */
+/** The effects of a decision on a raise. */
 export const overriding: ApprovalKind = {
   approve: async (call, approval) => {
     const { tx, companyId } = call;
@@ -230,7 +233,7 @@ export const overriding: ApprovalKind = {
   },
 };
 
-/** Says before the decision that the budget above has no room for the raise, because approving would then be refused. */
+/** The reason why the raise can't be approved: the budget above has no room for it. It is shown before the decision. */
 async function obstacle(tx: ReadTx, approval: ApprovalRow, limit: number): Promise<string[]> {
   const { pool: id, measure } = raiseIn(approval);
   if (id === approval.company_id) return [];

@@ -3,7 +3,7 @@ import type { ModelUse } from "../contract/sessions.ts";
 import { textQuery } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
-/** What a session has used of each model so far. */
+/** The usage of a session so far, by model. */
 export async function modelsUsed(tx: ReadTx, sessionId: string): Promise<ModelUse[]> {
   const rows = await tx.all(usedOfModels, { sessionId });
   return rows.map(({ cost, ...row }) => ({ ...row, costUsd: cost / 1e6 }));

@@ -10,7 +10,7 @@ import { demandBossOrBoard } from "../agents/standing.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
 import { notYoursToShare } from "./texts.ts";
 
-/** Setting an agent's budget. carving.ts decides what fits. */
+/** Sets an agent's budget. carving.ts decides what fits. */
 const onSet = guarded(contract.setBudget, async (call) => {
   const { id, ...change } = call.input;
   const agent = await demandBossOrBoard(call);
@@ -37,8 +37,9 @@ export async function changeBudget(
 }
 
 /**
- * An agent may give away parts of its separate budget, or of one below it. The root agent may give away the company's. An
- * agent that shares a budget with others can't set a part of it apart, because that would take it from the others.
+ * Refuses unless the caller may give away a part of this budget. An agent may give away parts of its separate budget, or of one
+ * below it. The root agent may give away parts of the company's. An agent that shares a budget with others can't give any of it
+ * away, because that would take it from the others.
  */
 export async function demandOwnToShare(
   call: Writing,

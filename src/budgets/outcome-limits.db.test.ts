@@ -77,7 +77,7 @@ for (const kind of storeKinds)
         const { items } = await org.board(viewAttention, { companyId });
         assert.ok(items.length > 0);
         assert.equal((await org.board(why, { id: second })).moves, false);
-        // Work beside the goal is not concerned, and unblocking by hand helps only until the next start.
+        // Work beside the goal is not affected. Unblocking by hand helps only until the next start.
         const sessions = runner.started.length;
         await org.board(updateOutcome, { id: first, blocked: null });
         const beside = await give("Beside", org.rootId);
@@ -87,7 +87,7 @@ for (const kind of storeKinds)
         assert.equal(runner.started.length, sessions + 2);
         assert.equal(await state(beside), "open");
         assert.match(await state(first), /has reached its cost limit/);
-        // Raised too little, nothing changes. Raised enough, everything continues.
+        // If the limit is raised too little, nothing changes. If it is raised enough, everything continues.
         await org.board(updateCompany, { companyId, maxOutcomeUsd: 1.1 });
         assert.match(await state(first), /has reached its cost limit/);
         await org.board(updateCompany, { companyId, maxOutcomeUsd: 5 });

@@ -22,21 +22,21 @@ import {
 } from "./texts.ts";
 
 /**
- * What all work on an outcome and below it may use, over all months: its own budget if it is a goal that has one, and the
- * company's maxOutcomeUsd for any other. When it is used up, every open outcome below it is blocked with that reason, the
- * sessions that work on them end, and people are told. The work continues when the budget or the limit is raised.
+ * The limit for all work on an outcome and below it, over all months: the budget of a goal that has one, and the company's
+ * maxOutcomeUsd for any other outcome. When it is used up, every open outcome below is blocked with that reason, the sessions
+ * that work on them end, and people are told. The work continues when the budget or the limit is raised.
  */
 
 /**
- * Stops the work if the outcome or an ancestor has used up what it may use. Called before a session starts and after each
- * report of usage. Returns whether it stopped work.
+ * Stops the work if the outcome or an ancestor has used up its limit. Called before a session starts and after each report of
+ * usage. Returns whether work was stopped.
  */
 export async function stopAtLimit(writing: Writing, outcomeId: string | null): Promise<boolean> {
   if (outcomeId === null) return false;
   const { tx } = writing;
   const most = await mostUsd(writing);
   let isStopped = false;
-  // The oldest comes first: what is stopped with the whole needs no notice for its parts.
+  // The oldest comes first: if the whole is stopped, its parts need no notices.
   for (const { id } of await tx.all(limitedAbove, { id: outcomeId, all: most === null ? 0 : 1 })) {
     const outcome = await outcomeById(tx, id);
     const used = await usedUp(tx, outcome, most);
@@ -61,7 +61,7 @@ export async function stopAtLimit(writing: Writing, outcomeId: string | null): P
 interface Used {
   readonly limit: string;
   readonly spent: string;
-  /** It is the outcome's own budget, not the limit of the company. */
+  /** True if it is the outcome's own budget, and not the limit of the company. */
   readonly isOwn: boolean;
 }
 
@@ -86,7 +86,7 @@ async function tell(
     });
 }
 
-/** After a change of the budget: unblocks what it had stopped, if it allows more now. */
+/** Called after a change of the budget: unblocks the work if the budget allows more now. */
 export async function releaseWork(writing: Writing, outcome: OutcomeRow): Promise<void> {
   const { tx } = writing;
   if (!isLive(outcome) || (await usedUp(tx, outcome, await mostUsd(writing))) !== undefined) return;
@@ -97,7 +97,7 @@ export async function releaseWork(writing: Writing, outcome: OutcomeRow): Promis
   }
 }
 
-/** After a change of maxOutcomeUsd: unblocks the work that it had stopped and now allows. */
+/** Called after a change of maxOutcomeUsd: unblocks the work that it allows now. */
 export async function releaseAll(writing: Writing): Promise<void> {
   const { tx, companyId } = writing;
   const most = await mostUsd(writing);
@@ -121,7 +121,7 @@ async function unblock(writing: Writing, row: OutcomeRow): Promise<void> {
 const mostUsd = async ({ tx, companyId }: Writing): Promise<number | null> =>
   (await settingsOf(tx, companyId)).maxOutcomeUsd;
 
-/** The limit that is used up. A standing outcome and an inbox have none: nothing would ever bring them below it again. */
+/** The used-up limit. Standing outcomes and inboxes have none, because they would stay above it for ever. */
 async function usedUp(tx: ReadTx, outcome: OutcomeRow, most: number | null): Promise<Used | undefined> {
   const own = tables.outcomes.budget.parse(outcome.budget) ?? {};
   const isWork = outcome.kind === "work" || outcome.kind === "integration";
@@ -138,7 +138,7 @@ async function usedUp(tx: ReadTx, outcome: OutcomeRow, most: number | null): Pro
   return undefined;
 }
 
-/** The outcome and its ancestors that have a budget; if all work is limited, every one of them that is work. */
+/** The outcome and its ancestors that have a budget. If the company limits all work, all of them that are work. */
 const limitedAbove = textQuery(
   (p: { id: string; all: number }) =>
     sql<{ id: string }>`${upward(sql`select id from outcomes where id = ${p.id}`)}

@@ -30,7 +30,7 @@ for (const kind of storeKinds)
         const { org, runner } = stage;
         const ann = await org.agent("Ann Lee");
         await org.board(setBudget, { id: ann.id, sessions: 2 });
-        // Each gets somewhere and leaves the job as it is.
+        // Each session makes some progress and leaves the job open.
         runner.otherwise(async (session) => reportsTokens(session, runner.started.length));
         await givenWork(org, ann.id);
         await stage.rest();

@@ -10,13 +10,13 @@ import { foreseenMoney, shownPools } from "./carving.ts";
 import { poolOf } from "./table.ts";
 
 /**
- * The budgets that a yes to a request would change. They change all the time, so every end of a request keeps them as they are
- * then, whether a person decided or not. Every folder that ends requests may import this one, so it knows all types.
+ * The budgets that approving a request would change. They change all the time. So every end of a request stores them as they
+ * are then, whether a person decided or not. Every folder that ends requests may import this file, so it knows all types.
  */
 export async function moneyOf(tx: ReadTx, approval: ApprovalRow, viewer: Viewer): Promise<MoneyChange[]> {
   const { type, id, company_id, agent_id, requested_by } = approval;
   if (type === "budget_override") return raiseMoney(tx, approval, viewer);
-  // Nothing exists of an agent before the yes to create_agent. It shares the budget of the requester.
+  // Before the approval of create_agent, its agent does not exist. It will share the budget of the requester.
   if (type === "create_agent")
     return foreseenMoney(tx, viewer, { id: agent_id ?? id, company_id, boss_id: requested_by }, {});
   const agent = type === "approve_ceo_strategy" ? undefined : await memberById(tx, agent_id);
@@ -46,7 +46,7 @@ async function raiseMoney(tx: ReadTx, approval: ApprovalRow, viewer: Viewer): Pr
   return changes.filter((change) => change.measure === measure);
 }
 
-/** What a request for more of a budget asks for. */
+/** The amount that a request for a bigger budget asks for. */
 export const raiseIn = (approval: ApprovalRow): z.infer<typeof Raise> => Raise.parse(payloadOf(approval));
 
 const Raise = z.object({

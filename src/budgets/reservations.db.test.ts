@@ -51,7 +51,7 @@ for (const kind of bothStores)
           ["Ann", "Ben"],
         );
         assert.match((await org.board(why, { id: cid.id })).says, /is reserved for running sessions/);
-        // Its share is used and no other is free: it ends, and starts again when Ann gives back.
+        // Its share is used and no other is free. The session ends, and starts again when Ann returns a part.
         runner.started[1]?.onUsage(tokens(20));
         await stage.rest();
         assert.equal((await org.board(viewAgent, { id: ben.id })).status, "idle");
@@ -80,7 +80,7 @@ for (const kind of bothStores)
         await demandConserved(stage.store);
         const spentOf = async (agent: string) =>
           (await org.board(listCosts, { companyId, agent })).budget[0]?.spent;
-        // 40 are Ben's, 60 are all Ann had left, 40 remain for the company.
+        // Ben's budget is 40, Ann had 60 left in all, and 40 remain for the company.
         assert.deepEqual([await spentOf(ben.id), await spentOf(ann.id)], [40, 60]);
         assert.equal((await budgetLineOf(stage, "tokens")).spent, 40);
         assert.equal((await org.board(listCosts, { companyId })).total.inputTokens, 140);
@@ -119,7 +119,7 @@ for (const kind of bothStores)
         await org.board(setBudget, { id: ann.id, tokens: 1000 });
         await givenWork(org, ann.id);
         stage.crash(stage);
-        // Its processes take their time to die.
+        // The processes of this stage take long to die.
         const slow = scriptedRunner(org.core.dispatch);
         const gate = Promise.withResolvers<void>();
         slow.plan(ann.id, async () => {
@@ -186,7 +186,7 @@ const sumOfSessions = query((db, _: Record<never, never>) =>
 const total = async (store: Store): Promise<number> =>
   (await store.read((tx) => tx.first(sumOfSessions, {})))?.sum ?? 0;
 
-/** Runs one node. It ends after this many reports, as kill -9 would end it, or when no agent can spend any more. */
+/** Runs one node. After this many reports it stops, as if kill -9 had ended it, or when no agent can spend any more. */
 async function life(stage: Stage, most: number): Promise<{ mostAtOnce: number }> {
   let reports = 0;
   let mostAtOnce = 0;
@@ -197,10 +197,10 @@ async function life(stage: Stage, most: number): Promise<{ mostAtOnce: number }>
     write: (write) => (dead ? new Promise(() => undefined) : stage.store.write(write)),
   };
   const { scheduler, runner } = stage.node("node-1", { store: mortal });
-  // One step, and the next only when it is on record: what it spends is what it says.
+  // Each report is recorded before the next one, so the session spends exactly what it reports.
   runner.otherwise(async (session) => {
     await session.call(createOutcome, { title: "progress", parents: [session.agent.id] });
-    // All of them at once, as far as the first life goes.
+    // In the first life, wait until all sessions run at once.
     while (!dead && reports === 0 && most < 1000 && runner.alive() < 50) await session.hold(sleep(20));
     for (let used = step; !dead; used += step) {
       session.onUsage(tokens(used));
@@ -220,7 +220,7 @@ async function life(stage: Stage, most: number): Promise<{ mostAtOnce: number }>
   });
   await Promise.race([scheduler.start(), death.promise]);
   for (let calm = 0; calm < 5 && !dead; stage.advance(1000)) {
-    // What the dead were doing they never finish.
+    // The killed node never finishes its work.
     await Promise.race([scheduler.tick(), death.promise]);
     await demandConserved(stage.store);
     calm = runner.alive() === 0 ? calm + 1 : 0;

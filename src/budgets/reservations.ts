@@ -41,16 +41,16 @@ import {
 import { nearlyUsedUp } from "./texts.ts";
 
 /**
- * What one session may spend.
+ * The reservation of one session.
  *
  *   reserved, when the start of the session is recorded ──reports──▶ spent ──ended, process gone──▶ the rest returns
  *
  * A report is a total and is stored at once, so a crash loses nothing that was reported. The reservation is used first.
- * Then the session gets another one of the same size if the pool has it, and otherwise it has to stop. What a last report
- * spent beyond that is charged to the pools above, because no pool may give out more than it has.
+ * Then the session gets another one of the same size if the pool has it. Otherwise it has to stop. If a last report exceeds
+ * that, the pools above are charged, because no pool may give out more than it has.
  */
 
-/** The first pool that has nothing left. */
+/** The first pool without anything left. */
 export function lacking({ pools }: Place): Pool | undefined {
   return [pools.sessions, pools.usd, pools.tokens].find((pool) => left(pool) <= 0);
 }
@@ -76,8 +76,8 @@ export async function setAside(
 }
 
 /**
- * Makes a session's reservation cover what its open calls can cost at most. Returns the pool that does not have it; nothing is
- * reserved then.
+ * Makes a session's reservation cover the most that its open calls can cost. If a pool can't cover it, returns that pool and
+ * reserves nothing.
  */
 export async function makeRoom(
   { tx, companyId }: Writing,
@@ -101,7 +101,7 @@ export async function makeRoom(
   return undefined;
 }
 
-/** Books what was used for an agent without a session, such as a test of its brain. `id` is that of its reservation. */
+/** Books usage of an agent outside of a session, such as a test of its brain. `id` is that of its reservation. */
 export async function bookAlone(
   writing: Writing,
   { id, agentId }: { readonly id: string; readonly agentId: string },
@@ -119,7 +119,9 @@ export async function bookAlone(
     if (amount > 0) await take(writing, id, await place.nearest(measure), amount, settings);
 }
 
-/** What a session says it used so far. Answers how far it may go now, and the pool that has nothing left for it. */
+/**
+ * Books the usage that a session reports. Returns how much more the session may use, and the pool that has nothing left for it.
+ */
 export async function reportUsage(
   writing: Writing,
   session: Row<"sessions">,
@@ -231,7 +233,7 @@ async function tell(writing: Writing, pool: Pool): Promise<void> {
   if (owner.isThere) await notify(writing, owner.agentId, text);
 }
 
-/** The owner of a pool: its agent, or for the company's pool the root agent. */
+/** The agent that owns a pool. The company's pool belongs to the root agent. */
 export async function poolOwnerOf(
   tx: ReadTx,
   pool: PoolKey,
@@ -259,7 +261,7 @@ const measureWords: Readonly<Record<Measure, string>> = {
 };
 
 export function quantumOf({ sessionBudget }: Settings, measure: Measure): number {
-  // A quantum of 0 would let no session start.
+  // With a quantum of 0, no session could start.
   return measure === "sessions" ? 1 : Math.max(1, inUnits(measure, sessionBudget[measure] ?? 0));
 }
 

@@ -8,8 +8,8 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { type Figures, inUnits, monthOf } from "./budget.ts";
 
 /**
- * The pool an agent draws from is found from the tree each time. A change of manager therefore moves no rows. What was
- * spent or reserved stays with the pool it was taken from.
+ * Finds the pool that an agent draws from in the tree each time. So a change of manager moves no rows. Spent and reserved
+ * amounts stay with the pool they were taken from.
  */
 export interface PoolKey {
   readonly companyId: string;
@@ -38,7 +38,7 @@ export async function placeOf(
   return { companyId, chain, pools: { usd, tokens, sessions } };
 }
 
-/** The same for one measure only. */
+/** The pool for one measure only. */
 export async function standingOf(
   tx: ReadTx,
   agent: { id: string; company_id: string },
@@ -93,7 +93,7 @@ export async function poolAbove(tx: ReadTx, pool: PoolKey): Promise<Pool | undef
   return drawnFrom(tx, pool.companyId, boss, pool.measure);
 }
 
-/** The pool that reports of this manager draw from when they have no separate budget. */
+/** The pool that this manager's reports draw from if they have no separate budget. */
 export async function drawnFrom(
   tx: ReadTx,
   companyId: string,
@@ -116,8 +116,8 @@ export async function ownPools(tx: ReadTx, agent: { id: string; company_id: stri
 }
 
 /**
- * The budgets that move to another pool when this agent gets another manager: for each measure its own, or the topmost
- * ones below it. What they have spent and given out moves with them.
+ * The budgets that move to another pool when this agent gets another manager: for each measure its own, or else the topmost
+ * ones below it. What they have spent and given out moves along.
  */
 export async function budgetsUnder(
   tx: ReadTx,
@@ -130,7 +130,7 @@ export async function budgetsUnder(
   return found;
 }
 
-/** A budget and the budget it is part of. Null stands for the company's. */
+/** A budget and the budget it is part of. Null means the company's. */
 export interface BudgetPart {
   readonly agentId: string;
   readonly measure: Measure;
@@ -147,7 +147,9 @@ export async function budgetsOf(tx: ReadTx, companyId: string): Promise<BudgetPa
   return found;
 }
 
-/** All pools of a company with their figures for this month, in a fixed number of queries. The company's own come first. */
+/**
+ * All pools of a company with their figures for this month, in a fixed number of queries. The company's own pools come first.
+ */
 export async function poolsOf(tx: ReadTx, companyId: string): Promise<Pool[]> {
   const settings = await settingsOf(tx, companyId);
   const parts = await budgetsOf(tx, companyId);
@@ -185,7 +187,7 @@ function sumsOf<R extends { readonly measure: Measure; readonly amount: number }
   return sums;
 }
 
-/** The owner of the budget an agent draws from, itself or an agent above it. Null stands for the company. */
+/** The owner of the budget that an agent draws from: the agent itself or one above it. Null means the company. */
 export async function sourcesOf(tx: ReadTx, agentId: string): Promise<[Measure, string | null][]> {
   const rows = await tx.all(above, { agentId });
   return measures.map((measure) => [measure, rows.find((row) => row.measure === measure)?.id ?? null]);
@@ -232,7 +234,7 @@ const above = query((db, p: { agentId: string }) =>
             .selectFrom("up")
             .innerJoin("agents as a", "a.id", "up.boss_id")
             .select(["a.id", "a.boss_id", sql<number>`up.depth + 1`.as("depth")])
-            // The depth limit ends the query even if the tree is broken and has a circle.
+            // If the tree is broken and has a circle, the depth limit ends the query.
             .where("up.depth", "<", deepest),
         ),
     )
@@ -244,7 +246,9 @@ const above = query((db, p: { agentId: string }) =>
 
 const deepest = 10_000;
 
-/** Starts at the budgets and climbs to the nearest one above, so the work grows with the number of budgets, not of agents. */
+/**
+ * Starts at the budgets and climbs to the nearest budget above. So the work grows with the number of budgets, not of agents.
+ */
 const climbing = (db: Db, p: { companyId: string; measure: Measure }) =>
   db
     .withRecursive("climb(agent_id, amount, boss_id, depth)", (q) =>

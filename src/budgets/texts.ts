@@ -3,7 +3,7 @@ import { plural } from "../contract/phrases.ts";
 import { conflict, refused, type Refusal } from "../contract/refusal.ts";
 import { fromUnits, inWords } from "./budget.ts";
 
-/** What the product says about budgets. Amounts come in units (millionths of a dollar) and are shown as people write them. */
+/** All texts about budgets. Amounts come in units (millionths of a dollar) and are shown as people write them. */
 export const belowWhatIsTaken = (
   measure: Measure,
   { wanted, below, reserved }: { readonly wanted: number; readonly below: number; readonly reserved: number },
@@ -96,7 +96,7 @@ export const outcomeStopped = (
 ): string =>
   `Work on "${outcome.title}" (kb://${outcome.id}) stopped: it has cost ${spent}, with everything below it, and one outcome may cost ${limit} (maxOutcomeUsd). ${plural(stopped, "open outcome")} of it ${stopped === 1 ? "is" : "are"} blocked. ${isOwner ? "The board was told and can raise the limit. Continue with your other work." : `To continue, raise the limit: agency companies update --max-outcome-usd <dollars>. To end the outcome, close it: agency outcomes close ${outcome.id} "…".`}`;
 
-/** Why an outcome is not blocked any more. */
+/** The reason why an outcome is not blocked any more. */
 export const budgetRaised = "its budget or limit allows more now";
 
 /** To the board, which set the goal. */
