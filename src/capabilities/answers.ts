@@ -4,15 +4,15 @@ import type { ReadTx } from "../store/store.ts";
 
 /**
  * The right to answer. An agent that got a message may answer its writer once, even without a mail route to that writer. A
- * message that was sent by this right gives no such right itself, so an answer never opens a conversation. Notices of the
+ * message that was sent by this right gives no such right itself. So an answer never opens a conversation. Notices of the
  * system can't be answered.
  */
 export async function answerable(
   tx: ReadTx,
   agentId: string,
-  /** Null: the board. */
+  /** Null means the board. */
   writerId: string | null,
-  /** Only this message. */
+  /** Only this message, if it is given. */
   messageId = "",
 ): Promise<string | undefined> {
   return (await tx.first(unanswered, { agentId, writerId: writerId ?? "", messageId }))?.id;

@@ -25,8 +25,8 @@ import { chainOf, type GrantRow, heldOn, levelOf } from "./table.ts";
 import { explained, resourceWords } from "./texts.ts";
 
 /**
- * Explains why an agent may or may not use a resource, and names the smallest change that would flip the answer. The change
- * is a list of operations with their inputs, exactly as they can be called; the tests call them.
+ * Explains why an agent may or may not use a resource, and names the smallest change that would flip the answer. The change is
+ * a list of operations with their inputs, exactly as they can be called. The tests call them.
  */
 type Explanation = Output<typeof explainAccess>;
 type Fix = Explanation["fix"];
@@ -121,14 +121,14 @@ export async function explain(
       ? byStructure >= wanted
         ? []
         : carrying.map((grant) => revocationOf(grant, explained.revoke(agent, on)))
-      : // What would give a right back shows that the thing exists.
+      : // A change that restores a right would show that the thing exists.
         (await isKnown(tx, viewer, resource))
         ? await giveBack(tx, agent, resource, on, level, grants)
         : [],
   };
 }
 
-/** Who wrote to an agent is between the two of them and the board. */
+/** Only the agent, the writer and the board may know who wrote to the agent. */
 async function mayAnswer(tx: ReadTx, viewer: Viewer, agent: Member, writer: string): Promise<boolean> {
   if (viewer.agentId !== null && viewer.agentId !== agent.id) return false;
   const other = writer === "board" ? null : await memberById(tx, writer);
@@ -201,7 +201,9 @@ function revocationOf(grant: GrantRow, says: string): Fix[number] {
   };
 }
 
-/** One step that is enough: the manager grants what it holds, the one ended outcome is reopened, or the board grants. */
+/**
+ * A single step that is enough: the manager grants a right it holds, the one ended outcome is reopened, or the board grants.
+ */
 async function giveBack(
   tx: ReadTx,
   agent: Member,
@@ -262,7 +264,7 @@ async function canHandOn(
   return false;
 }
 
-/** The outcome whose end is the only reason that a grant is not valid, if it can be reopened. */
+/** The outcome whose end alone makes a grant invalid, if the outcome can be reopened. */
 async function onlyEndedScope(tx: ReadTx, grant: GrantRow): Promise<string | undefined> {
   const ended = new Set<string>();
   for (const link of await chainOf(tx, grant.id)) {

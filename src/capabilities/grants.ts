@@ -22,21 +22,21 @@ import { type GrantRow, grantById, heldOn, insertGrant, markRevoked, rootless } 
 import * as texts from "./texts.ts";
 
 /**
- * Granting and revoking rights. A grant goes from a manager to a direct report, or from the board to any agent. It is never
- * higher than the right it was made from, and it is valid only while its scope outcome is live.
+ * Grants and revokes rights. A grant goes from a manager to a direct report, or from the board to any agent. It is never higher
+ * than the right it was made from, and it is valid only while its scope outcome is live.
  */
 export interface Gift {
   readonly id: string;
   readonly companyId: string;
-  /** Null: the board. */
+  /** Null means the board. */
   readonly giver: Member | null;
   readonly receiver: Member;
-  /** Set for org:hire by the root agent, which may grant it to any agent of the company, not only to its reports. */
+  /** Set when the root agent grants org:hire: it may grant this right to any agent of the company, not only to its reports. */
   readonly acrossLevels?: boolean;
   readonly resource: Resource;
   /** Default: the usual level of the resource. */
   readonly level?: GrantableLevel | undefined;
-  /** The outcome it is for. Default: the mandate of the receiver. */
+  /** The outcome that the grant is for. Default: the mandate of the receiver. */
   readonly scopeId?: string | undefined;
 }
 
@@ -68,7 +68,7 @@ export async function give(tx: Tx, gift: Gift): Promise<GrantRow> {
   return { ...row, num: 0 };
 }
 
-/** Refuses like give(), but grants nothing and does not look at the receiver, which may still be pending. */
+/** Refuses like give(), but grants nothing and does not check the receiver, which may still be pending. */
 export async function weigh(tx: ReadTx, gift: Omit<Gift, "id">) {
   const level = checkLevel(gift.resource, gift.level);
   await checkResourceExists(tx, gift.companyId, gift.giver, gift.resource);
@@ -84,7 +84,7 @@ export async function weigh(tx: ReadTx, gift: Omit<Gift, "id">) {
   return { level, scopeId, source };
 }
 
-/** The creator of something gets write on it for as long as its mandate is live. */
+/** Gives the creator of a thing write on it, for as long as the creator's mandate is live. */
 export async function giveCreator(
   tx: Tx,
   made: { id: string; companyId: string; creator: Pick<Member, "id" | "mandate_id">; resource: Resource },
@@ -102,7 +102,7 @@ export async function giveCreator(
   });
 }
 
-/** The board, the giver and the holder may revoke a grant. For any other agent the grant does not exist. */
+/** The board, the giver and the holder can revoke a grant. For any other agent the grant does not exist. */
 export async function revoke(
   tx: Tx,
   companyId: string,
@@ -117,7 +117,7 @@ export async function revoke(
   return { ...grant, revoked_at: tx.now, broken: grant.broken + 1 };
 }
 
-/** Is `outcomeId` the scope itself or below it? */
+/** Whether `outcomeId` is the scope itself or below it. */
 export async function isWithin(tx: ReadTx, outcomeId: string, scopeId: string): Promise<boolean> {
   return outcomeId === scopeId || (await tx.first(isBelow, { id: outcomeId, above: scopeId })) !== undefined;
 }
@@ -141,7 +141,7 @@ function checkReceiver(giver: Member | null, receiver: Member): void {
   if (!isActive(receiver)) throw texts.receiverInactive(receiver);
 }
 
-/** A resource on which the giver has no right does not exist for it. Agents are an exception: the chart is public. */
+/** Refuses a resource on which the giver has no right, as if it did not exist. Agents are an exception: the chart is public. */
 async function checkResourceExists(
   tx: ReadTx,
   companyId: string,
@@ -162,7 +162,7 @@ async function checkResourceExists(
     throw notFound(kind === "kb" ? "file" : kind === "mail" ? "agent" : "outcome", id);
 }
 
-/** Refuses an MCP server that the company does not have: the grant would give nothing, until a server of that name is added. */
+/** Refuses an MCP server that the company does not have. The grant would give nothing until a server of that name is added. */
 export async function demandServer(tx: ReadTx, companyId: string, name: string): Promise<void> {
   const known = (await tx.all(serversOf, { company_id: companyId })).map((server) => server.name);
   if (!known.includes(name)) throw texts.noSuchServer(name, known);
@@ -182,7 +182,7 @@ async function checkScope(tx: ReadTx, companyId: string, scopeId: string): Promi
 
 /**
  * The right that a new grant is made from: a valid grant of the giver that is at least as high and whose scope covers the new
- * scope, or a right that the giver has by its position. Mail routes can't be granted on; only a person opens one.
+ * scope, or a right from the giver's position. A mail route can't be passed on; only a person opens one.
  */
 export async function sourceFor(
   tx: ReadTx,

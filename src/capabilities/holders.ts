@@ -7,9 +7,9 @@ import type { Member } from "./members.ts";
 import { upward } from "./structure.ts";
 
 /**
- * The agents that may have a right on a resource, in the order of their names: holders of grants, and those whose position can
- * give the right (structure.ts, pinned.ts). It may name too many, so each has to be asked about by explain(). One that is missing
- * here would be missing in every answer: a test compares the answers with asking about every agent.
+ * The agents that may have a right on a resource, ordered by name: holders of grants, and agents whose position can give the
+ * right (structure.ts, pinned.ts). The list may have too many agents, so explain() has to check each one. It must not have too
+ * few, because no other check would find the missing one. A test compares the list with a check of every agent.
  */
 export function possibleHolders(
   tx: ReadTx,
@@ -31,7 +31,7 @@ export function possibleHolders(
   );
 }
 
-/** Queries that return ids of agents. */
+/** Queries for ids of agents that may have a right. */
 function candidates(resource: Resource): RawBuilder<unknown>[] {
   const id = resourceId(resource);
   const granted = sql`select grantee_id as id from grants 
@@ -59,7 +59,7 @@ function candidates(resource: Resource): RawBuilder<unknown>[] {
   }
 }
 
-/** Who owns or delegated one of the outcomes or an ancestor of it, and whose live work serves one. */
+/** The agents that own or delegated one of the outcomes or its ancestors, and those whose live work serves one. */
 const aroundOutcomes = (outcomes: RawBuilder<unknown>) => [
   sql`${upward(outcomes)} select o.responsible_id as id from outcomes o join up on up.id = o.id`,
   sql`${upward(outcomes)} select o.delegated_by as id from outcomes o join up on up.id = o.id`,
@@ -74,7 +74,7 @@ function aroundFile(id: string, resource: Resource): RawBuilder<unknown>[] {
   const dependents = (on: RawBuilder<unknown>) =>
     sql`select o.responsible_id as id from dependencies d join outcomes o on o.id = d.outcome_id
       where d.depends_on_id in (select id from (${on}) as x)`;
-  /** The owner, and everyone above it: managers look at their reports, and inherit the files of those that left. */
+  /** The owner and everyone above it. Managers look at their reports, and inherit the files of departed ones. */
   const owners = sql`select owner_id as id from files where id = ${id} and owner_id is not null
     union select grantee_id from grants where resource = ${resource} and origin = 'creation'`;
   const verifiers = sql`select o.delegated_by as id from outcomes o

@@ -3,11 +3,11 @@ import { BlockList, isIP } from "node:net";
 import type { Resource } from "../contract/resources.ts";
 
 /**
- * Which addresses a right to a host reaches.
+ * Which addresses a right to a host reaches:
  *
  *   public   a name or `net:*` is enough
- *   private  only the right that names the address itself: an attacker can make any name lead there
- *   never    what leads to the machines and services of the network itself, such as the metadata of a cloud
+ *   private  only a right that names the address itself: an attacker can make any name lead there
+ *   never    addresses of the machines and services of the network itself, such as a cloud's metadata
  */
 export type Reach = "public" | "private" | "never";
 
@@ -40,7 +40,7 @@ const loopback = list(["127.0.0.0", 8], ["::1", 128]);
 
 export function reachOf(address: string): Reach {
   const plain = plainHost(address);
-  // An IPv4 address in IPv6 notation is checked as what it is.
+  // An IPv4 address in IPv6 notation is checked as an IPv4 address.
   const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(plain) ?? [];
   if (mapped.length > 0) {
     const [high = 0, low = 0] = mapped.slice(1).map((part) => Number.parseInt(part, 16));
@@ -61,9 +61,9 @@ export const resolveHost: Resolve = async (host) =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
 /**
- * What keeps a connection from an address, for a record of the board that names a host: an MCP server or a repository. The board
- * meant the host, so a private address is fine if the record names that address or this machine, or allows private networks.
- * Otherwise an attacker could make a name lead into the network around the daemon.
+ * The reason why a record of the board that names a host (an MCP server or a repository) does not permit an address. The board
+ * meant the host. So a private address is permitted if the record names that address or this machine, or allows private
+ * networks. Otherwise an attacker could make a name lead into the network around the daemon.
  */
 export function blockerFor({ host, privateNetwork }: { host: string; privateNetwork: boolean }) {
   const named = plainHost(host);

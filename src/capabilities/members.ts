@@ -11,12 +11,15 @@ export type Member = Pick<
   "id" | "company_id" | "name" | "slug" | "role" | "boss_id" | "mandate_id" | "status"
 >;
 
-/** Active agents hold rights. A pending agent has none yet, a terminated one none any more. A paused one keeps them. */
+/**
+ * Active agents hold rights. A pending agent has none yet, and a terminated agent has none any more. A paused agent keeps its
+ * rights.
+ */
 export function isActive(member: Pick<Member, "status">): boolean {
   return member.status === "idle" || member.status === "paused";
 }
 
-/** Only these columns: what is shown of a member must not depend on the query that found it. */
+/** Picks only these columns: what is shown of a member must not depend on the query that found it. */
 const asMember = ({ id, company_id, name, slug, role, boss_id, mandate_id, status }: Member): Member => ({
   id,
   company_id,
@@ -28,23 +31,26 @@ const asMember = ({ id, company_id, name, slug, role, boss_id, mandate_id, statu
   status,
 });
 
-/** Null stands for the board, which is not a member. */
+/** Null means the board, which is not a member. */
 export async function memberById(tx: ReadTx, id: string | null): Promise<Member | undefined> {
   const row = id === null ? undefined : await tx.first(byId, { id });
   return row === undefined ? undefined : asMember(row);
 }
 
-/** These members will be read. */
+/** Announces to the store that these members will be read. */
 export function membersAhead(tx: ReadTx, ...ids: readonly (string | null)[]): void {
   for (const id of ids) if (id !== null) tx.ahead(byId, { id });
 }
 
-/** How texts name an agent or, for null, the board. */
+/** The name of an agent in texts or, for null, of the board. */
 export async function memberName(tx: ReadTx, id: string | null, board = "The board"): Promise<string> {
   return id === null ? board : ((await memberById(tx, id))?.name ?? "An agent that has left");
 }
 
-/** By id, slug or name, within the company. A terminated agent is found by id only: its slug may belong to another now. */
+/**
+ * Finds an agent of the company by id, slug or name. A terminated agent is found by id only: its slug may belong to another
+ * agent now.
+ */
 export async function findMember(tx: ReadTx, companyId: string, reference: string): Promise<Member> {
   const found = await memberCalled(tx, companyId, reference.trim().replace(/^@/, ""));
   if (found === undefined) throw notFound("agent", reference);
@@ -60,7 +66,7 @@ export async function memberCalled(
   const found =
     (await tx.first(byId, { id: key })) ?? (await tx.first(sameSlug, { company_id: companyId, slug: key }));
   if (found !== undefined) return found.company_id === companyId ? found : undefined;
-  // Names are stored by how they look. One that only looks like the wanted name is another agent's.
+  // Names are stored by their look. An agent whose name only looks like the wanted one is another agent.
   const alike = await tx.first(sameName, { company_id: companyId, name_key: lookOf(wanted) });
   return alike !== undefined && nameKey(alike.name) === key ? alike : undefined;
 }
@@ -74,7 +80,7 @@ export async function rootAgentOf(tx: ReadTx, companyId: string): Promise<string
   return (await tx.first(companyRow, { id: companyId }))?.root_agent_id;
 }
 
-/** The whole row, which most operations read too: on PostgreSQL a write reads it once. */
+/** Reads the whole row. Most operations need it too, and on PostgreSQL a write reads a row only once. */
 const byId = selection("agents", ["id"]);
 
 /** No two agents of a company that have not left share a name or a slug. */
@@ -83,5 +89,5 @@ export const sameName = selection("agents", ["company_id", "name_key"], sql`and 
 
 const byBoss = selection("agents", ["boss_id"], sql`and status <> 'terminated' order by created_at, id`);
 
-/** The same for the company. */
+/** Reads the whole row of the company, for the same reason. */
 const companyRow = selection("companies", ["id"]);

@@ -27,7 +27,7 @@ export async function holderOf(tx: ReadTx, agentId: string | null): Promise<Pers
   return agentId === null ? undefined : tx.first(holder, { agentId });
 }
 
-/** Also a person who was removed: the record keeps the name. */
+/** Finds removed people too, because the record keeps their names. */
 export async function personById(tx: ReadTx, id: string | null): Promise<PersonRow | undefined> {
   return id === null ? undefined : tx.first(byId, { id });
 }
@@ -36,7 +36,7 @@ export function boardPeople(tx: ReadTx): Promise<PersonRow[]> {
   return tx.all(onBoard, {});
 }
 
-/** How every view shows who did something. */
+/** The author of a change, as every view shows it. */
 export async function presentBy(
   tx: ReadTx,
   { kind, agentId, personId }: Pick<Actor, "kind" | "agentId" | "personId">,
@@ -50,13 +50,13 @@ export async function presentBy(
   };
 }
 
-/** Who acts will be presented. */
+/** Announces to the store that an author will be presented. */
 export function byAhead(tx: ReadTx, { agentId, personId }: Pick<Actor, "agentId" | "personId">): void {
   membersAhead(tx, agentId);
   if (personId !== null) tx.ahead(byId, { id: personId });
 }
 
-/** "Ann", "Ann (for Mill)", "Mill" or "The board": who acted, in a sentence. */
+/** The author in a sentence: "Ann", "Ann (for Mill)", "Mill" or "The board". */
 export function nameOfBy({ kind, agent, person }: By): string {
   if (agent === undefined) return person?.name ?? (kind === "system" ? "Agency" : "The board");
   return person === undefined ? agent.name : `${person.name} (as ${agent.name})`;

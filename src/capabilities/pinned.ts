@@ -9,25 +9,25 @@ import { upward } from "./structure.ts";
 import { pinnedBy, type Relation } from "./texts.ts";
 
 /**
- * Rights to one version of a file. They follow from structure, nothing is stored for them, and they can't be passed on by a
- * grant. There are two sources:
+ * Rights to one version of a file. They follow from structure, are not stored, and can't be passed on by a grant. There are two
+ * sources:
  *
  *   deliverable   The version was delivered with an outcome that is not closed. The owner and the verifier of that outcome
  *                 may read it; while a verdict is escalated, so may the managers above the verifier. Once it was accepted,
- *                 the owners of all ancestors may read it, and the owners of outcomes that depend on that outcome, if its
- *                 owner or someone above it set the dependency. It does not matter whether its author is still employed.
- *   message       The version was sent to the agent, as a message or along with one. It stays readable for as long as its sender can read it or, once the
- *                 sender has left, the manager that the sender's files went to.
+ *                 the owners of all ancestors may read it. So may the owners of outcomes that depend on that outcome, if
+ *                 its owner or an owner above set the dependency. The author need not be employed any more.
+ *   message       The version was sent to the agent, as a message or along with one. It stays readable as long as its
+ *                 sender can read it. If the sender has left, the manager that got the sender's files counts instead.
  */
 export interface Pin {
   readonly fileId: string;
   readonly version: number;
-  /** The structure that it follows from. */
+  /** The structure that gives the right. */
   readonly through: { readonly kind: "outcome" | "message"; readonly id: string };
   readonly how: Relation | "receiver";
 }
 
-/** The versions that an agent (null: the board) may read. `asked` are the agents whose right depends on the answer. */
+/** The versions that an agent (null: the board) may read. `asked` lists the agents whose right depends on this answer. */
 export async function versionsFor(
   tx: ReadTx,
   agentId: string | null,
@@ -45,7 +45,7 @@ export async function pinsOn(
   fileId: string,
   asked: readonly string[] = [],
 ): Promise<Pin[]> {
-  // Two agents that sent a file to each other don't keep each other's right alive.
+  // If two agents sent a file to each other, neither right may rest on the other.
   if (asked.includes(agentId)) return [];
   const pins = [
     ...(await deliveredPins(tx, agentId, fileId)),
@@ -54,7 +54,7 @@ export async function pinsOn(
   return pins.toSorted((a, b) => b.version - a.version);
 }
 
-/** The files to which an agent may have such a right, as a query that returns `id`. Each has to be asked about by pinsOn(). */
+/** The files to which an agent may have such a right, as a query that returns `id`. pinsOn() has to check each one. */
 export const maybePinned = (agentId: string): RawBuilder<{ id: string }> => sql<{ id: string }>`
   select d.file_id as id from deliverables d join (
       with recursive down(id) as (
@@ -78,7 +78,7 @@ export const maybePinned = (agentId: string): RawBuilder<{ id: string }> => sql<
 export async function pinsOf(tx: ReadTx, agentId: string, limit: number): Promise<Pin[]> {
   const pins: Pin[][] = [];
   let before = Number.MAX_SAFE_INTEGER;
-  // Files that turn out to be out of sight don't count.
+  // Files that turn out to be hidden don't count.
   for (let more = true; more;) {
     const rows = await tx.all(candidates, { agentId, before, limit });
     for (const { id, num } of rows) {
@@ -92,7 +92,10 @@ export async function pinsOf(tx: ReadTx, agentId: string, limit: number): Promis
   return pins.flat();
 }
 
-/** Why the agent may read the version, and what the sentence names. Outcomes that the viewer (null: the board) can't read have no title. */
+/**
+ * Why the agent may read the version, and the thing that the sentence names. Outcomes that the viewer (null: the board) can't
+ * read have no title.
+ */
 export async function reasonOf(
   tx: ReadTx,
   viewer: string | null,
@@ -161,13 +164,13 @@ async function sentPins(
 export const includesVersion = (versions: "all" | readonly number[], version: number): boolean =>
   versions === "all" || versions.includes(version);
 
-/** The agent itself or, once it has left, the nearest manager above it that has not. Null: the board. */
+/** The agent itself or, if it has left, the nearest manager above it that has not. Null means the board. */
 async function heirOf(tx: ReadTx, agentId: string | null): Promise<string | null> {
   const agent = await memberById(tx, agentId);
   return agent === undefined || isActive(agent) ? agentId : heirOf(tx, agent.boss_id);
 }
 
-/** Is the agent a manager of the other one, at any distance? */
+/** Whether the agent is a manager of the other one, at any distance. */
 export async function isAbove(tx: ReadTx, agentId: string, otherId: string | null): Promise<boolean> {
   const boss = (await memberById(tx, otherId))?.boss_id ?? null;
   return boss !== null && (boss === agentId || (await isAbove(tx, agentId, boss)));
@@ -204,7 +207,7 @@ const candidates = textQuery(
       and f.deleted_at is null and f.num < ${p.before} order by f.num desc limit ${p.limit}`,
 );
 
-/** As the message itself, or along with it. */
+/** Messages to an agent that are the file or enclose it. */
 const sentTo = textQuery(
   (p: { agentId: string; fileId: string }) => sql<{ id: string; version: number; from_id: string | null }>`
     select id, version, from_id from messages

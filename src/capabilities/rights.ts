@@ -15,8 +15,8 @@ import { rootOf } from "./table.ts";
 import { fileSeenBy, isNeighbour, outcomeRights, structuralRank } from "./structure.ts";
 
 /**
- * The effective right of an agent on a resource: the highest of its valid grants and of what its position gives it. Call this
- * only inside the transaction that acts on the answer; a right may end at any moment.
+ * The effective right of an agent on a resource: the highest of its valid grants and of the rights from its position. Call this
+ * only inside the transaction that acts on the answer, because a right may end at any moment.
  */
 export async function effectiveRank(tx: ReadTx, agentId: string, resource: Resource): Promise<number> {
   const wider = widerThan(resource);
@@ -28,8 +28,8 @@ export async function effectiveRank(tx: ReadTx, agentId: string, resource: Resou
 }
 
 /**
- * Does the agent have at least this level? The usual case costs one look-up: for outcomes and mail a right by position, for
- * other things a plain grant.
+ * Whether the agent has at least this level. The usual case costs one look-up: for outcomes and mail a right from the position,
+ * for other things a plain grant.
  */
 export async function holds(tx: ReadTx, agentId: string, resource: Resource, level: Level): Promise<boolean> {
   if (level === "drive") return (await outcomeRights(tx, agentId, resourceId(resource))).drive;
@@ -46,13 +46,13 @@ export async function holds(tx: ReadTx, agentId: string, resource: Resource, lev
   return wider !== undefined && holds(tx, agentId, wider, level);
 }
 
-/** Whether the agent may read the file will be asked. */
+/** Announces to the store that the agent's right to read the file will be checked. */
 export function fileRightAhead(tx: ReadTx, agent: string, fileId: string): void {
   tx.ahead(grantedRanks, { agent, resource: `kb:${fileId}` });
   tx.ahead(fileSeenBy, { agent, id: fileId });
 }
 
-/** Whether the agent may write to the other will be asked. */
+/** Announces to the store that the agent's mail route to the other will be checked. */
 export const mailRightAhead = (tx: ReadTx, agent: string, other: string): void =>
   tx.ahead(isNeighbour, { agent, other });
 
@@ -71,8 +71,8 @@ async function handedOnRank(tx: ReadTx, agentId: string, resource: Resource): Pr
 }
 
 /**
- * What a grant with an unbroken chain is worth. A plain grant is worth its level. If the chain starts with a right that a
- * manager had by its position (`structural`), it is worth at most what that manager has by its position now.
+ * The level that a grant with an unbroken chain gives. A plain grant gives its own level. If the chain starts with a right from
+ * a manager's position (`structural`), it gives at most what that position gives now.
  */
 export async function worthOf(
   tx: ReadTx,
@@ -86,7 +86,7 @@ export async function worthOf(
   return Math.min(grant.level, await structuralRank(tx, giver.id, resource));
 }
 
-/** The highest level of the valid grants: `plain` of those that don't rest on a position, `most` of all. */
+/** The highest level of the valid grants: `plain` counts those that don't rest on a position, `most` counts all. */
 const grantedRanks = query((db, p: { agent: string; resource: Resource }) =>
   db
     .selectFrom("grants")

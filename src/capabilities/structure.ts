@@ -40,7 +40,7 @@ export async function outcomeRights(tx: ReadTx, agentId: string, outcomeId: stri
   return { read, write, drive };
 }
 
-/** May the agent read everything below this outcome, because it owns or delegated the outcome or an ancestor? */
+/** Whether the agent may read everything below this outcome, because it owns or delegated the outcome or an ancestor. */
 export async function readsBelow(tx: ReadTx, agentId: string, outcomeId: string): Promise<boolean> {
   return (await tx.first(ownsAncestor, { agent: agentId, id: outcomeId })) !== undefined;
 }
@@ -80,8 +80,8 @@ export async function structuralRank(tx: ReadTx, agentId: string, resource: Reso
 }
 
 /**
- * The agent that has left and whose file this is, if its files are this agent's now: the manager of an agent that leaves
- * becomes the owner of its files, and so on if that manager leaves.
+ * The departed agent that owned this file, if this agent owns its files now. The manager of a departed agent becomes the owner
+ * of its files. If that manager leaves, its own manager follows.
  */
 export async function departedOwner(
   tx: ReadTx,
@@ -91,7 +91,10 @@ export async function departedOwner(
   return tx.first(ownerWhoLeft, { agent: agentId, id: fileId, resource: `kb:${fileId}` });
 }
 
-/** Does this agent look at the sessions, the log and the state document of that one? No manager looks past its direct reports. */
+/**
+ * Whether this agent may look at the sessions, the log and the state document of the other. A manager sees only its direct
+ * reports.
+ */
 export async function oversees(tx: ReadTx, agentId: string, other: string): Promise<boolean> {
   return (
     agentId === other ||
@@ -104,7 +107,7 @@ export async function oversees(tx: ReadTx, agentId: string, other: string): Prom
 export const reportsBelow = (agentId: string) =>
   sql<{ id: string }>`select id from agents where boss_id = ${agentId} and status <> 'pending_approval'`;
 
-/** The agents that have left and whose files are this agent's now, as a query that returns `id`. */
+/** The departed agents whose files belong to this agent now, as a query that returns `id`. */
 export const departedBelow = (agentId: string) => sql<{ id: string }>`
   with recursive departed(id) as (
     select id from agents where boss_id = ${agentId} and status = 'terminated'
@@ -122,7 +125,7 @@ function outcomeRank(rights: OutcomeRights): number {
   return rights.write ? ranks.write : rights.read ? ranks.read : noRight;
 }
 
-/** The whole row, which most operations read too: a write reads it once. */
+/** Reads the whole row. Most operations need it too, and on PostgreSQL a write reads a row only once. */
 const outcomeRow = selection("outcomes", ["id"]);
 
 const resultOf = selection("outcomes", ["result_id"]);

@@ -7,26 +7,26 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { widerThan } from "./hosts.ts";
 
 /**
- * The rows of grants. A grant may be made from another one (`parent_id`), so grants form chains. `broken` counts what is
- * wrong along the chain of a grant right now: revoked grants, scope outcomes that have ended, holders that have left. A
- * grant is valid exactly while `broken` is 0, so a check is one index look-up however long the chain is.
+ * The rows of grants. A grant may be made from another one (`parent_id`), so grants form chains. `broken` counts the present
+ * faults along the chain of a grant: revoked grants, scope outcomes that have ended, holders that have left. A grant is valid
+ * exactly while `broken` is 0. So a check is one index look-up, however long the chain is.
  *
- * Code that ends or revives one of these (a grant, a scope, a holder) must shift the count of every grant that rests on it,
- * in the same transaction. Rejected: walking the chain at each check, which joins three tables six times and reaches
- * 25,000 checks a second instead of more than 100,000.
+ * Code that ends or revives one of these (a grant, a scope, a holder) must shift the count of every grant that rests on it, in the
+ * same transaction. Rejected: walking the chain at each check, which joins three tables six times and reaches 25,000 checks a
+ * second instead of more than 100,000.
  */
 export type GrantRow = Row<"grants">;
 
-/** A scope outcome ended (+1) or was reopened (-1). */
+/** Counts the end (+1) or the reopening (-1) of a scope outcome. */
 export async function shiftScope(tx: Tx, scopeId: string, by: 1 | -1): Promise<void> {
   if ((await tx.first(scopedBy, { scope_id: scopeId })) !== undefined)
     await tx.run(shiftByScope, { scopeId, by });
 }
 
-/** It will be asked whether a grant has this scope. */
+/** Announces to the store that the grants of this scope will be looked up. */
 export const scopeAhead = (tx: ReadTx, scopeId: string): void => tx.ahead(scopedBy, { scope_id: scopeId });
 
-/** An agent left (+1) or came back (-1). */
+/** Counts the departure (+1) or the return (-1) of an agent. */
 export async function shiftHolder(tx: Tx, agentId: string, by: 1 | -1): Promise<void> {
   await tx.run(shiftByHolder, { agentId, by });
 }
@@ -37,8 +37,8 @@ export async function markRevoked(tx: Tx, grantId: string): Promise<void> {
 }
 
 /**
- * A manager takes an outcome back. Every right that was granted for it ends, except the manager's own. What an agent wrote
- * stays its own, because creating a file needs no reason that could end.
+ * Revokes every right that was granted for an outcome, because a manager takes it back. The manager's own right stays. Rights
+ * of authors on their files stay too, because they have no reason that could end.
  */
 export async function revokeFor(tx: Tx, scopeId: string, managerId: string): Promise<void> {
   for (const { id, grantee_id } of await tx.all(grantsFor, { scope_id: scopeId }))
@@ -71,7 +71,7 @@ export async function heldOn(tx: ReadTx, agentId: string, resource: Resource): P
   return wider === undefined ? held : [...held, ...(await heldOn(tx, agentId, wider))];
 }
 
-/** The grants from this giver to this agent that were not revoked, valid or not. */
+/** The grants from this giver to this agent that were not revoked, whether they are valid or not. */
 export function givenTo(tx: ReadTx, agentId: string, giverId: string): Promise<GrantRow[]> {
   return tx.all(byHolderAndGiver, { grantee_id: agentId, granted_by: giverId });
 }
@@ -101,7 +101,7 @@ export async function recount(tx: Tx, id: string): Promise<void> {
   }
 }
 
-/** The level of a stored row. Its rank has to be on the ladder of its resource. */
+/** The level of a stored row. Its rank must exist for its resource. */
 export function levelOf(
   table: "grants" | "permission_requests",
   { resource, level: rank }: Pick<GrantRow, "resource" | "level">,
@@ -149,10 +149,10 @@ const handedOnFrom = selection("grants", ["parent_id"], sql`order by num`);
 const setRevoked = updating("grants", ["revoked_at"], ["id"]);
 
 /**
- * Shifts `broken` of the grants that one cause touches directly and of all grants made from those. A grant that is reached
- * twice (through its own scope and through that of an ancestor) is shifted twice, hence `union all`. The times are
- * counted once for all grants by grouping. Rejected: a subquery that counts for each grant; for an agent on whose grants
- * 20,000 others rest, it took 24 s instead of 0.2 s.
+ * Shifts `broken` of the grants that one cause touches directly, and of all grants made from those. A grant that is reached
+ * twice (through its own scope and through that of an ancestor) is shifted twice, hence `union all`. Grouping counts the times
+ * once for all grants. Rejected: a subquery that counts for each grant. For an agent on whose grants 20,000 others rest, it
+ * took 24 s instead of 0.2 s.
  */
 const carried = (where: "scope_id" | "grantee_id" | "id", value: string) =>
   sql`with recursive carried(id) as (

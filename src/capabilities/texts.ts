@@ -9,7 +9,7 @@ import {
 
 import type { Reference } from "../contract/words.ts";
 
-/** Everything this folder says about rights. */
+/** All texts of this folder about rights. */
 interface Agent {
   readonly name: string;
   readonly status: string;
@@ -80,7 +80,7 @@ export const notHeld = (resource: Resource, level: string): Refusal =>
     "list_permissions shows what you hold. request_permission asks your manager for more.",
   );
 
-/** What an agent is to an outcome that delivers a file. */
+/** The relation of an agent to an outcome that delivers a file. */
 export type Relation = "owner" | "verifier" | "decider" | "ancestor" | "dependent";
 
 /** Why an agent can read one version of a file. */
@@ -100,7 +100,7 @@ export const pinnedBy = {
     }`,
 };
 
-/** How a sentence names what a right is about. An id is not part of it: the answer has it beside the sentence. */
+/** The name of a right's resource in a sentence. The id is left out: the answer has it beside the sentence. */
 export function resourceWords(resource: Resource, { kind, id, title }: Reference): string {
   if (kind === "file" || kind === "outcome")
     return title === null ? `that ${kind}` : `the ${kind} "${title}"`;
@@ -110,7 +110,7 @@ export function resourceWords(resource: Resource, { kind, id, title }: Reference
   return kind === "repo" ? `the repository ${id ?? ""}` : resource;
 }
 
-/** What explain_access says. `on` names the resource. */
+/** Sentences of explain_access. `on` names the resource. */
 export const explained = {
   inactive: ({ name, status }: Agent): string => `${name} is ${status}. Only active agents have rights.`,
   byPosition: ({ name }: Agent, on: string, level: GrantableLevel): string =>

@@ -24,28 +24,28 @@ import { type GrantRow, levelOf } from "./table.ts";
 import { needsRight } from "./texts.ts";
 
 /**
- * The reading gate. Every answer that shows an agent the content, the title or the existence of another thing asks here, in
- * the transaction that makes the answer. What is not visible is left out or shown as its bare id, and nothing else in the
- * answer (order, counts, flags, cursors, refusals) may depend on it. docs/decisions/0025-one-reading-gate.md has the rules.
- * People see everything.
+ * The reading gate. Every answer that shows an agent the content, the title or the existence of another thing asks here, in the
+ * transaction that makes the answer. Invisible things are left out or shown as bare ids, and nothing else in the answer (order,
+ * counts, flags, cursors, refusals) may depend on them. docs/decisions/0025-one-reading-gate.md has the rules. People see
+ * everything.
  */
 export type Viewer = Pick<Actor, "agentId">;
 
-/** Refuses unless the actor has every right in `needs`. For an agent without any right on it, the resource does not exist. */
+/** Refuses unless the actor has every right in `needs`. A resource on which an agent has no right does not exist for it. */
 export async function demand(tx: ReadTx, actor: Actor, needs: readonly Need[]): Promise<void> {
   if (actor.kind !== "agent" || actor.agentId === null) return;
   for (const need of needs) {
     const levels: readonly Level[] = typeof need.level === "string" ? [need.level] : need.level;
     let allowed = false;
     for (const level of levels) allowed ||= await holds(tx, actor.agentId, need.on, level);
-    // A file of which only some versions are visible: the handler chooses among them.
+    // Only some versions of this file are visible, so the handler chooses among them.
     if (!allowed && levels.includes("read") && resourceKind(need.on) === "kb")
       allowed = (await visibleVersions(tx, actor, resourceId(need.on))).length > 0;
     if (!allowed) throw await refusalFor(tx, actor.agentId, need.on, levels);
   }
 }
 
-/** May the viewer read the thing? With level `none`: may it know of the file? */
+/** Whether the viewer may read the thing. With level `none`: whether it may know that the file exists. */
 export async function visible(
   tx: ReadTx,
   { agentId }: Viewer,
@@ -55,7 +55,9 @@ export async function visible(
   return agentId === null || holds(tx, agentId, thing, level);
 }
 
-/** May the viewer know that what a right is about exists? Agents, servers and repositories are no secret within a company. */
+/**
+ * Whether the viewer may know that the resource of a right exists. Agents, servers and repositories are known within a company.
+ */
 export async function isKnown(tx: ReadTx, viewer: Viewer, resource: Resource): Promise<boolean> {
   const kind = resourceKind(resource);
   if (kind === "kb") return visible(tx, viewer, resource, "none");
@@ -63,8 +65,8 @@ export async function isKnown(tx: ReadTx, viewer: Viewer, resource: Resource): P
 }
 
 /**
- * What a right within a company is about, as the viewer may see it. The title is null if the viewer may not know it, or if it does
- * not exist there.
+ * The resource of a right within a company, as the viewer may see it. The title is null if the viewer may not know it, or if
+ * the thing does not exist there.
  */
 export async function visibleName(
   tx: ReadTx,
@@ -107,8 +109,8 @@ export function visibleVersions(
 }
 
 /**
- * May the viewer read everything that this text names by its id? For what a tool returned to another agent. A text with more
- * ids than can be checked is not shown.
+ * Whether the viewer may read everything that this text names by id. Used for results of tools that another agent called. A
+ * text with more ids than can be checked is not shown.
  */
 export async function visibleText(tx: ReadTx, viewer: Viewer, text: string): Promise<boolean> {
   const ids = new Set([...text.toLowerCase().matchAll(uuid)].map(([id]) => id));
@@ -160,7 +162,7 @@ export async function presentGrant(
 
 /**
  * The files of which an agent may read every version, as a query that returns `id`. Search selects from it before it ranks. It
- * may return files whose right has ended with the position of its giver, so every hit is checked by itself too.
+ * may return files whose right has ended with the position of its giver, so every hit is checked separately too.
  */
 export const readableFiles = (agentId: string, companyId: string) => sql<{ id: string }>`
   with recursive
@@ -210,7 +212,7 @@ async function refusalFor(
   const id = resourceId(on);
   const rank = await effectiveRank(tx, agentId, on);
   const isSent = kind === "kb" && (await visibleVersions(tx, { agentId }, id)).length > 0;
-  // The servers of a company are no secret in it.
+  // Every agent may know the servers of its company.
   const isServer = kind === "mcp" && (await tx.first(serverAround, { agentId, name: id })) !== undefined;
   if (rank === noRight && kind !== "org" && !isSent && !isServer) return notFound(nouns[kind], id);
   const name =
@@ -228,7 +230,7 @@ const serverAround = textQuery(
     where a.id = ${p.agentId} and s.name = ${p.name}`,
 );
 
-/** Also the title of an outcome: the file of an outcome has the outcome's id, and its title as description. */
+/** Finds the titles of outcomes too: the file of an outcome has the outcome's id, and its title as description. */
 const fileName = query((db, p: { id: string }) =>
   db.selectFrom("files").select(["description", "company_id"]).where("id", "=", p.id),
 );
@@ -246,7 +248,7 @@ const scopeRow = query((db, p: { id: string }) =>
   db.selectFrom("outcomes").select(["title", "status"]).where("id", "=", p.id),
 );
 
-/** What an id names. Agents are no secret within a company, but an agent's mandate has its id. */
+/** The things that an id names. All agents of a company may know each other, but an agent's mandate has the same id. */
 const namedThings = textQuery(
   (p: { id: string }) => sql<{ noun: string; from_id: string | null; to_id: string | null }>`
     select 'outcome' as noun, null as from_id, null as to_id from outcomes where id = ${p.id}
