@@ -47,12 +47,12 @@ for (const kind of storeKinds) {
       const answer = await ben.call(sendMessage, { to: ann.id, body: "to one", inReplyTo: first.id });
       assert.equal(answer.inReplyTo, first.id);
       await refusal(ben.call(sendMessage, { to: ann.id, body: "again", inReplyTo: first.id }), "forbidden");
-      // Without inReplyTo it is the last message that has no answer. The writer may be named by its slug, or left out.
+      // Without inReplyTo, the last unanswered message is meant. The writer may be named by its slug, or left out.
       assert.equal((await ben.call(sendMessage, { to: `ann-${made}`, body: "to two" })).inReplyTo, second.id);
       await refusal(ben.call(sendMessage, { to: ann.id, body: "a third" }), "forbidden");
       await refusal(ben.call(sendMessage, { body: "a third", inReplyTo: second.id }), "forbidden");
       assert.deepEqual(await bodies(ann.call), ["to one", "to two"]);
-      // Ann loses her route. She got answers, which give no right to answer.
+      // Ann loses her route. She only got answers, which give no right to answer.
       await org.board(revokePermission, { id: route.id });
       await refusal(ann.call(sendMessage, { to: ben.id, body: "thanks" }), "forbidden");
       await refusal(ann.call(sendMessage, { to: ben.id, body: "thanks", inReplyTo: answer.id }), "forbidden");
@@ -94,7 +94,7 @@ for (const kind of storeKinds) {
       for (const id of [foreign.id, abroad.id, nowhere])
         await refusal(ben.call(sendMessage, { to: ann.id, body: "x", inReplyTo: id }), "not_found");
       await refusal(ben.call(sendMessage, { to: "boss", body: "x", inReplyTo: asked.id }), "invalid");
-      // The sender of a message can't answer it.
+      // A sender can't answer its own message.
       await refusal(ann.call(sendMessage, { to: ben.id, body: "x", inReplyTo: asked.id }), "not_found");
       // A notice of the system has no writer.
       await org.board(updateAgent, { id: ben.id, adapterType: "human" });
@@ -226,7 +226,7 @@ for (const kind of storeKinds) {
         const mine = await boss.call(sendDeferredMessage, { ...input, body: "mine" });
         const other = await boss.call(sendDeferredMessage, { ...input, body: "other" });
         const kept = await boss.call(sendDeferredMessage, { ...input, body: "kept" });
-        // For everyone else it does not exist, its receiver included.
+        // For all other agents the message does not exist, including its receiver.
         for (const { call } of [ann, ben]) await refusal(call(cancelMessage, { id: mine.id }), "not_found");
         const cancelled = await boss.call(cancelMessage, { id: mine.id });
         assert.equal(cancelled.failure, "Chief cancelled it");
@@ -259,7 +259,7 @@ for (const kind of storeKinds) {
             ["mine", "Chief cancelled it"],
           ],
         );
-        // The board cancels its own.
+        // The board cancels its own message.
         const boards = await org.board(sendDeferredMessage, {
           companyId,
           ...input,

@@ -22,7 +22,7 @@ const minute = 60_000;
 
 for (const kind of storeKinds)
   describe(`deferred mail on ${kind}`, () => {
-    /** A stage on which no agent is started: only the mail moves. */
+    /** A stage on which no agent is started. Only the mail moves. */
     const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
       test(name, () =>
         onStage(kind, async (stage) => {
@@ -68,7 +68,7 @@ for (const kind of storeKinds)
       });
       assert.equal(sent.deliveredAt, null);
       await stage.rest();
-      // Not even its receiver knows of it before.
+      // Before delivery, even its receiver does not know of it.
       assert.deepEqual(await waiting(ann.call), []);
       stage.advance(10 * minute - 1);
       await stage.rest();
@@ -81,7 +81,7 @@ for (const kind of storeKinds)
       await stage.rest();
       assert.deepEqual(await waiting(ann.call), ["look again"]);
       assert.equal((await ann.call(viewMessage, { id: sent.id })).deliveredAt, at(deliverAt));
-      // Once.
+      // The message is delivered only once.
       stage.advance(minute);
       await stage.rest();
       assert.deepEqual(await waiting(ann.call), ["look again"]);
@@ -218,12 +218,12 @@ for (const kind of storeKinds)
         (await org.board(viewMessage, { id: fromLeaver.id })).failure ?? "",
         /the sender is terminated/,
       );
-      // A failed one does not come back, whatever happens.
+      // A failed message never comes back.
       stage.advance(minute);
       await stage.rest();
       assert.deepEqual(await waiting(ben.call), []);
       await refusal(ben.call(readFile, { id: lost.file }), "not_found");
-      // The board is told once that Cleo left, and once what happened to the board's message.
+      // The board is told once that Cleo left, and once that its own message failed.
       const { messages } = await org.board(boardInbox, { companyId: org.companyId });
       assert.deepEqual(
         messages.map(({ body }) => told.exec(body ?? "")?.[1] ?? body?.split("\n")[0]),

@@ -56,7 +56,7 @@ for (const kind of storeKinds)
         assert.deepEqual((await boss.call(listConversation, { with: ann.id })).messages[0]?.files, [
           enclosed,
         ]);
-        // Listed and explained like every right.
+        // The right is listed and explained like every right.
         const [right, ...more] = await listed(boss.call, paper.id);
         assert.deepEqual([right?.levels, more], [["read"], []]);
         assert.match(right?.because ?? "", new RegExp(`Ann ${number}`));
@@ -67,7 +67,7 @@ for (const kind of storeKinds)
           boss.call(writeFile, { id: paper.id, content: "x", version: 1, hash: paper.hash }),
           "forbidden",
         );
-        // It can't be granted on.
+        // The right can't be granted to others.
         await refusal(boss.call(grantPermission, { to: ben.id, ...kb(paper.id) }), "not_found");
         await ann.call(deleteFile, { id: paper.id });
         assert.deepEqual((await boss.call(viewMessage, { id: sent.id })).files, []);
@@ -84,7 +84,7 @@ for (const kind of storeKinds)
       for (const { call } of [ann, deep]) await refusal(call(readFile, { id: lent.id }), "not_found");
       assert.deepEqual(await listed(deep.call, lent.id), []);
       assert.deepEqual((await deep.call(readInbox, {})).messages[0]?.files, []);
-      // A file that was lent is not its borrower's own: a link does not share it.
+      // The borrower of a file is not its author, so a link does not share it.
       const other = await file(boss.call, "other");
       await boss.call(grantPermission, { to: ann.id, resource: `kb:${other.id}` });
       const again = await ann.call(sendMessage, { to: deep.id, body: `see kb://${other.id}` });
@@ -110,7 +110,7 @@ for (const kind of storeKinds)
       assert.equal((await deep.call(readFile, { id: paper.id })).content, "first");
       await org.board(deleteFile, { id: paper.id });
       await refusal(deep.call(readFile, { id: paper.id }), "gone");
-      // The text stays.
+      // The text of the message stays.
       assert.equal((await deep.call(viewMessage, { id: sent.id })).body, "the text");
     });
 
@@ -130,7 +130,7 @@ for (const kind of storeKinds)
       }
       assert.equal(new Set(says).size, 1);
       assert.match(says[0] ?? "", /You can't open it either, or it was deleted\. Check the id\./);
-      // The board opens everything. A link that its reader can open needs no word.
+      // The board can open everything. A link that its reader can open is not mentioned.
       const shared = await file(boss.call, "shared");
       await boss.call(grantPermission, { to: ann.id, ...kb(shared.id) });
       assert.deepEqual(

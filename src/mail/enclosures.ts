@@ -14,23 +14,23 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import * as texts from "./texts.ts";
 
 /**
- * What goes with a message: the files that its sender names, and the files the sender wrote and links to. The receiver may read
- * the version that was sent while the sender can (capabilities/pinned.ts); nothing else is stored for this right.
+ * The enclosures of a message: the files that its sender names, and files that the sender wrote and links to. The receiver may
+ * read the sent version while the sender can (capabilities/pinned.ts). Nothing else is stored for this right.
  */
 export type Enclosed = ReadonlyMap<string, { readonly version: number; readonly linked: boolean }>;
 
-/** Each link costs queries, so only the first ones are looked at, and fewer are reported. */
+/** Each link costs queries, so only the first 100 are checked. The answer reports fewer. */
 const mostLinks = 100;
 const mostReported = 20;
 
 interface Sending {
   readonly tx: ReadTx;
   readonly companyId: string;
-  /** Null: the board. */
+  /** Null means the board. */
   readonly from: string | null;
 }
 
-/** The file that the sender names, at the newest version it can read. Refuses a file that it can't read. */
+/** The file that the sender names, at the newest version that the sender can read. Refuses a file that it can't read. */
 export async function versionToSend({ tx, companyId, from }: Sending, id: string): Promise<number> {
   const file = await fileById(tx, id);
   const versions = await visibleVersions(tx, { agentId: from }, id);

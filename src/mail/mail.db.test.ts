@@ -80,7 +80,7 @@ for (const kind of storeKinds)
       assert.equal((await ann.call(readFile, { id: sent.file })).version, 1);
       for (const other of [ben, deep]) await refusal(other.call(readFile, { id: sent.file }), "not_found");
       await refusal(org.root(readFile, { id: sent.file }), "not_found");
-      // Durable, versioned and on record like any other file.
+      // The text of a message is stored, versioned and recorded like any other file.
       assert.equal((await boss.call(viewHistory, { id: sent.file })).versions[0]?.author.agentId, ann.id);
       const log = await boss.call(viewAccessLog, { id: sent.file });
       assert.deepEqual(
@@ -184,10 +184,10 @@ for (const kind of storeKinds)
         log.accesses
           .filter(({ by }) => by.agentId === boss.id)
           .map(({ action, version }) => [action, version]),
-        // Shown as a message, read, and found twice.
+        // Shown as a message, read, and found twice by search.
         Array.from({ length: 4 }, () => ["knowledge.read", 1]),
       );
-      // The right lives as long as the sender's, and ends with the file.
+      // The right lasts as long as the sender's right, and ends with the file.
       await ann.call(deleteFile, { id: second.id });
       assert.equal((await boss.call(viewMessage, { id: sent.id })).body, null);
     });
@@ -325,9 +325,9 @@ for (const kind of storeKinds)
       const seen = await boss.call(viewMessage, { id: first });
       assert.notEqual(seen.readAt, null);
       assert.equal(seen.acknowledgedAt, null);
-      // Two of three were looked at.
+      // Two of the three messages were looked at.
       assert.equal((await boss.call(viewMessage, { id: ids[2] ?? "" })).readAt, null);
-      // A session that dies in the middle loses nothing.
+      // If a session dies in the middle, no message is lost.
       assert.deepEqual(await bodies(ann.call), ["one", "two", "three"]);
       assert.equal((await boss.call(viewMessage, { id: first })).readAt, seen.readAt);
       await ann.call(acknowledgeMessage, { id: second, result: "became an outcome" });

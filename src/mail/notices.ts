@@ -19,7 +19,7 @@ export async function notify(call: Writing, to: string | null, text: string, aut
   const { tx, companyId } = call;
   const id = call.newId();
   postAhead(tx, null, to);
-  // A receiver that left so many messages unacknowledged would not read another. The notice is only recorded.
+  // A receiver with so many unacknowledged messages would not read another. The notice is only recorded.
   if (await isInboxFull(tx, companyId, to, mostWaiting)) {
     const data = {
       message: id,
@@ -32,7 +32,7 @@ export async function notify(call: Writing, to: string | null, text: string, aut
   await post(call, { id, from: null, bySystem: true, to, autoTurn, content: { text } });
 }
 
-/** A notice will be sent to an agent. */
+/** Announces to the store that an agent will get a notice. */
 export function noticeAhead({ tx, companyId }: Pick<Writing, "tx" | "companyId">, to: string): void {
   postAhead(tx, null, to);
   fullAhead(tx, companyId, to, mostWaiting);
@@ -43,18 +43,18 @@ const mostWaiting = 1000;
 /** Notices about things that may happen again and again. */
 
 /**
- * Tells the latest about an outcome. Until the receiver has acknowledged a notice, a later one about the same thing takes
- * its place and is unread again. So a flood of changes fills no inbox, and the last state always arrives: unlike
- * notify(), this is never dropped.
+ * Sends the latest state of an outcome. Until the receiver has acknowledged a notice, a later one about the same subject
+ * replaces it and is unread again. So a flood of changes fills no inbox, and the last state always arrives: unlike notify(),
+ * this is never dropped.
  */
 export async function tellAbout(
   call: Writing,
   notice: {
     readonly topic: string;
-    /** Null: the board. */
+    /** Null means the board. */
     readonly to: string | null;
     readonly changes?: FieldChanges;
-    /** Gets everything that changed since the receiver last read the notice. */
+    /** Called with everything that changed since the receiver last read the notice. */
     readonly text: (changes: FieldChanges) => string;
   },
 ): Promise<void> {
@@ -73,7 +73,10 @@ export async function tellAbout(
   await post(call, { from: null, bySystem: true, to, content: { text }, topic, changes: stored });
 }
 
-/** Tells the owner, unless it acts itself. `text` gets the name of the actor, and all changes that the owner has not read. */
+/**
+ * Tells the owner about a change, unless the owner made it. `text` gets the name of the actor, and all changes that the owner
+ * has not read.
+ */
 export async function tellOwner(
   call: Writing,
   outcome: Pick<OutcomeRow, "id" | "responsible_id">,
@@ -100,7 +103,7 @@ const waitingAbout = query((db, p: { companyId: string; topic: string; to: strin
     .limit(1),
 );
 
-/** Further notices are sent at most once a day about the same thing. */
+/** Further notices about the same subject are sent at most once a day. */
 const day = 24 * 3600 * 1000;
 
 export async function tellOnce(
@@ -115,7 +118,7 @@ export async function tellOnce(
   return true;
 }
 
-/** Was this notice sent within the last day? */
+/** Whether this notice was sent within the last day. */
 export async function wasTold(
   tx: ReadTx,
   companyId: string,
@@ -126,8 +129,8 @@ export async function wasTold(
 }
 
 /**
- * An agent reached one of the limits that keep an organization from running away. The board gets one notice a day for the
- * whole company, because an agent out of control usually hits many limits at once.
+ * Tells the board that an agent reached a limit that keeps an organization from running away. The board gets one notice a day
+ * for the whole company, because an agent out of control usually hits many limits at once.
  */
 export async function tellOfLimit(
   call: Writing,

@@ -80,7 +80,7 @@ async function acknowledgeOne(call: Call<{ id: string; result?: string | undefin
   await demandReceiver(tx, actor.agentId, message);
   if (message.delivered_at === null && message.failure === null) throw notFound("message", input.id);
   if (message.acknowledged_at !== null) throw texts.alreadyAcknowledged(message.id);
-  // The receiver read an earlier text of this notice. Acknowledging it now would lose the last change.
+  // The receiver has read only an earlier text of this notice. Acknowledging it now would lose the last change.
   if (message.topic !== null && message.version > 1 && message.read_at === null && actor.agentId !== null)
     throw texts.changedSinceRead(message.id);
   if (message.to_id !== null) await inboxScopeAhead(tx, message.to_id);
@@ -103,7 +103,7 @@ export async function acknowledge(
   return saved;
 }
 
-/** Its receiver has read the message then. What the board sees of the mail of agents is not a reading by its receiver. */
+/** A message that its receiver views counts as read. If the board views the mail of an agent, it does not. */
 const onView = guarded(contract.viewMessage, async (call) => {
   const { tx, actor, input } = call;
   const message = await messageById(tx, input.id);
@@ -217,7 +217,7 @@ async function send(
   const way = actor.agentId === null ? undefined : await wayTo(tx, actor.agentId, to?.id ?? null, asked?.id);
   if (actor.agentId !== null && way === undefined)
     throw asked === undefined ? texts.noRoute(who) : texts.notAnswerable(who);
-  // A route to an inactive agent may still exist, but a message to it would wait unread or fail on delivery.
+  // The route to an inactive agent may still exist, but a message to it would wait unread or fail on delivery.
   if (to !== null && !isActive(to)) throw texts.getsNoMail(to);
   const sending = { tx, companyId, from: actor.agentId };
   const { content, bytes } = await contentOf(call, input);
@@ -247,12 +247,12 @@ async function send(
   const sent = await post(call, letter);
   if ("text" in content)
     return { ...(await presentNew(tx, actor, sent, bytes, enclosed.size > 0)), unreadable };
-  // The sender has just named the content, so showing it again is not logged as a reading.
+  // The sender has just written the content, so showing it again is not recorded as a reading.
   const quietly = { ...call, record: async (): Promise<void> => undefined };
   return { ...(await presentMessage(quietly, sent)), unreadable };
 }
 
-/** A message to a receiver that is named by its id, as agents do, reads all of this. */
+/** Announces all reads of a message whose receiver is named by id, as agents do. */
 function sendAhead(tx: ReadTx, { to }: { to?: string | undefined }, home: KnownHome): void {
   const { companyId, agentId } = home;
   storageAhead(tx, companyId, agentId);
@@ -272,7 +272,7 @@ async function answeredBy({ tx, actor, companyId }: CallContext, id: string): Pr
   return message;
 }
 
-/** Whose mail the caller reads. People may read everyone's. */
+/** The agent whose mail the caller reads. People may read all mail. */
 async function mailboxOf({ tx, actor, companyId }: CallContext, of: string | undefined) {
   if (of === undefined) return actor.agentId;
   const member = ["board", "human"].includes(of.toLowerCase()) ? null : await findMember(tx, companyId, of);
@@ -296,7 +296,7 @@ async function contentOf(
   return { content: { fileId: id, version }, bytes };
 }
 
-/** Links in a larger file are not looked for. */
+/** In a larger file, links are not searched for. */
 const mostSearched = 1024 * 1024;
 
 async function receiverOf(
@@ -318,8 +318,8 @@ async function receiverOf(
 }
 
 /**
- * Only the receiver may acknowledge a message. The board may do so for itself and for an agent that is a person. A message that
- * could not be delivered has no receiver; its sender acknowledges it.
+ * Only the receiver can acknowledge a message. The board can do so for itself and for an agent that is a person. A message that
+ * could not be delivered has no receiver, so its sender acknowledges it.
  */
 async function demandReceiver(tx: ReadTx, agentId: string | null, message: MessageRow): Promise<void> {
   const isReturned = message.failure !== null && message.from_system === 0;
@@ -345,7 +345,7 @@ async function inboxPage(
   return { ...page, waiting: isWhole ? rows.length : await countWaiting(tx, companyId, toId) };
 }
 
-/** A message of the list that a cursor comes from. */
+/** The message of the list that a cursor names. */
 async function listed(
   { tx, companyId }: CallContext,
   id: string,

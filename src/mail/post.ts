@@ -37,12 +37,12 @@ import * as texts from "./texts.ts";
  */
 export interface Letter {
   readonly id?: string;
-  /** The agent that sends; null for the board. Messages of the system need no route. */
+  /** The sender; null for the board. Messages of the system need no route. */
   readonly from: string | null;
   readonly bySystem?: boolean;
-  /** The agent that gets it; null for the board. */
+  /** The receiver; null for the board. */
   readonly to: string | null;
-  /** An existing file, or the text of a new one. */
+  /** The id of an existing file, or the text of a new one. */
   readonly content:
     | { readonly fileId: string; readonly version: number }
     | { readonly fileId?: string; readonly text: string };
@@ -51,13 +51,13 @@ export interface Letter {
   /** For an automatic reply: its number in the chain of replies, counted from 1. */
   readonly autoTurn?: number;
   readonly inReplyTo?: string | null;
-  /** The sender has no mail route. It uses its right to answer the message in `inReplyTo`. */
+  /** True if the sender has no mail route and uses its right to answer the message in `inReplyTo`. */
   readonly byAnswer?: boolean;
-  /** The files that go with it. Default: those that its sender wrote and its text links to. */
+  /** The enclosed files. Default: the files that the sender wrote and the text links to. */
   readonly enclosed?: Enclosed;
-  /** Why it is not sent. It is kept for its author only. */
+  /** Why the message is not sent. Only its author can then see it. */
   readonly failure?: string;
-  /** What a notice is about, and what has changed (notices.ts). */
+  /** The subject of a notice, and what has changed (notices.ts). */
   readonly topic?: string;
   readonly changes?: string;
 }
@@ -122,18 +122,18 @@ export async function post(
 
 const none = new Uint8Array();
 
-/** A message from and to these (null: the board or the system) will be posted. */
+/** Announces to the store that a message from and to these agents (null: the board or the system) will be posted. */
 export function postAhead(tx: ReadTx, from: string | null, to: string | null): void {
   membersAhead(tx, from, to);
   if (to !== null) inboxAhead(tx, to);
   if (from !== null) tx.ahead(unansweredBy(to), { from, to: to ?? "", limit: mostUnanswered });
 }
 
-/** The inbox of an agent will be opened or completed. */
+/** Announces to the store that the inbox of an agent will be opened or completed. */
 export const inboxAhead = (tx: ReadTx, agentId: string): void =>
   tx.ahead(openInboxOf, { responsible_id: agentId });
 
-/** The same, and the rights that end with it. */
+/** Announces the same, and the rights that end with the inbox. */
 export async function inboxScopeAhead(tx: ReadTx, agentId: string): Promise<void> {
   const inbox = await tx.first(openInboxOf, { responsible_id: agentId });
   if (inbox !== undefined) scopeAhead(tx, inbox.id);
@@ -169,7 +169,9 @@ const setText = query((db, p: { id: string; version: number; changes: string; no
     .where("id", "=", p.id),
 );
 
-/** One sender can't fill an inbox, including its own with deferred messages. */
+/**
+ * Limits the unacknowledged messages of one sender. So no sender can fill an inbox, not even its own with deferred messages.
+ */
 async function demandPatience(tx: ReadTx, from: string, to: string | null): Promise<void> {
   const waiting = await tx.all(unansweredBy(to), { from, to: to ?? "", limit: mostUnanswered });
   if (waiting.length < mostUnanswered) return;
@@ -178,7 +180,7 @@ async function demandPatience(tx: ReadTx, from: string, to: string | null): Prom
 
 const mostUnanswered = 100;
 
-/** The column itself says, beside the expression of the index, that the mail of other receivers does not matter. */
+/** The condition on the column repeats the one in the index. It shows that the mail of other receivers does not matter. */
 const unansweredBy = (to: string | null) => (to === null ? unansweredByBoard : unansweredByAgent);
 const unansweredByAgent = query((db, p: { from: string; to: string; limit: number }) =>
   unanswered(db, p).where("to_id", "=", p.to),
@@ -208,7 +210,7 @@ async function fail(tx: Tx, message: NewRow<"messages">, why: string, newId: () 
   await tellSender(tx, message, why, newId);
 }
 
-/** What follows when a message is in the inbox. */
+/** The effects of a message that has arrived in the inbox. */
 async function arrive(tx: Tx, message: NewRow<"messages">, newId: () => string): Promise<void> {
   append(tx, {
     ...eventOf(message),
@@ -221,7 +223,7 @@ async function arrive(tx: Tx, message: NewRow<"messages">, newId: () => string):
   if (await isOfPerson(tx, message)) await endPause(tx, message.to_id);
 }
 
-/** A deferred message failed. Its text goes back to its sender, and to no one else. */
+/** Returns the text of a failed deferred message to its sender alone. */
 async function tellSender(
   tx: Tx,
   message: NewRow<"messages">,
@@ -246,7 +248,7 @@ async function settleInbox(tx: Tx, companyId: string, agentId: string): Promise<
   if ((await countWaiting(tx, companyId, agentId)) === 0) await completeInbox(tx, companyId, agentId);
 }
 
-/** No message is waiting any more. */
+/** Completes the inbox, because no message is waiting any more. */
 export async function completeInbox(tx: Tx, companyId: string, agentId: string): Promise<void> {
   const inbox = await tx.first(openInboxOf, { responsible_id: agentId });
   if (inbox === undefined) return;
@@ -287,7 +289,7 @@ export async function balanceInbox(
     await openInbox(tx, companyId, agentId, newId);
 }
 
-/** Why the sender may not write to the receiver now; null when it may. */
+/** The reason why the sender may not write to the receiver now. Null if it may. */
 export async function brokenRoute(tx: ReadTx, message: NewRow<"messages">): Promise<string | null> {
   const receiver = message.to_id === null ? null : await memberById(tx, message.to_id);
   if (receiver === undefined || (receiver !== null && !isActive(receiver)))
@@ -295,7 +297,7 @@ export async function brokenRoute(tx: ReadTx, message: NewRow<"messages">): Prom
   if (message.from_id === null || message.from_system === 1) return null;
   const sender = await memberById(tx, message.from_id);
   if (sender === undefined || !isActive(sender)) return texts.senderIs(sender?.status);
-  // The right to answer a message lasts as long as both are here.
+  // The right to answer a message lasts as long as both agents are employed.
   if (message.by_answer === 1) return null;
   const route = message.to_id === null ? ("mail:board" as const) : (`mail:${message.to_id}` as const);
   return (await holds(tx, sender.id, route, "send"))
@@ -306,7 +308,10 @@ export async function brokenRoute(tx: ReadTx, message: NewRow<"messages">): Prom
 /** How an agent may write to a receiver (null: the board): by a mail route, or as an answer to a message. */
 export type Way = { readonly by: "route" } | { readonly by: "answer"; readonly inReplyTo: string };
 
-/** Undefined: it may not. `inReplyTo` names the message to answer; otherwise the last one that has no answer yet. */
+/**
+ * Undefined if the agent may not write. `inReplyTo` names the message to answer. Without it, the last unanswered message is
+ * meant.
+ */
 export async function wayTo(
   tx: ReadTx,
   senderId: string,
@@ -356,8 +361,9 @@ async function openInbox(
 }
 
 /**
- * The stall guard (runtime/progress.ts) may have blocked the inbox after failed sessions. Its agent is not started while it is
- * blocked, and no other agent may change it. So the next message of another unblocks it: to try again, write to the agent.
+ * Unblocks the inbox. The stall guard (runtime/progress.ts) may have blocked it after failed sessions. Its agent is not started
+ * while it is blocked, and no other agent can change it. So the next message from another agent or person unblocks it: to try
+ * again, write to the agent.
  */
 async function unblock(tx: Tx, companyId: string, inbox: Row<"outcomes">): Promise<void> {
   if (inbox.blocked_reason === null) return;
@@ -404,7 +410,7 @@ const openInboxOf = selection(
   sql`and status in ('open', 'submitted') and kind = 'inbox'`,
 );
 
-/** Only marks the file stale. Most of these files are never read, and a new one starts with every first message. */
+/** Only marks the file stale. Most of these files are never read, and every first message starts a new one. */
 const completeOutcome = query((db, p: { id: string; owner: string; now: number }) =>
   db
     .updateTable("outcomes")

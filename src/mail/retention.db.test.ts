@@ -28,7 +28,7 @@ for (const kind of storeKinds)
         assert.equal((await ann.call(readFile, { id: done.file })).content, "an ephemeral remark");
         advance(1);
         await tidy(store);
-        // The words are gone for everybody, wherever they were kept.
+        // The text is gone for everybody, wherever it was kept.
         for (const call of [ann.call, org.root, org.board])
           await refusal(call(readFile, { id: done.file }), "gone");
         assert.deepEqual((await org.board(searchFiles, { companyId, query: "ephemeral" })).files, []);
@@ -40,13 +40,13 @@ for (const kind of storeKinds)
         assert.equal((await org.board(viewHistory, { id: done.file })).versions.length, 1);
         assert.ok((await org.board(viewAccessLog, { id: done.file })).accesses.length > 0);
         assert.equal((await org.board(verifyLedger, {})).ok, true);
-        // Files that were attached to a message stay files. Unhandled messages are kept without a time limit.
+        // Files that were attached to a message stay. Messages that nothing was done about are kept without a time limit.
         assert.equal((await ann.call(readFile, { id: file.id })).content, "plans");
         assert.deepEqual(
           (await ann.call(readInbox, {})).messages.map(({ id, body }) => [id, body]),
           [[waiting.id, "still to be read"]],
         );
-        // Again changes nothing.
+        // Running it again changes nothing.
         await tidy(store);
         await refusal(ann.call(readFile, { id: done.file }), "gone");
       }));

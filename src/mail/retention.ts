@@ -33,7 +33,7 @@ const longDone = query((db, p: { companyId: string; before: number; limit: numbe
     .where("m.acknowledged_at", "<", p.before)
     .where("f.kind", "=", "message")
     .where("f.deleted_at", "is", null)
-    // The same file may have been sent on in another message. It stays until that one is old enough too.
+    // The same file may have been sent on in another message. The file stays until that message is old enough too.
     .where((eb) =>
       eb.not(
         eb.exists(

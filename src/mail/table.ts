@@ -25,7 +25,7 @@ export async function insertMessage(tx: Tx, row: NewRow<"messages">): Promise<vo
   await tx.run(insertRow, row);
 }
 
-/** Whether a person wrote it: for the board, or from a position. */
+/** Whether a person wrote the message, for the board or from a position. */
 export async function isOfPerson(
   tx: ReadTx,
   { from_id, from_system }: Pick<MessageRow, "from_id" | "from_system">,
@@ -49,11 +49,14 @@ export function waitingFor(
     : tx.all(waitingForAgent, { companyId, toId, after, limit });
 }
 
-/** The first page of such a list will be read. */
+/** Announces to the store that the first page of such a list will be read. */
 export const waitingAhead = (tx: ReadTx, companyId: string, toId: string, limit: number): void =>
   tx.ahead(waitingForAgent, { companyId, toId, after: 0, limit });
 
-/** Whether so many messages wait for an agent (null: the board). It finds one of them, and reads no other. */
+/**
+ * Whether at least this many messages wait for an agent (null: the board). The query looks for the message at that position and
+ * reads no other.
+ */
 export async function isInboxFull(
   tx: ReadTx,
   companyId: string,
@@ -67,7 +70,7 @@ export async function isInboxFull(
   return last !== undefined;
 }
 
-/** It will be asked whether the inbox of an agent is full. */
+/** Announces to the store that the inbox of an agent will be checked for room. */
 export const fullAhead = (tx: ReadTx, companyId: string, toId: string, most: number): void =>
   tx.ahead(waitingBehindForAgent, { companyId, toId, skipped: most - 1 });
 
@@ -90,7 +93,7 @@ const countBeside = counting(
   (p: { id: string }) => sql`and delivered_at is not null and acknowledged_at is null and id <> ${p.id}`,
 );
 
-/** Delivered, and not yet returned by read_inbox. */
+/** The number of delivered messages that read_inbox has not returned yet. */
 export async function countUnread(tx: ReadTx, agentId: string): Promise<number> {
   return (await tx.first(unreadOf, { agentId }))?.count ?? 0;
 }
@@ -105,7 +108,7 @@ const unreadOfBoard = counting(
   sql`and to_id is null and delivered_at is not null and acknowledged_at is null and read_at is null`,
 );
 
-/** Everything the receiver got (null: the board), oldest first. */
+/** All messages that the receiver got (null: the board), oldest first. */
 export function receivedBy(
   tx: ReadTx,
   companyId: string,
@@ -130,8 +133,8 @@ export function receivedBy(
 }
 
 /**
- * What `mine` sent to `other` and got from it, newest first. Null is the board. Without `other`: all mail of `mine`, notices of
- * the system included. A message that is not delivered belongs to its sender alone.
+ * The mail between `mine` and `other` in both directions, newest first. Null is the board. Without `other`: all mail of `mine`,
+ * including notices of the system. Only the sender can see a message that is not delivered.
  */
 export function mailBetween(
   tx: ReadTx,
@@ -165,7 +168,10 @@ export function mailBetween(
   );
 }
 
-/** Spelled as in the index of mail that is due. A message that can't be delivered yet, but was meant to be at once, is not deferred. */
+/**
+ * Spelled as in the index of due mail. A message that was meant for immediate delivery, but can't be delivered yet, does not
+ * count as deferred.
+ */
 const waitsForItsTime = sql<boolean>`delivered_at is null and failure is null and deliver_at > sent_at`;
 
 export function sentBy(
@@ -193,7 +199,7 @@ export function sentBy(
   );
 }
 
-/** Mail that waits for its time. That of an archived company waits until the company is back. */
+/** Mail that waits for its time. In an archived company it waits until the company is active again. */
 export const undelivered = sql`delivered_at is null and failure is null and ${inUse("messages")}`;
 
 export const markDelivered = query((db, p: { id: string; now: number }) =>
@@ -203,7 +209,7 @@ export const markFailed = query((db, p: { id: string; failure: string }) =>
   db.updateTable("messages").set({ failure: p.failure }).where("id", "=", p.id),
 );
 export const markCancelled = updating("messages", ["failure", "cancelled_at"], ["id"]);
-/** The receiver of a message, once more. So it is known that the mail of others does not change. */
+/** Marks a message as read. The receiver is repeated in the condition, which shows that the mail of others does not change. */
 export async function markRead(
   tx: Tx,
   { id, to_id: to }: { readonly id: string; readonly to_id: string | null },
@@ -242,19 +248,22 @@ const acknowledgeByAgent = query((db, p: { id: string; to: string; result: strin
 
 const bodyLimit = 64 * 1024;
 
-/** The body is the version that was sent. It is null for a reader that may not, or may no longer, read that version. */
+/** The body is the sent version. It is null for a reader that may not, or may no longer, read that version. */
 export async function presentMessage(reader: Reader, row: MessageRow): Promise<Message> {
   return (await shownWith(reader, row))(row);
 }
 
-/** Reads what is shown of a message, and presents it after a change that does not touch its text, files and answers. */
+/**
+ * Reads the parts of a message that are shown, and presents them after a change that does not touch its text, files and
+ * answers.
+ */
 export async function shownWith(
   reader: Reader,
   row: MessageRow,
 ): Promise<(changed: MessageRow) => Promise<Message>> {
   const { tx } = reader;
   membersAhead(tx, row.from_id, row.to_id);
-  // All at once: PostgreSQL need not be waited for between them.
+  // All queries at once, because on PostgreSQL each wait costs a round trip.
   const [sent, files, answers] = await Promise.all([
     contentFor(reader, row.file_id, row.version, bodyLimit),
     enclosuresOf(tx, reader.actor, row.id),
@@ -263,7 +272,7 @@ export async function shownWith(
   return (changed) => present(tx, changed, { content: sent?.content, files, answers });
 }
 
-/** A message with a text that its sender has just written. It has no answers yet. */
+/** A message whose sender has just written its text. It has no answers yet. */
 export async function presentNew(
   tx: ReadTx,
   actor: Viewer,

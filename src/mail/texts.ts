@@ -1,7 +1,7 @@
 import { quoteBlock } from "../contract/phrases.ts";
 import { refused, Refusal } from "../contract/refusal.ts";
 
-/** Everything this folder says about messages. `who` is the name of an agent, or "the board". */
+/** All texts of this folder about messages. `who` is the name of an agent, or "the board". */
 export const inboxIsForAgents = (): Refusal =>
   refused("Only agents can call read_inbox.", "The board reads its inbox with agency inbox.");
 
@@ -100,7 +100,7 @@ export const cancelledBy = (who: string): string => `${who} cancelled it`;
 export const cancelledByBoard = (fileId: string, who: string): string =>
   `The board cancelled your deferred message to ${who} (kb://${fileId}). It was not delivered.`;
 
-/** Why a deferred message fails: clauses, continued by notDelivered(). */
+/** Reasons why a deferred message fails. They are clauses, which notDelivered() continues. */
 export const receiverIs = (who: string | undefined, status: string | undefined): string =>
   `${who ?? "the receiver"} is ${status ?? "no longer in the company"}`;
 export const senderIs = (status: string | undefined): string =>
@@ -117,7 +117,7 @@ export const inboxTitle = "Process inbox";
 export const inboxDescription =
   "Read each message (read_inbox). Create outcomes or notes for what it asks. Then acknowledge it with the result (acknowledge_message).";
 
-/** On record, with the text of a notice that was not delivered. */
+/** Recorded with the text of a notice that was not delivered. */
 export const inboxFull = (most: number): string => `the inbox already has ${most} unacknowledged messages`;
 
 /** To the board. */
