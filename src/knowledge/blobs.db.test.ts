@@ -28,7 +28,7 @@ async function drained(store: Store): Promise<void> {
     assert.ok(performance.now() - started < 60_000, "content stays in the database");
 }
 
-/** Files with random content; answers how to check that each still has it. */
+/** Creates files with random content. Returns a function that checks that each still has it. */
 async function fill(
   org: Organization,
   count: number,
@@ -107,7 +107,7 @@ if (bothStores.includes("sqlite"))
       const made = await fill(org, 5);
       const snapshot = join(folder, "crashed.db");
       const reader = new DatabaseSync(join(folder, "agency.db"));
-      // What a crash at this moment leaves: the committed database, and no file.
+      // The state after a crash at this moment: the committed database, and no file.
       reader.exec(`vacuum into '${snapshot}'`);
       reader.close();
       const elsewhere = join(folder, "after-crash");

@@ -22,7 +22,7 @@ describe("content", () => {
     }
     assert.equal(encodeContent(everyByte).encoding, "base64");
     assert.equal(encodeContent(Buffer.from("東京")).encoding, "utf8");
-    // A view into a larger buffer is only the view.
+    // Of a view into a larger buffer, only the view is encoded.
     assert.equal(encodeContent(Buffer.from("xxmiddlexx").subarray(2, 8)).content, "middle");
   });
 
@@ -54,7 +54,7 @@ describe("content", () => {
       refused(() => decodeContent(ten, "base64", 9)),
       "too_large",
     );
-    // Line breaks are no content.
+    // Line breaks are not part of the content.
     const broken = Buffer.alloc(7600).toString("base64").replace(/.{76}/g, "$&\r\n");
     assert.equal(decodeContent(broken, "base64", 7600).byteLength, 7600);
   });

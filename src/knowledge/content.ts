@@ -58,7 +58,7 @@ export function searchableText(bytes: Uint8Array): string {
     .normalize("NFC");
 }
 
-/** The ids a text links to, each once. */
+/** The ids that a text links to, each once. */
 export function linksIn(bytes: Uint8Array): string[] {
   if (!isUtf8(bytes)) return [];
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
@@ -83,7 +83,7 @@ export function excerptOf(text: string, words: readonly string[]): string {
   return `${start > 0 ? "…" : ""}${line}${start + 200 < body.length ? "…" : ""}`;
 }
 
-/** A quick pass, not a parser: an excerpt is read by people and models, and nothing is made of it. */
+/** A quick pass, not a parser: people and models read an excerpt, but no code uses it. */
 function withoutMarks(text: string): string {
   return text
     .replace(/^[ \t]*(?:#{1,6}|>|[-*+]|\d{1,9}[.)])[ \t]+/gm, "")

@@ -34,7 +34,7 @@ for (const kind of bothStores)
       assert.deepEqual(made, { id: made.id, version: 1, hash: sha256("one") });
       const second = await org.board(writeFile, { ...made, content: "zwei", description: "better" });
       assert.deepEqual(second, { id: made.id, version: 2, hash: sha256("zwei") });
-      // Writing the same content again makes a version too: it records that an agent confirmed the content.
+      // Writing the same content again makes a new version too: it records that an agent confirmed the content.
       const third = await boss.call(writeFile, { ...second, content: "zwei" });
       assert.deepEqual([third.version, third.hash], [3, second.hash]);
       const now = await boss.call(readFile, { id: made.id });
@@ -244,7 +244,7 @@ for (const kind of bothStores)
       assert.match(hint, /Keep what your next session needs/);
       await refusal(report.call(deleteFile, { id }), "refused");
       await refusal(org.board(deleteFile, { id }), "refused");
-      // Its manager reads it, and only that.
+      // The agent's manager can read it, and nothing more.
       assert.equal((await boss.call(readFile, { id })).hash, saved.hash);
       await refusal(boss.call(writeFile, { ...saved, content: "x" }), "forbidden");
       const stranger = await org.agent("A stranger to the state document");

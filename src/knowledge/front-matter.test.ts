@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { Refusal } from "../contract/refusal.ts";
 import { readFrontMatter } from "./front-matter.ts";
 
-/** Documents of about `size` characters. Each made the parser slow, or deep, in another way. */
+/** Documents of about `size` characters. Each kind made the parser slow, or deep, in a different way. */
 const hostile: Readonly<Record<string, (size: number) => string>> = {
   "keys of one map": (size) => numbered(size, (index) => `k${index}: 1\n`),
   "keys of one map in braces": (size) => `a: {${numbered(size, (index) => `k${index}: 1, `)}}`,

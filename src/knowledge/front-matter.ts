@@ -6,7 +6,7 @@ import { Refusal } from "../contract/refusal.ts";
 export interface FrontMatter {
   readonly values: Readonly<Record<string, unknown>>;
   readonly body: string;
-  /** Lines of the file, counted from 1. */
+  /** Line numbers in the file, counted from 1. */
   readonly lineOf: (key: string) => number;
   readonly bodyLine: number;
 }
@@ -30,8 +30,8 @@ export const wrongAt = (file: string, line: number, what: string, hint: string):
 function parseFront(file: string, front: string): Pick<FrontMatter, "values" | "lineOf"> {
   const lines = new LineCounter();
   let document = parse(front, lines);
-  // Claude Code accepts any text as a description. YAML rejects one that contains `Context: …` and drops what follows ` #`.
-  // So a file without a role (it was not written for Agency) is parsed again with its description in quotes.
+  // Claude Code accepts any text as a description. YAML rejects one that contains `Context: …`, and drops the rest of a line
+  // after ` #`. So a file without a role, which was not written for Agency, is parsed again with its description in quotes.
   if (!/^role:/m.test(front)) {
     const isCut = plainDescription.exec(front)?.[1]?.includes(" #") === true;
     const again = document.errors.length > 0 || isCut ? parse(quoted(front), lines) : document;
@@ -93,8 +93,8 @@ const quoted = (front: string): string =>
   });
 
 /**
- * Checks the size before anything is parsed, with the lexer only, because it takes linear time and no stack. In a hostile
- * document every character can become a node, and every level of nesting a call.
+ * Checks the size before anything is parsed. It uses only the lexer, which takes linear time and no stack. In a hostile
+ * document, every character can become a node and every level of nesting a call.
  */
 function demandBounded(file: string, front: string): void {
   if (front.length > mostCharacters)
@@ -106,7 +106,7 @@ function demandBounded(file: string, front: string): void {
     );
   let [line, parts, brackets, nested, last] = [2, 0, 0, 0, "\n"];
   for (const lexeme of new Lexer().lex(front)) {
-    // The parser makes an error, with a stack trace, of every invalid escape.
+    // For every invalid escape, the parser creates an error with a stack trace.
     const wrong = lexeme.startsWith('"') ? lexeme.match(escapes)?.filter((one) => one === "\\") : undefined;
     parts += 1 + (wrong?.length ?? 0);
     if (parts > mostParts)
@@ -118,7 +118,7 @@ function demandBounded(file: string, front: string): void {
       );
     if (lexeme === "[" || lexeme === "{") brackets += 1;
     else if (lexeme === "]" || lexeme === "}") brackets -= 1;
-    // Each of several dashes on one line opens a list in a list.
+    // Each of several dashes on one line opens a list within a list.
     if (lexeme === "-" || lexeme === "?") nested += 1;
     else if (lexeme.includes("\n")) nested = 0;
     const isDeep = last.endsWith("\n") && /^ {200,}$/.test(lexeme);
@@ -134,14 +134,14 @@ function demandBounded(file: string, front: string): void {
   }
 }
 
-/** Every backslash, with the rest of its escape if that is valid. */
+/** Every backslash, with the rest of its escape if the escape is valid. */
 const escapes = /\\(?:[\t\n\r "/0LNP\\_abefnrtv]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|U[\dA-Fa-f]{8})?/g;
 
 const mostCharacters = 200_000;
 const mostParts = 10_000;
 const mostLevels = 32;
 
-/** The position of a key that its map already has. The library's own check compares each key with all keys before it. */
+/** The position of the first repeated key in a map. The library's own check compares each key with all keys before it. */
 function repeatedKey(contents: Parameters<typeof visit>[0]): number | undefined {
   let found: number | undefined;
   visit(contents, {
@@ -157,7 +157,7 @@ function repeatedKey(contents: Parameters<typeof visit>[0]): number | undefined 
   return found;
 }
 
-/** Without `uniqueKeys` and `prettyErrors`, whose time grows with the square of the number of keys and errors. */
+/** Parses without `uniqueKeys` and `prettyErrors`, whose time grows with the square of the number of keys and errors. */
 function parse(front: string, lineCounter: LineCounter) {
   lineCounter.lineStarts.length = 0;
   return parseDocument(front, {

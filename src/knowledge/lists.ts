@@ -11,10 +11,10 @@ import { countOf, cursorRow, pageAfter } from "../dispatch/page.ts";
 import { fileById, type FileRow, versionAt } from "./table.ts";
 import { searchableText } from "./content.ts";
 
-/** Which files an actor sees, and what it may do with each. */
+/** Which files an actor can see, and what the actor may do with each. */
 export interface ListFilter {
   readonly companyId: string;
-  /** Null: the board, which sees every file of the company. */
+  /** Null means the board, which sees every file of the company. */
   readonly agentId: string | null;
   readonly leastRank: number;
   readonly query: string | undefined;
@@ -24,7 +24,7 @@ export interface ListFilter {
   readonly limit: number;
 }
 
-/** A pinned file is shown as the newest version that the actor may read, and in no respect as a later one. */
+/** A pinned file is shown as the newest version that the actor may read. Nothing in it comes from a later version. */
 export type Ranked = FileRow & { rank: number; pinned: boolean };
 
 export async function listFor(
@@ -54,18 +54,21 @@ export async function listFor(
             : await effectiveRank(tx, agentId, `kb:${row.id}`);
       const [pin] = agentId === null || rank >= ranks.read ? [] : await pinsOn(tx, agentId, row.id);
       const pinned = pin === undefined ? undefined : await pinnedRow(tx, row, pin);
-      // The index has only the newest version of a file, so earlier ones are compared here.
+      // The index has only the newest version of a file, so earlier versions are compared here.
       if (pinned !== undefined && hasWords(pinned.description, words)) found.push(pinned);
       else if (pinned === undefined && rank >= filter.leastRank && described === 1)
         found.push({ ...row, rank, pinned: false });
     }
-    // Files that turned out to be out of sight don't count, so the page is filled from those that follow.
+    // Files that turn out to be hidden don't count, so the page is filled with the files after them.
     if (rows.length <= limit || found.length > limit) return pageAfter(found, limit, ({ id }) => id);
     after = rows.at(-1)?.num ?? after;
   }
 }
 
-/** How many files the list of the board has on all pages. Of an agent's, each would have to be looked at. */
+/**
+ * The number of files on all pages of the board's list. An agent's list has no such number, because each file would have to be
+ * checked.
+ */
 export async function countForBoard(
   tx: ReadTx,
   { companyId, query: asked, kind }: Pick<ListFilter, "companyId" | "query" | "kind">,
@@ -79,7 +82,7 @@ export async function countForBoard(
   return countOf(tx, "files", { company_id: companyId, kind }, sql`deleted_at is null ${isNamed}`);
 }
 
-/** The file as a version of it that was delivered or sent to the agent. */
+/** The file, as the version of it that was delivered or sent to the agent. */
 async function pinnedRow(tx: ReadTx, file: FileRow, pin: Pin): Promise<Ranked | undefined> {
   const at = await tx.first(versionAt, { id: file.id, version: pin.version });
   if (at === undefined) return undefined;
@@ -94,7 +97,7 @@ export function rankOfBoard(file: Pick<FileRow, "kind">): number {
 
 function someFiles(dialect: Dialect, filter: ListFilter, words: readonly string[], after: number) {
   const { agentId, companyId } = filter;
-  // `sure` needs no further look. A higher `most` rests on the position of a giver.
+  // `sure` needs no further check. If `most` is higher, it rests on the position of a giver.
   const rights =
     agentId === null
       ? sql`(select id, 0 as sure, 0 as most from files where company_id = ${companyId})`
@@ -128,9 +131,9 @@ function someFiles(dialect: Dialect, filter: ListFilter, words: readonly string[
       .where("f.num", filter.order === "oldest" ? ">" : "<", after);
     if (agentId !== null) files = files.where("r.most", ">=", filter.leastRank);
     if (filter.kind !== undefined) files = files.where("f.kind", "=", filter.kind);
-    // Messages are read in the inbox. An agent sees them here only if it asks for their kind.
+    // Messages are read in the inbox. An agent sees them here only if it asks for this kind of file.
     else if (agentId !== null) files = files.where("f.kind", "<>", "message");
-    // What was given by version may have had another description then.
+    // A pinned version may have had another description.
     if (words.length > 0)
       files = files.where(sql<boolean>`(${describedBy(dialect, words)} or r.sure < r.most)`);
     return files.orderBy("f.num", filter.order === "oldest" ? "asc" : "desc").limit(filter.limit + 1);
@@ -139,17 +142,17 @@ function someFiles(dialect: Dialect, filter: ListFilter, words: readonly string[
 
 interface Wanted {
   readonly kinds?: readonly FileRow["kind"][];
-  /** The words are in the description. */
+  /** Present if the description contains the words. */
   readonly described?: true;
 }
 
-/** A file that was found, with its text if that is not in the index. */
+/** A file that was found, with its text if the index does not have the text. */
 type Found = Ranked & { readonly described: number; readonly text?: string };
 
 /**
- * The files with all of these words that the agent may read, those whose description has the words first, then the newest.
- * Scores that come from the whole index, such as bm25, would tell how often a word occurs in files that the agent cannot
- * read, so there are none.
+ * The files with all of these words that the agent may read. Files whose description has the words come first, then the newest.
+ * There are no scores: scores such as bm25 come from the whole index, and would show how often a word occurs in files that the
+ * agent can't read.
  */
 export async function matches(
   tx: ReadTx,
@@ -172,9 +175,9 @@ const mostPinned = 100;
 const mostPinnedBytes = 1024 * 1024;
 
 /**
- * The versions that were delivered or sent to the agent: of each file the newest one. They are compared without the index,
- * also if the version is the file's newest. Otherwise the answer would tell that a later one was written. Of a version with
- * more than 1 MB only the description is compared.
+ * The versions that were delivered or sent to the agent: of each file the newest one. They are compared without the index, even
+ * if the version is the file's newest. Otherwise the answer would tell that a later version was written. Of a version with more
+ * than 1 MB, only the description is compared.
  */
 async function pinnedMatches(tx: ReadTx, agentId: string, words: readonly string[]): Promise<Found[]> {
   const found: Found[] = [];
@@ -254,7 +257,7 @@ const fts5 = (words: readonly string[]): string => words.map((word) => `"${word}
 const inIndex = (words: readonly string[], where: "anywhere" | "description"): RawBuilder<boolean> =>
   sql<boolean>`f.num in (select rowid from search where words @@ ${entryQuery(words, where)}::tsquery)`;
 
-/** The part of a text in which the excerpt is looked for. */
+/** The part of a text from which the excerpt is taken. */
 export const indexedText = query((db, p: { num: number }) => ({
   compile: () =>
     sql<{ body: string }>`select substr(body, 1, 20000) as body from search where rowid = ${p.num}`.compile(

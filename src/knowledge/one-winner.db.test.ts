@@ -52,7 +52,7 @@ for (const kind of bothStores)
         base = { version, hash };
       }
 
-      // What the winners were told is what the history says, without a gap.
+      // The answers to the winners agree with the history, without a gap.
       const { versions } = await org.board(viewHistory, { id: file.id, limit: 1000 });
       assert.deepEqual(
         versions.map(({ version, author }) => [version, author.agentId]),

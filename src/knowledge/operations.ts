@@ -33,7 +33,7 @@ import * as texts from "./texts.ts";
 import { logRead } from "./showing.ts";
 import { placeCopy, readFromWorkspace } from "./workspace.ts";
 
-/** Updates a file whose content is derived before it is read. outcomes/ provides this for the files of outcomes. */
+/** Updates a file whose content is derived, before it is read. outcomes/ provides this for the files of outcomes. */
 export type Refresh = (tx: Tx, file: FileRow) => Promise<FileRow>;
 
 export function knowledgeHandlers(refresh: Refresh): Guarded[] {
@@ -139,7 +139,7 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
       const path = placeCopy(caller.workspace, file.id, await tx.blobs.read(file.id, file.hash));
       await logRead(call, file.id, file.version);
       files.push({ ...summary({ ...file, rank: row.rank, pinned: row.pinned }), path });
-      // Copying holds up other calls, so the rest is on the next page.
+      // Copying holds up other calls, so the rest goes to the next page.
       copied += file.size;
       if (copied >= mostCopied && row !== page.at(-1)) return { files, ...count, nextCursor: row.id };
     }
@@ -169,7 +169,7 @@ const onBrowse = guarded(contract.browseFiles, async (call) => {
 
 const mostCopied = 4 * 1024 * 1024;
 
-/** Each file that is found costs a reading of its text and a line in its access log. */
+/** Each file that is found costs one reading of its text and one line in its access log. */
 const mostFound = 50;
 
 const onSearch = guarded(contract.searchFiles, async (call) => {
@@ -211,7 +211,7 @@ const onLinks = guarded(contract.viewLinks, async ({ tx, actor, companyId, input
   const present = async ({ id }: { id: string }, isTarget: boolean) => {
     const target = await fileById(tx, id);
     const known = target?.company_id === companyId && (await isKnown(tx, actor, `kb:${id}`));
-    // What links here may be a later version than the one the actor can read.
+    // The linking version may be later than the one that the actor can read.
     const seen = known || !isTarget ? [] : await visibleVersions(tx, actor, id);
     if (target?.deleted_at === null && seen !== "all" && seen.length > 0) {
       const at = await tx.first(versionAt, { id, version: Math.max(...seen) });
@@ -270,7 +270,7 @@ const onBrokenLinks = guarded(contract.listBrokenLinks, async ({ tx, companyId, 
       from: from_id,
       description,
       to: to_id,
-      // A file of another company does not exist here.
+      // For this caller, a file of another company does not exist.
       deleted: owner === companyId ? gone : null,
     })),
     nextCursor,
@@ -324,7 +324,7 @@ async function contentOf(
   return hidden === text ? bytes : Buffer.from(hidden, form);
 }
 
-/** The content of one version. Every version that the actor may not read answers like one that does not exist. */
+/** The content of one version. A version that the actor can't read is refused like one that does not exist. */
 async function contentAt(call: Call<unknown>, file: FileRow, version: number) {
   const { tx } = call;
   const at = await tx.first(versionAt, { id: file.id, version });
@@ -350,7 +350,7 @@ async function pinnedRows(tx: ReadTx, id: string, versions: readonly number[], b
   return rows;
 }
 
-/** What belongs to the file as a whole (its links, its access log) is hidden from an agent that was sent one version. */
+/** Refuses an agent that was sent only one version. Things of the whole file (its links, its access log) are hidden from it. */
 async function demandAllVersions(tx: ReadTx, viewer: Viewer, id: string): Promise<void> {
   if ((await visibleVersions(tx, viewer, id)) !== "all") throw notFound("file", id);
 }

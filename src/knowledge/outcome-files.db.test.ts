@@ -104,7 +104,7 @@ for (const kind of storeKinds)
       const { id } = await boss.call(createOutcome, { title: "untouchable", parents: [boss.id] });
       const { version, hash } = await boss.call(readFile, { id });
       const written = { id, version, hash, content: "mine now" };
-      // By structure an agent never holds more than read on it; to the board the rule itself says no.
+      // An agent has at most the right to read this file, by its position. The board is refused by the rule itself.
       await refusal(boss.call(writeFile, written), "forbidden");
       await refusal(boss.call(deleteFile, { id }), "forbidden");
       const { hint } = await refusal(org.board(writeFile, written), "refused");

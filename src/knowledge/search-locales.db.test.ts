@@ -5,7 +5,7 @@ import { browseFiles, createFile, searchFiles, writeFile } from "../contract/kno
 import { createOrganization, openTestStore } from "../testing/organization.ts";
 import { testStores } from "../testing/postgres.ts";
 
-// What a search finds, and in which order, is the same on both stores and in every locale of PostgreSQL.
+// A search finds the same files in the same order on both stores and in every locale of PostgreSQL.
 
 const worlds = [
   ["SQLite", "sqlite", {}],
@@ -14,7 +14,7 @@ const worlds = [
   ["PostgreSQL in English", "postgres", { locale: "locale_provider icu icu_locale 'en-US'" }],
 ] as const;
 
-/** A word as it is written, and how it is looked for. */
+/** A word as it is written, and the queries that find it. */
 const finds: readonly (readonly [string, readonly string[]])[] = [
   ["ÄPFEL", ["äpfel", "Äpfel", "ÄPF", "apfel", "A\u0308PFEL"]],
   ["größe", ["GRÖßE", "größ", "grosse".slice(0, 3)]],
@@ -79,7 +79,7 @@ for (const [name, kind, options] of worlds.filter((world) => testStores.has(worl
       });
       for (const query of [long, long.slice(0, 700), "ж".repeat(20), "q".repeat(450)])
         assert.deepEqual(ids((await root(searchFiles, { query: query.slice(0, 500) })).files), [file.id]);
-      // These letters take twice as many bytes in their usual form, and no two words are the same.
+      // In their usual form, these letters take twice as many bytes. No two words are the same.
       const letters = Array.from({ length: 8 }, (_, at) => String.fromCodePoint(0x958 + at));
       const wordOf = (number: number): string =>
         [...number.toString(8)]

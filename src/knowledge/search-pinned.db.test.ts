@@ -90,7 +90,7 @@ for (const kind of bothStores)
       ];
       for (const id of [sent, named]) await ann.call(sendMessage, { to: "boss", body: "x", files: [id] });
       await org.board(grantPermission, { companyId: org.companyId, to: boss.id, resource: `kb:${lent}` });
-      // Neither a description that only the index has, nor a hidden file in between, changes the order.
+      // The order does not depend on a description that only the index has, or on hidden files in between.
       const ask = (limit: number) => search(boss.call, "walrus", limit);
       const whole = await ask(20);
       assert.deepEqual([whole.files.map(({ id }) => id), whole.truncated], [[named, lent, sent], false]);

@@ -213,7 +213,7 @@ for (const kind of bothStores)
       });
       assert.equal(page.links.length + rest.links.length, 2);
 
-      // Links are those of the newest version.
+      // Only the links of the newest version count.
       await boss.call(writeFile, { ...file, content: `kb://${target.id}` });
       assert.deepEqual(await states(boss.call), { [target.id]: "live" });
       assert.deepEqual(await broken(), []);

@@ -5,14 +5,14 @@ import type { Writing } from "../dispatch/context.ts";
 import type { Row } from "../store/schema.ts";
 import { fileAhead, fileById, versionAt } from "./table.ts";
 
-/** The transaction that makes an answer, the actor who gets it, and the ledger that says so. */
+/** The transaction that makes an answer, its actor, and the ledger that records it. */
 export type Reader = Pick<Writing, "tx" | "actor" | "record">;
 
 export type Content = Row<"versions"> & { readonly content: Uint8Array };
 
 /**
- * The content of one version for the actor, or undefined if the actor may not read it, if it was deleted, or if it has more
- * than `most` bytes. Whatever shows content to an agent reads it here: the body of a message, a result given as context.
+ * The content of one version for the actor. Undefined if the actor may not read it, if it was deleted, or if it has more than
+ * `most` bytes. All code that shows content to an agent reads it here: the body of a message, a result given as context.
  */
 export async function contentFor(
   reader: Reader,
@@ -22,7 +22,7 @@ export async function contentFor(
 ): Promise<Content | undefined> {
   const { tx, actor } = reader;
   contentAhead(reader, fileId, version);
-  // All at once: PostgreSQL need not be waited for between them.
+  // All queries at once, because on PostgreSQL each wait costs a round trip.
   const [row, file, readable] = await Promise.all([
     tx.first(versionAt, { id: fileId, version }),
     fileById(tx, fileId),
@@ -34,14 +34,14 @@ export async function contentFor(
   return { ...row, content: await tx.blobs.read(fileId, row.hash) };
 }
 
-/** A version of a file will be shown to the actor. */
+/** Announces to the store that a version of a file will be shown to the actor. */
 function contentAhead({ tx, actor }: Pick<Reader, "tx" | "actor">, fileId: string, version: number): void {
   tx.ahead(versionAt, { id: fileId, version });
   fileAhead(tx, fileId);
   if (actor.agentId !== null) fileRightAhead(tx, actor.agentId, fileId);
 }
 
-/** Puts a reading into the access log of a file. What people read is logged only where they open the file. */
+/** Records a reading in the access log of a file. Readings by people are recorded only when they open the file. */
 export async function logRead(
   { actor, record }: Pick<Reader, "actor" | "record">,
   fileId: string,

@@ -89,7 +89,7 @@ export async function tombstone(tx: Tx, file: Pick<FileRow, "num" | "id">): Prom
   await tx.run(dropLinks, { id: file.id });
 }
 
-/** Writes the search entry of a file again, from its newest version. A deleted file has none. */
+/** Writes the search entry of a file again, from its newest version. Removes it if the file was deleted. */
 export async function reindex(tx: Tx, id: string): Promise<void> {
   const file = await fileById(tx, id);
   if (file === undefined) return;
@@ -102,14 +102,14 @@ export async function fileById(tx: ReadTx, id: string): Promise<FileRow | undefi
   return tx.first(byId, { id });
 }
 
-/** The row of a file will be read. */
+/** Announces to the store that the row of a file will be read. */
 export const fileAhead = (tx: ReadTx, id: string): void => tx.ahead(byId, { id });
 
 export const versionAt = query((db, p: { id: string; version: number }) =>
   db.selectFrom("versions").selectAll().where("file_id", "=", p.id).where("version", "=", p.version),
 );
 
-/** Who wrote a version. */
+/** The author of a version. */
 export const versionWriter = (row: Row<"versions">): Event["actor"] =>
   presentActor({
     actor_kind: row.author_kind,
@@ -152,9 +152,9 @@ async function insertVersion(
 }
 
 /**
- * Adds a version to the sums of its company and its author. An author that has reached a limit can't write further content. What
- * the system writes always fits, and so does what records the state of work. It writes at once and only reads after that, so it can
- * run beside another statement.
+ * Adds a version to the sums of its company and its author. An author that has reached a limit can't write more content. Files
+ * that the system writes, and files that record the state of work, always fit. The function writes first and only reads
+ * afterwards, so it can run beside another statement.
  */
 async function countBytes(
   tx: Tx,
@@ -165,7 +165,7 @@ async function countBytes(
   await countStored(tx, { companyId, agentId: author.agentId, bytes: content.byteLength, isLimited });
 }
 
-/** Adds bytes to the sums of a company and of the agent that caused them. Fewer than none: what is gone. */
+/** Adds bytes to the sums of a company and of the agent that caused them. A negative number is for removed bytes. */
 export async function countStored(
   tx: Tx,
   stored: { companyId: string; agentId: string | null; bytes: number; isLimited?: boolean },
@@ -177,7 +177,7 @@ export async function countStored(
     if (agentId !== null) await tx.run(addBytes, { ...sum, agent_id: agentId });
   };
   if (!isLimited) return add();
-  // SQLite adds and answers with one statement. PostgreSQL need not be waited for: a batch knows its sums.
+  // SQLite adds and returns the sums in one statement. On PostgreSQL a batch already knows its sums, so nothing waits.
   const sums = async (): Promise<readonly { agent_id: string; bytes: number }[]> => {
     if (tx.dialect === "sqlite")
       return tx.all(agentId === null ? addToOne : addToBoth, { ...sum, agent_id: agentId ?? "" });
@@ -195,7 +195,7 @@ export async function countStored(
   if (ofCompany > maxCompanyBytes) throw storageFull("company", ofCompany - bytes, maxCompanyBytes);
 }
 
-/** How many bytes an agent can still add, and the refusal of more. */
+/** How many bytes an agent can still add, and the refusal if it adds more. */
 export async function storageLeft(
   tx: ReadTx,
   companyId: string,
@@ -212,18 +212,18 @@ export async function storageLeft(
 
 const limitedKinds: ReadonlySet<FileRow["kind"]> = new Set(["file", "message", "state", "skill"]);
 
-/** Bytes of all versions and commits of a company, or of those that an agent wrote. */
+/** The bytes of all versions and commits of a company, or only of those that an agent wrote. */
 export async function storedBytes(tx: ReadTx, companyId: string, agentId: string | null): Promise<number> {
   return (await tx.first(storageRow, { company_id: companyId, agent_id: agentId ?? "" }))?.bytes ?? 0;
 }
 
-/** The sums of a company, and of an agent, will be needed. */
+/** Announces to the store that the sums of a company and of an agent will be needed. */
 export function storageAhead(tx: ReadTx, companyId: string, agentId: string | null): void {
   for (const agent_id of agentId === null ? [""] : ["", agentId])
     tx.ahead(storageRow, { company_id: companyId, agent_id });
 }
 
-/** Counts again what the sums of a company, or of one of its agents, should be. */
+/** Counts the bytes again from the rows, for a company or for one of its agents. */
 export async function recountBytes(tx: Tx, companyId: string, agentId: string | null): Promise<void> {
   const right = (await tx.first(keptBytes, { companyId, agentId: agentId ?? "" }))?.bytes ?? 0;
   const bytes = Number(right) - (await storedBytes(tx, companyId, agentId));
@@ -288,11 +288,11 @@ const dropLinks = query((db, p: { id: string }) => db.deleteFrom("links").where(
 interface Entry extends Readonly<Record<string, Value>> {
   readonly description: string;
   readonly body: string;
-  /** SQLite makes them itself. */
+  /** The words for search. SQLite makes them itself. */
   readonly words: string;
 }
 
-/** What search knows of a file. */
+/** The search entry of a file. */
 function entryOf(tx: ReadTx, description: string, content: Uint8Array): Entry {
   const entry = { description: description.normalize("NFC"), body: searchableText(content) };
   if (tx.dialect === "sqlite") return { ...entry, words: "" };
@@ -302,8 +302,8 @@ function entryOf(tx: ReadTx, description: string, content: Uint8Array): Entry {
 }
 
 /**
- * Makes the words of a text before the write takes its lock. They take the longest of what it computes, and the other writes of the
- * company, also those of other nodes, would wait for them.
+ * Makes the words of a text before the write takes its lock. This is the slowest computation of the write, and the company's
+ * other writes would wait for it, on all nodes.
  */
 export function entryAhead(tx: ReadTx, description: string, content: string): void {
   if (tx.dialect !== "sqlite") madeAhead.set(tx, entryOf(tx, description, Buffer.from(content)));

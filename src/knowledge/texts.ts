@@ -1,6 +1,6 @@
 import { limited, refused, Refusal } from "../contract/refusal.ts";
 
-/** Everything this folder says about knowledge files and the workspace. */
+/** All texts about knowledge files and the workspace. */
 interface Named {
   readonly id: string;
   readonly description: string;
@@ -52,7 +52,7 @@ export const versionConflict = (file: Named & { readonly version: number; readon
     { version: file.version, hash: file.hash },
   );
 
-/** Files of these kinds belong to something else. What they are, and what to call instead. */
+/** Files of these kinds belong to something else. The refusal names that thing and the call to use instead. */
 type Refused = Readonly<Record<string, readonly [why: string, instead: string]>>;
 
 const notWritable: Refused = {
@@ -73,7 +73,7 @@ const notDeletable: Refused = {
   skill: ["is part of a skill", "The board removes a skill as a whole: agency skills remove."],
 };
 
-/** Undefined: agents and people may write (delete) files of this kind. */
+/** Undefined if agents and people can write (or delete) files of this kind. */
 export const refusedWrite = (file: Named & { kind: string }): Refusal | undefined =>
   refusedBy(notWritable, file);
 export const refusedDelete = (file: Named & { kind: string }): Refusal | undefined =>

@@ -1,4 +1,4 @@
-// Import by path and copies into the workspace, against a session that does what it can to reach files outside.
+// Import by path and copies into the workspace, against a session that tries to reach files outside.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
@@ -53,7 +53,7 @@ describe("the workspace", () => {
       assert.equal(read(path), mine, path);
     writeFileSync(join(workspace, "empty"), "");
     assert.equal(read("empty"), "");
-    // A link within the workspace leads nowhere else.
+    // This link stays within the workspace.
     symlinkSync("sub", join(workspace, "alias"));
     assert.equal(read("alias/mine"), mine);
   });
@@ -219,7 +219,7 @@ describe("the workspace", () => {
       const codes = await against(`while (!stopped()) { ${swap} }`, data, () =>
         codeOf(() => assert.equal(read("swapped/secret"), mine)),
       );
-      // Both were seen: the file as it should be, and something else in its place.
+      // Both cases occurred: the right file, and something else in its place.
       assert.deepEqual(Object.keys(codes).toSorted(), ["answered", "refused"], JSON.stringify(codes));
       assert.equal(readFileSync(data.secret, "utf8"), secret);
     });
@@ -232,7 +232,7 @@ describe("the workspace", () => {
       assert.equal(statSync(path).mode & 0o777, 0o444);
     }
     assert.deepEqual(readdirSync(join(workspace, "kb")), ["some-id"]);
-    // It is a file of the session's own, which it may name.
+    // The file belongs to the session, which may name it.
     assert.equal(read("kb/some-id"), "3");
   });
 
@@ -303,7 +303,7 @@ function without(counts: Record<string, number>, ...expected: string[]): Record<
   return Object.fromEntries(Object.entries(counts).filter(([code]) => !expected.includes(code)));
 }
 
-/** Does something again and again for a while as a thread works against it; counts what came of it. */
+/** Repeats an action for a while as a thread works against it, and counts the results. */
 async function against(
   work: string,
   data: Readonly<Record<string, string>>,

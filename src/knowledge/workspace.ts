@@ -21,10 +21,10 @@ import * as texts from "./texts.ts";
  * Files that cross between a session's workspace and the knowledge base.
  *
  * A session controls its workspace and may change it at any moment, so a name proves nothing. The file is opened first,
- * without following a link at the end of the path and without waiting on a pipe. Then the open descriptor tells what kind
+ * without following a link at the end of the path and without waiting on a pipe. The open descriptor then tells what kind
  * of file it is and where it lies, and the bytes are read from that same descriptor.
  *
- * Rejected: resolve the name, then read it. A session that swaps in a link between the two steps would read any file of
+ * Rejected: resolve the name, then read the file. A session that swaps in a link between the two steps would read any file of
  * the host.
  */
 export function readFromWorkspace(workspace: string, path: string, maxBytes: number): Uint8Array {
@@ -37,12 +37,12 @@ export function readFromWorkspace(workspace: string, path: string, maxBytes: num
     const place = placeOf(descriptor, target);
     if (!liesWithin(place, root)) throw outside(path);
     if (!before.isFile()) throw texts.unusablePath(path, "is not a regular file");
-    // A second hard link may lie outside the workspace. The bytes would then belong to someone else.
+    // A second hard link may lie outside the workspace. The bytes would then belong to another user or program.
     if (before.nlink !== 1)
       throw texts.unusablePath(path, "has several hard links, so it may also lie outside your workspace");
-    // While a hard link is being removed, the kernel lowers the count before the name leaves its folder. For a moment, a
-    // file outside could look as if its only name were here. The removal holds the folder's lock, so reading the folder
-    // waits until it is done; after that the place is checked again.
+    // While a hard link is being removed, the kernel lowers the count before the name leaves its folder. For a moment, a file
+    // outside could look as if its only name were here. The removal holds the folder's lock, so reading the folder waits until
+    // the removal is done. After that the place is checked again.
     waitForFolder(dirname(place));
     if (placeOf(descriptor, target) !== place) throw outside(path);
     if (before.size > maxBytes) throw texts.tooLarge(before.size, maxBytes);
@@ -105,7 +105,7 @@ function codeOf(error: unknown): string {
   return typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 }
 
-/** Where the open file lies. Empty if that can't be found out, which counts as texts.outside. */
+/** The place of the open file. Empty if it can't be found out; the file is then refused as outside. */
 function placeOf(descriptor: number, target: string): string {
   try {
     return process.platform === "linux"
@@ -138,7 +138,7 @@ function whereItIsNow(descriptor: number, target: string): string | undefined {
   return opened.dev === named.dev && opened.ino === named.ino ? place : undefined;
 }
 
-/** Reads to the end of the file. It may grow meanwhile, so reading stops one byte past the limit. */
+/** Reads to the end of the file. The file may grow meanwhile, so reading stops one byte past the limit. */
 function readWhole(descriptor: number, maxBytes: number): Uint8Array {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -154,8 +154,8 @@ function readWhole(descriptor: number, maxBytes: number): Uint8Array {
 }
 
 /**
- * One refusal for a file that does not exist, that is a link, that can't be opened and that lies outside. A folder on the way
- * may be a link, so a more exact one would tell what exists on this machine.
+ * One refusal for four cases: the file does not exist, is a link, can't be opened, or lies outside. A folder on the way may be
+ * a link, so a more exact refusal would tell what exists on this machine.
  */
 const outside = (path: string) =>
   texts.unusablePath(path, "is not a file in your workspace that can be opened without following a link");
