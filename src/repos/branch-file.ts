@@ -4,7 +4,7 @@ import { holds } from "../capabilities/rights.ts";
 import type { Call } from "../dispatch/guarded.ts";
 import { addVersion, fileById, insertFile } from "../knowledge/table.ts";
 
-/** The first publishing of a branch makes the file, each later one a version. */
+/** The first publishing of a branch creates the file. Each later one adds a version. */
 export async function keepFile(
   call: Call<unknown>,
   known: string | undefined,

@@ -9,7 +9,7 @@ import { noteOf } from "./texts.ts";
 /** Clones of a mirror in the workspace of a session. */
 export interface CloneOrder extends Mirrored {
   readonly workspace: string;
-  /** Whether the session's sandbox shows the mirror. Otherwise the objects are copied. */
+  /** Whether the session's sandbox shows the mirror. If not, the objects are copied. */
   readonly isShared: boolean;
   readonly defaultBranch: string | null;
   readonly author: { readonly name: string; readonly email: string };
@@ -21,7 +21,7 @@ export async function cloneFrom(folders: MirrorFolders, order: CloneOrder) {
   const { workspace, isShared, author, defaultBranch, name } = order;
   const { bundleFile, enclose } = folders;
   const folder = folders.folderOf(order);
-  // Beside the workspace, because the session may change anything inside at any moment, and a rename stays on one disk.
+  // Beside the workspace: the session may change anything inside at any moment, and a rename must stay on one disk.
   const staging = join(dirname(workspace), `.clone-${randomUUID()}`);
   await mkdir(staging, { mode: 0o700 });
   try {
@@ -98,7 +98,7 @@ export async function cloneFrom(folders: MirrorFolders, order: CloneOrder) {
   }
 }
 
-/** Moves a finished clone into the workspace, under the first free name. Links that the session put there are not followed. */
+/** Moves a finished clone into the workspace, under the first free name. Does not follow links that the session put there. */
 async function placeIn(workspace: string, name: string, from: string): Promise<string> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const directory = await open(workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -112,7 +112,7 @@ async function placeIn(workspace: string, name: string, from: string): Promise<s
         if (number < 100 && error instanceof Error && "code" in error && error.code === "EEXIST") continue;
         throw error;
       }
-      // A folder replaces an empty folder, and nothing else.
+      // The rename can replace an empty folder, and nothing else.
       await rename(from, join(inside, place)).catch(async (error: unknown) => {
         await rmdir(join(inside, place)).catch(() => undefined);
         throw error;

@@ -1,6 +1,6 @@
 import { commitAt, type Mirrored, type MirrorFolders, withObjects } from "./mirror-folders.ts";
 
-/** What a published branch changes. */
+/** The changes in a published branch. */
 export interface Comparison {
   readonly base: string | null;
   readonly files: { path: string; added: number | null; removed: number | null }[];
@@ -14,7 +14,7 @@ const mostDiff = 400_000;
 const mostLog = 100;
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-/** What a commit adds to the default branch. `apart`: the folder of objects that are not in the mirror yet. */
+/** The changes that a commit adds to the default branch. `apart` is the folder of objects that are not in the mirror yet. */
 export async function compareWith(
   { folderOf, inMirror, enclose }: MirrorFolders,
   mirror: Mirrored,

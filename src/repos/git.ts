@@ -9,20 +9,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Origin } from "./repository.ts";
 
 /**
- * Runs git as if everything it reads were written by an attacker:
- *   settings    no configuration of the system or of a user; the one of a repository can start nothing (hooks, fsmonitor, filters)
- *   transports  only those that the call names; `ext::` and helpers of other names never
+ * Runs git as if an attacker wrote everything that git reads:
+ *   settings    no configuration of the system or of a user; a repository's configuration can start nothing (hooks, fsmonitor, filters)
+ *   transports  only those that the call names; never `ext::` or helpers of other names
  *   arguments   a list, never a shell; options end with `--` before anything that a caller chose
  *   prompts     none
  *   limits      of time and output, for the process and everything it started
- * What reads a session's own repository, or checks files out, runs in a sandbox as well, where there is one.
+ * If there is a sandbox, commands that read a session's own repository or check out files run in it as well.
  */
 export interface GitRun {
   readonly args: readonly string[];
   readonly input?: string;
-  /** A file that is the input. */
+  /** The file to read as input. */
   readonly inputFile?: string;
-  /** Where the output goes. Default: into the answer. */
+  /** The file for the output. Default: the output is returned. */
   readonly output?: string;
   readonly mostBytes?: number;
   readonly seconds?: number;
@@ -31,19 +31,19 @@ export interface GitRun {
   readonly credential?: Credential;
   readonly way?: OriginWay;
   readonly env?: Readonly<Record<string, string>>;
-  /** Megabytes of address space. */
+  /** The limit of address space in megabytes. */
   readonly memoryMb?: number;
   readonly within?: Enclosure;
 }
 
-/** How git gets to the address of an origin (origin-way.ts). */
+/** How git reaches the address of an origin (origin-way.ts). */
 export interface OriginWay {
   readonly settings: readonly string[];
-  /** Options of ssh. */
+  /** Options for ssh. */
   readonly ssh: readonly string[];
 }
 
-/** How a command runs in a sandbox. */
+/** The sandbox of a command. */
 export interface Enclosure {
   readonly program: string;
   /** Arguments before the command. */
@@ -55,9 +55,9 @@ export interface Enclosure {
 export interface GitResult {
   readonly ok: boolean;
   readonly out: string;
-  /** What git complained about. */
+  /** The complaints of git. */
   readonly says: string;
-  /** A limit ended it. */
+  /** The limit that ended git, if one did. */
   readonly cut: "size" | "time" | null;
 }
 
@@ -137,7 +137,7 @@ async function start(run: GitRun, more: Readonly<Record<string, string>>): Promi
     try {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   };
   const timer = setTimeout(end, seconds * 1000, "time");
@@ -200,7 +200,7 @@ async function take(
   return "";
 }
 
-/** The lines of git that say what is wrong, without its advice. */
+/** The lines of git that say what went wrong, without its advice. */
 function said(text: string, cut: GitResult["cut"], seconds: number): string {
   if (cut === "time") return `git did not finish within ${seconds} s`;
   if (cut === "size") return "the output of git is larger than allowed";
@@ -216,7 +216,7 @@ function environment({ transport, credential, way }: GitRun): NodeJS.ProcessEnv 
   const own = transport === "ssh" && credential === undefined ? process.env["SSH_AUTH_SOCK"] : undefined;
   return {
     PATH: path,
-    // Only ssh looks there: git's own files are named below.
+    // Only ssh looks into the home. Git's own files are named below.
     HOME: transport === "ssh" ? homedir() : "/nonexistent",
     LANG: "C.UTF-8",
     LC_ALL: "C.UTF-8",
@@ -244,14 +244,17 @@ const sshOptions = [
   "ForwardAgent=no",
 ];
 
-/** Git passes it to a shell. `isAlone`: without the configuration and the keys of the person who started the daemon. */
+/**
+ * The ssh command, which git passes to a shell. `isAlone` leaves out the configuration and the keys of the person who started
+ * the daemon.
+ */
 const sshCommand = (options: readonly string[], isAlone: boolean): string => {
   const all = isAlone ? [...options, "IdentityFile=none"] : options;
   const quoted = all.map((each) => `-o '${each.replaceAll("'", `'\\''`)}'`);
   return ["ssh", ...(isAlone ? ["-F none"] : []), ...quoted].join(" ");
 };
 
-/** Git asks this for the login of the origin's host. The value comes through a pipe that only this process has. */
+/** The program that git asks for the login of the origin's host. The value comes through a pipe that only this process has. */
 const helperFor = ({ transport, host }: Origin): string =>
   `credential.${transport}://${host ?? ""}.helper=!f() { test "$1" = get && cat <&3; }; f`;
 
@@ -260,7 +263,9 @@ function loginOf(value: string): string {
   return `username=${user ?? "x-access-token"}\npassword=${password ?? value.trim()}\n`;
 }
 
-/** Ssh takes a key from a file or from an agent. A file would be the key in plain text, so an agent runs for this one call. */
+/**
+ * Ssh takes a key from a file or from an agent. A file would hold the key in plain text, so an agent runs for this one call.
+ */
 async function withKey<T>(key: string, work: (socket: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "agency-ssh-"));
   const socket = join(folder, "agent");

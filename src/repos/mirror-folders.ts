@@ -3,17 +3,19 @@ import type { Resolve } from "../capabilities/hosts.ts";
 import { type Enclosure, type GitResult, type GitRun, runGit } from "./git.ts";
 import { gitFailed } from "./texts.ts";
 
-/** Where mirrors and bundles are, and how git runs in a mirror or in the clone of a session. */
+/** Where mirrors and bundles are stored, and how git runs in a mirror or in a session's clone. */
 export interface MirrorParts {
   /** The folder of all mirrors. */
   readonly folder: string;
-  /** How git runs in a sandbox that shows these paths and nothing else of this machine's data. Undefined: there is none. */
+  /**
+   * Makes a sandbox for git that shows these paths and nothing else of this machine's data. Undefined if there is no sandbox.
+   */
   readonly enclose: (shows: Shows) => Enclosure | undefined;
   readonly resolve?: Resolve;
 }
 
 export interface Shows {
-  /** Where it starts, and may write unless `readOnly` is set. */
+  /** The folder where git starts. Git may write to it unless `readOnly` is set. */
   readonly workspace: string;
   readonly readOnly?: boolean;
   readonly reads: readonly string[];
@@ -22,11 +24,11 @@ export interface Shows {
 export interface Mirrored {
   readonly companyId: string;
   readonly name: string;
-  /** A repository that is removed and added again has another id, so no node shows what it kept of the first one. */
+  /** A repository that is removed and added again gets another id. So no node shows what it kept of the first one. */
   readonly id: string;
 }
 
-/** The answer of git, or the refusal that says what it could not do. */
+/** Returns the answer of git, or refuses with what git could not do. */
 export async function must(what: string, run: Promise<GitResult>): Promise<string> {
   const result = await run;
   if (!result.ok) throw gitFailed(what, result.says);
@@ -73,7 +75,7 @@ export function mirrorFolders({ folder: all, enclose }: MirrorParts) {
       return (run: GitRun) => runGit({ ...run, env, ...(within && { within }) });
     },
 
-    /** What the mirror already has, as arguments for git. */
+    /** The commits that the mirror already has, as arguments for git. */
     exclusions: async (mirror: Mirrored): Promise<string> => {
       const { out } = await inMirror(mirror, ["for-each-ref", "--format=^%(objectname)"]);
       return [...new Set(out.split("\n"))].join("\n");

@@ -20,28 +20,28 @@ import { gitFailed, noteOf, reservedBranch } from "./texts.ts";
 import { inMap } from "../contract/in-map.ts";
 
 /**
- * The mirrors: one bare repository for each repository of a company. Its branches are those of the origin and, below
- * `agency/`, those that agents published. Objects are never removed while the repository is there, because clones share them.
+ * The mirrors: one bare repository for each repository of a company. Its branches are those of the origin and, below `agency/`,
+ * those that agents published. Objects are never removed while the repository exists, because clones share them.
  *
- * A fetch is shared: calls that come while one runs, or within ten seconds after it, don't start another. After a failure the
- * origin is left alone for half a minute. A clone needs no origin: it uses what the mirror has.
+ * Calls share a fetch: during a fetch, and for ten seconds after it, no other one starts. After a failure the origin is
+ * not asked for half a minute. A clone needs no origin, because it uses the commits in the mirror.
  */
 export interface Fetched {
   readonly at: number | null;
-  /** Why the last fetch failed. */
+  /** The reason why the last fetch failed. */
   readonly trouble: string | null;
 }
 
 const fresh = 10_000;
 const patience = 30_000;
-/** How long a clone waits for the origin before it uses what is there. The fetch continues. */
+/** The longest time that a clone waits for the origin before it uses the mirror as it is. The fetch continues. */
 const mostWait = 10_000;
 
 export function keepMirrors(parts: MirrorParts) {
   const folders = mirrorFolders(parts);
   const { folderOf, bundleFile, inMirror } = folders;
   const fetches = new Map<string, { running: Promise<Fetched> | null; ended: number; last: Fetched }>();
-  // A branch of the origin called `agency` would stand where the published ones are.
+  // A branch of the origin called `agency` would take the place of the published ones.
   const refspecs = [
     "+refs/heads/*:refs/heads/*",
     "^refs/heads/agency",
@@ -78,13 +78,13 @@ export function keepMirrors(parts: MirrorParts) {
       seconds: 1800,
     });
 
-  /** Makes the mirror under another name. `place` puts it where it belongs, `drop` removes it. */
+  /** Creates the mirror under another name. `place` moves it to its place, `drop` removes it. */
   async function create(mirror: Mirrored, reached: Reached) {
     const folder = join(dirname(folderOf(mirror)), `.${mirror.name}.${randomUUID()}`);
     await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
     const drop = async (): Promise<void> => {
       for (const made of [folder, folderOf(mirror)]) await rm(made, { recursive: true, force: true });
-      // Only if nothing else is there.
+      // Remove these folders only if they are empty.
       for (const empty of [dirname(folder), parts.folder]) await rmdir(empty).catch(() => undefined);
     };
     try {
@@ -128,7 +128,7 @@ export function keepMirrors(parts: MirrorParts) {
     return ["main", "master"].find((name) => all.includes(name)) ?? all[0] ?? null;
   }
 
-  /** Shared by all who ask at the same time. `force`: also right after another fetch. */
+  /** Fetches once for all who ask at the same time. `force` fetches even right after another fetch. */
   function fetch(mirror: Mirrored, reached: Reached, { force = false } = {}): Promise<Fetched> {
     const folder = folderOf(mirror);
     const known = inMap(fetches, folder, () => ({
@@ -153,7 +153,7 @@ export function keepMirrors(parts: MirrorParts) {
     return running;
   }
 
-  /** Another node may have added the repository: then this one makes its own mirror. */
+  /** If another node added the repository, this node creates its own mirror now. */
   async function update(mirror: Mirrored, reached: Reached): Promise<{ ok: boolean; says: string }> {
     if (existsSync(folderOf(mirror))) return fetchInto(folderOf(mirror), reached);
     await (await create(mirror, reached)).place();
@@ -168,7 +168,7 @@ export function keepMirrors(parts: MirrorParts) {
   const state = (mirror: Mirrored): Fetched =>
     fetches.get(folderOf(mirror))?.last ?? stateOf(folderOf(mirror));
 
-  /** Is one commit part of what another contains? */
+  /** Whether one commit is part of the history of another. */
   const contains = async (
     mirror: Mirrored,
     commit: string,
@@ -188,9 +188,9 @@ export function keepMirrors(parts: MirrorParts) {
   }
 
   /**
-   * Makes the published branches of a mirror those of the rows: a branch is named before its row is committed, and that may fail.
-   * The rows are read when it is this mirror's turn, so they are never older than the branches. Commits that are only in the mirror
-   * of another node stay without a branch here.
+   * Makes the published branches of a mirror match the rows. A branch is named before its row is committed, and the commit may
+   * fail. The rows are read when it is this mirror's turn, so they are never older than the branches. Commits that only another
+   * node's mirror has stay without a branch here.
    */
   function align(mirror: Mirrored, rows: () => Promise<readonly { name: string; commit_id: string }[]>) {
     const folder = folderOf(mirror);
@@ -240,7 +240,7 @@ export function keepMirrors(parts: MirrorParts) {
     folderOf,
     create,
     fetch,
-    /** Like fetch, but does not wait long for an origin that does not answer. */
+    /** Like fetch, but stops waiting soon if the origin does not answer. */
     refresh: async (mirror: Mirrored, reached: Reached): Promise<Fetched> => {
       const fetching = fetch(mirror, reached);
       if (!existsSync(folderOf(mirror))) {
@@ -267,7 +267,7 @@ export function keepMirrors(parts: MirrorParts) {
     push,
     bundle: (mirror: Mirrored, workspace: string, path: string) =>
       bundleCommits(folders, mirror, workspace, path),
-    /** What fails here is removed at the next start. */
+    /** Bundles that can't be removed now are removed at the next start. */
     dropBundles: async (ids: readonly string[]): Promise<void> => {
       for (const id of ids) await rm(bundleFile(id), { force: true }).catch(() => undefined);
     },
@@ -277,7 +277,7 @@ export function keepMirrors(parts: MirrorParts) {
       fetches.delete(folderOf(mirror));
       await rm(folderOf(mirror), { recursive: true, force: true }).catch(() => undefined);
     },
-    /** Removes what a crash left: unfinished work, and what no row names any more. */
+    /** Removes what a crash left: unfinished work, and files that no row names any more. */
     sweep: async (isGone: {
       readonly mirror: (companyId: string, folder: string) => Promise<boolean>;
       readonly bundle: (id: string) => Promise<boolean>;

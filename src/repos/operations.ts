@@ -21,8 +21,8 @@ import * as table from "./table.ts";
 import * as texts from "./texts.ts";
 
 /**
- * Repositories of a company. Git works outside of every transaction, and each operation checks its rights again before it
- * stores or shows what git did (guardedOutside).
+ * Repositories of a company. Git works outside of every transaction. Each operation checks its rights again before it stores or
+ * shows what git did (guardedOutside).
  */
 export interface RepoParts {
   readonly mirrors: Mirrors;
@@ -128,12 +128,12 @@ const onRemove = (parts: RepoParts): Guarded =>
       await tx.run(table.dropBranches, where);
       await tx.run(table.dropRepo, { company_id: companyId, name: row.name });
       await call.record(companyId, { repo: row.name });
-      // Otherwise they would be valid again for another repository of that name.
+      // Otherwise the grants would be valid again for another repository of that name.
       for (const grant of await tx.all(grantsOn, { company_id: companyId, resource: `repo:${row.name}` }))
         await takeAway(call, grant);
       return shown;
     },
-    // Not earlier: a removal that is rolled back must leave everything as it was.
+    // Removed only after the commit: a removal that is rolled back must leave everything as it was.
     committed: async (_, { mirror, bundles }) => {
       await parts.mirrors.dropBundles(bundles);
       await parts.mirrors.remove(mirror);
@@ -149,7 +149,7 @@ const onClone = (parts: RepoParts): Guarded =>
       const row = await demandRepo(tx, companyId, input.name);
       const agent = await memberById(tx, actor.agentId);
       const bundles = await tx.all(table.bundlesOfAgent, { agent_id: actor.agentId ?? "", repo: row.name });
-      // What it commits would be kept, even if it is not published.
+      // The session's commits will be stored, even if they are not published.
       const room = await storageLeft(tx, companyId, actor.agentId ?? "");
       if (room.bytes <= 0) throw room.full;
       return {
@@ -263,7 +263,7 @@ const onPublish = (parts: RepoParts): Guarded =>
     },
     dropped: async ({ taken }, { row }) => {
       await taken.drop();
-      // The branch may have been named already.
+      // The branch may have been named already, so bring the branches in line with the rows.
       await alignBranches(parts, row);
     },
   });
@@ -324,7 +324,7 @@ const onDiscard = (parts: RepoParts): Guarded =>
     committed: (_, id) => parts.mirrors.dropBundles([id]),
   });
 
-/** Its commits don't count to the storage of their author any more. */
+/** Settles kept commits. They no longer count towards the storage of their author. */
 async function settle(tx: Tx, bundle: Row<"bundles">): Promise<void> {
   const { id, company_id: companyId, agent_id: agentId, bytes } = bundle;
   await tx.run(table.settleBundle, { id, settled_at: tx.now });
@@ -337,7 +337,7 @@ async function demandRepo(tx: ReadTx, companyId: string, name: string): Promise<
   return row;
 }
 
-/** A published branch by its whole name; for its author, also by the name in its clone. */
+/** A published branch by its whole name. Its author can also use the name in its clone. */
 async function demandBranch(
   tx: ReadTx,
   repo: table.RepoRow,

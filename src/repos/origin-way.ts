@@ -7,7 +7,7 @@ import { type Credential, runGit, type OriginWay } from "./git.ts";
 import type { Origin } from "./repository.ts";
 import { gitTooOld, originInside, originUnknown, originOfNetwork, sshRefuses } from "./texts.ts";
 
-/** An origin, and with what the daemon reaches it. */
+/** An origin, and how the daemon reaches it. */
 export interface Reached {
   readonly origin: Origin;
   readonly credential: Credential | undefined;
@@ -16,11 +16,11 @@ export interface Reached {
 }
 
 /**
- * How git gets to an origin. Git and ssh would look the name up by themselves, and a name can lead to one address while it is
- * checked and to another one later. So the name is resolved here, and git is told the addresses that were checked.
+ * The way in which git reaches an origin. Git and ssh would look up the name themselves, and a name can lead to one address
+ * during a check and to another one later. So the name is resolved here, and git is told the addresses that were checked.
  *
- * Ssh without a credential uses the configuration of the person who started the daemon. If that leads through another machine (a
- * proxy), the person has chosen the way, and the name is looked up there.
+ * Ssh without a credential uses the configuration of the person who started the daemon. If the configuration leads through
+ * another machine (a proxy), the person has chosen that way, and the proxy looks up the name.
  */
 export async function originWay(
   reached: Reached,
@@ -50,7 +50,7 @@ export async function originWay(
       ssh: [
         `HostName=${first}`,
         `HostKeyAlias=${route.alias ?? host}`,
-        // The keys that the person knows count as well. New ones are kept in Agency's home.
+        // The host keys that the person knows are valid here as well. New keys are kept in Agency's home.
         ...(credential === undefined
           ? []
           : [`UserKnownHostsFile="${knownHosts.replaceAll("%", "%%")}" ~/.ssh/known_hosts`]),
@@ -66,12 +66,12 @@ export async function originWay(
 
 const none: OriginWay = { settings: [], ssh: [] };
 
-/** Where to connect to. No host: a proxy leads there. */
+/** The address to connect to. Without a host, a proxy leads there. */
 type Route =
   | { readonly hostname: string | null; readonly port: number | null; readonly alias: string | null }
   | { readonly blocked: string };
 
-/** Where ssh would connect to, and under which name (`alias`) it knows the key of that host. */
+/** The address to which ssh would connect, and the name (`alias`) under which it knows the key of that host. */
 async function sshRoute(
   { hostname, user, port }: Origin,
   credential: Credential | undefined,

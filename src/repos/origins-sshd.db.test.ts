@@ -1,4 +1,4 @@
-// Origins over ssh, with the server of OpenSSH. The test runner leaves this file out where there is none (scripts/test.ts).
+// Origins over ssh, with the server of OpenSSH. Without that server, the test runner leaves this file out (scripts/test.ts).
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -66,7 +66,7 @@ for (const kind of storeKinds)
         PasswordAuthentication: "no",
         KbdInteractiveAuthentication: "no",
       }).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
-      // As root it insists on this folder.
+      // As root, sshd needs this folder.
       if (process.getuid?.() === 0) mkdirSync("/run/sshd", { recursive: true });
       const server = spawn(sshd, ["-D", "-e", "-f", "/dev/null", ...settings], {
         stdio: ["ignore", "ignore", "pipe"],
@@ -115,7 +115,7 @@ for (const kind of storeKinds)
           },
         );
         assert.equal(holders, "", "the key is in a file of Agency");
-        // Another machine that answers for the name has another key.
+        // If another machine answers for the name, it has another key.
         writeFileSync(
           known,
           readFileSync(known, "utf8").replace(

@@ -13,7 +13,7 @@ import { commitFile, gitAs, openRepoScene, type RepoScene } from "../testing/rep
 import { originOf } from "./repository.ts";
 import { sweepMirrors } from "./salvage.ts";
 
-/** What the names of these tests lead to. The tests change it, as the owner of a name can. */
+/** The addresses of the names in these tests. The tests change them, as the owner of a name can. */
 const names = new Map<string, string[]>();
 const resolve = async (host: string): Promise<string[]> => {
   const found = names.get(host);
@@ -21,7 +21,7 @@ const resolve = async (host: string): Promise<string[]> => {
   return found;
 };
 
-/** Accepts connections and remembers what it hears first. */
+/** Accepts connections and remembers the first bytes of each. */
 async function listener() {
   const heard: string[] = [];
   const sockets = new Set<Socket>();
@@ -91,7 +91,7 @@ for (const kind of storeKinds) {
           (await refusal(add("inside", "https://nothing.example/x"), "refused")).message,
           /no address/,
         );
-        // Also if the board allows private networks.
+        // This holds even if the board allows private networks.
         const never = add("inside", "https://metadata.example/x", { privateNetwork: true });
         assert.match((await refusal(never, "refused")).message, /never connects/);
         assert.deepEqual(inside.heard, []);
@@ -103,7 +103,7 @@ for (const kind of storeKinds) {
     test("git and ssh connect to the address that was checked, whatever they would find for the name", async () => {
       const inside = await listener();
       try {
-        // No name server knows this name, so git alone could not get there.
+        // No name server knows this name, so git could not get there on its own.
         names.set("origin.example", ["127.0.0.1"]);
         const https = `https://origin.example:${inside.port}/x`;
         await refusal(add("pinned", https, { privateNetwork: true }), "refused");
@@ -113,7 +113,7 @@ for (const kind of storeKinds) {
           "refused",
         );
         assert.match(inside.heard.at(-1) ?? "", /^SSH-2\.0-/);
-        // A git that does not know the setting would look the name up by itself.
+        // A git that does not know the setting would look up the name itself.
         const heard = inside.heard.length;
         const old = join(scene.folder, "old");
         mkdirSync(old);
@@ -172,7 +172,7 @@ for (const kind of storeKinds) {
       const published = () =>
         gitAs(folder, "for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads/agency");
       assert.equal(published(), `${first} agency/ada/kept`);
-      // A crash leaves the same, and the next start mends it.
+      // A crash can leave the same state. The next start repairs it.
       gitAs(folder, "update-ref", "refs/heads/agency/ada/ghost", first);
       gitAs(folder, "update-ref", "-d", "refs/heads/agency/ada/kept");
       await sweepMirrors(scene);
@@ -194,7 +194,7 @@ for (const kind of storeKinds) {
       gitAs(path, "checkout", "-qb", "old");
       commitFile(path, "old.txt", "old\n");
       await eve.session.call(contract.publishBranch, { repo: "twice", branch: "old", message: "x" });
-      // The other node has a mirror with the published branch too.
+      // The mirror of the other node has the published branch too.
       const other = scene.mirrorsIn("other");
       mkdirSync(join(scene.folder, "other", companyId), { recursive: true });
       execFileSync("cp", ["-r", scene.mirrors.folderOf(first), other.folderOf(first)]);
@@ -229,7 +229,7 @@ for (const kind of storeKinds) {
           `[submodule "lib"]\n\tpath = lib\n\turl = ${server}/lib.git\n\tupdate = checkout\n`,
         );
         gitAs(work, "update-index", "--add", "--cacheinfo", `160000,${other},lib`);
-        // The attributes lie in a folder, not at the top, and the repository names its own server for large files.
+        // The attributes are in a subfolder, and the repository names its own server for large files.
         writeFileSync(
           join(work, "deep", "media", ".gitattributes"),
           "*.psd filter=lfs diff=lfs merge=lfs -text\n",
@@ -237,7 +237,7 @@ for (const kind of storeKinds) {
         writeFileSync(join(work, ".lfsconfig"), `[lfs]\n\turl = ${server}/lfs\n`);
         const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${"a".repeat(64)}\nsize 12345\n`;
         writeFileSync(join(work, "deep", "media", "logo.psd"), pointer);
-        // A filter of Git LFS on this machine would turn the pointer into something else.
+        // A filter of Git LFS on this machine would change the pointer.
         const plain = ["-c", "filter.lfs.clean=cat", "-c", "filter.lfs.required=false"];
         gitAs(work, ...plain, "add", ".gitmodules", ".lfsconfig", "deep");
         gitAs(work, ...plain, "commit", "-qm", "Parts");
@@ -250,7 +250,7 @@ for (const kind of storeKinds) {
         assert.match(clone.notes.join("\n"), /Git LFS\. Agency does not download them/);
         assert.equal(readFileSync(join(clone.path, "deep", "media", "logo.psd"), "utf8"), pointer);
         assert.ok(!existsSync(join(clone.path, "lib", ".git")), "the submodule was cloned");
-        // Work beside them can be published, and the pointer stays what it is.
+        // Other work can be published, and the pointer stays unchanged.
         gitAs(clone.path, "checkout", "-qb", "beside");
         commitFile(clone.path, "read.me", "text\n");
         const { branch } = await dev.session.call(contract.publishBranch, {
@@ -279,7 +279,7 @@ for (const kind of storeKinds) {
         const there = `http://127.0.0.1:${inside.port}/objects`;
         if (url.startsWith("/moved"))
           response.writeHead(302, { location: `http://127.0.0.1:${inside.port}${url}` }).end();
-        // The old protocol without a program on the server. It can name other places for objects.
+        // The old protocol without a program on the server can name other places for objects.
         else if (url.startsWith("/dumb/info/refs")) response.end(`${id}\trefs/heads/main\n`);
         else if (url.startsWith("/dumb/HEAD")) response.end("ref: refs/heads/main\n");
         else if (url.endsWith("/info/http-alternates") || url.endsWith("/info/alternates"))

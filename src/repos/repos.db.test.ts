@@ -101,7 +101,7 @@ for (const kind of storeKinds) {
         org.board(grantPermission, { companyId: org.companyId, to: reader.id, resource: "repo:nothing" }),
         "refused",
       );
-      // The right ends while git works.
+      // The right ends while git is working.
       const running = reader.session.call(contract.cloneRepo, { name: "site" });
       await org.board(revokePermission, { id: reader.grant?.id ?? "" });
       await refusal(running, "not_found");
@@ -210,7 +210,7 @@ for (const kind of storeKinds) {
       const lost = commitFile(path, "half.txt", "half\n");
       const parts = { store: scene.store, mirrors, newId: () => crypto.randomUUID() };
       await salvageSession(parts, eve.session.id, eve.workspace);
-      // A second time there is nothing left to keep.
+      // The second time, nothing is left to keep.
       await salvageSession(parts, eve.session.id, eve.workspace);
       rmSync(eve.workspace, { recursive: true });
       const listed = (await org.board(contract.listRepos, { companyId: org.companyId })).repos.find(
@@ -293,7 +293,7 @@ for (const kind of storeKinds) {
         );
         await refusal(mallory.session.call(contract.pushBranch, { repo: "site", branch }), "invalid");
       }
-      // What a session puts into its clone is not run by the daemon.
+      // The daemon must not run programs that a session puts into its clone.
       const script = join(path, "run.sh");
       writeFileSync(script, `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
       mkdirSync(join(path, ".git", "hooks"), { recursive: true });
@@ -323,7 +323,7 @@ for (const kind of storeKinds) {
         branch: "evil",
         message: "Look.",
       });
-      // Git refuses a .gitmodules with such a URL, or takes it as data.
+      // Git refuses a .gitmodules with such a URL, or treats it as data.
       await evil.catch((error: unknown) => assert.match(String(error), /gitmodules/));
       const reader = await developer("Victim", "read");
       const clone = await reader.session.call(contract.cloneRepo, { name: "site" });

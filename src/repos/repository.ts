@@ -2,22 +2,22 @@ import { isIP } from "node:net";
 import { reachOf } from "../capabilities/hosts.ts";
 
 /**
- * Which origins a repository can have, and the names of what is kept of it. An origin is reached by https, by ssh, or on this
- * machine (file). Only the board adds repositories, so only the board decides which files of this machine are one.
+ * Which origins a repository can have, and the names of its stored parts. An origin is reached by https, by ssh, or on this
+ * machine (file). Only the board adds repositories, so only the board decides which files of this machine are an origin.
  */
 export interface Origin {
   readonly url: string;
   readonly transport: "https" | "http" | "ssh" | "file";
-  /** With its port. Null for a file. */
+  /** The host with its port. Null for a file. */
   readonly host: string | null;
   readonly hostname: string | null;
-  /** Null: the port that ssh would take. */
+  /** Null for the port that ssh would use. */
   readonly port: number | null;
-  /** Of ssh. */
+  /** The user for ssh. */
   readonly user: string | null;
 }
 
-/** The origin that a URL names, or what is wrong with the URL. */
+/** The origin that a URL names, or the reason why the URL is wrong. */
 export function originOf(given: string): Origin | { readonly wrong: keyof typeof wrongUrls } {
   const url = given.trim();
   if (/[\s\p{C}]/u.test(url) || url.startsWith("-")) return { wrong: "form" };
@@ -54,7 +54,7 @@ export function originOf(given: string): Origin | { readonly wrong: keyof typeof
     return { wrong: "plain" };
   if (isOfNetwork(hostname)) return { wrong: "network" };
   const transport = protocol === "https:" ? "https" : protocol === "http:" ? "http" : "ssh";
-  // Git gets the URL as it was read here: another reading could find another host in it.
+  // Git gets the URL as it was parsed here: another parser could find another host in it.
   const plain = transport === "ssh" ? url : parsed.href;
   const usual = transport === "https" ? 443 : transport === "http" ? 80 : null;
   const user = decoded(username) === "" ? null : decoded(username);
@@ -69,7 +69,10 @@ export const wrongUrls = {
   network: "names an address that is link-local or reserved",
 };
 
-/** Addresses that Agency never asks, also written as one number. A name is checked when it is used (origin-way.ts). */
+/**
+ * Whether a host is an address that Agency never asks, also one written as a single number. A name is checked when it is used
+ * (origin-way.ts).
+ */
 function isOfNetwork(host: string): boolean {
   const address = URL.parse(`http://${host}`)?.hostname ?? host;
   return isIP(address.replaceAll(/^\[|\]$/g, "")) !== 0 && reachOf(address) === "never";

@@ -18,9 +18,9 @@ import {
 } from "./table.ts";
 
 /**
- * Keeps what a session committed and did not publish, before its workspace is removed. Each step can be repeated: the bundle is
- * on disk before its row, and the row before the workspace goes. If a bundle can't be written, this throws, and the workspace
- * stays until the next start of the daemon.
+ * Keeps the commits that a session did not publish, before its workspace is removed. Each step can be repeated: the bundle is
+ * on disk before its row exists, and the row exists before the workspace goes. If a bundle can't be written, this throws, and
+ * the workspace stays until the next start of the daemon.
  */
 export async function salvageSession(
   parts: { readonly store: Store; readonly mirrors: Mirrors; readonly newId: () => string },
@@ -55,7 +55,7 @@ export async function salvageSession(
           created_at: tx.now,
           settled_at: null,
         });
-        // They are kept in any case. An agent whose storage is full can't clone any more.
+        // The commits are kept in any case. An agent whose storage is full can't clone any more.
         await countStored(tx, { companyId, agentId, bytes });
         await call.record(agentId, { repo, branch, commit, commits, bundle: id }, "repo.salvage");
       }
@@ -65,8 +65,8 @@ export async function salvageSession(
 }
 
 /**
- * Completes what a crash cut short. Removes the mirrors of repositories that were removed, and bundles that are settled, and lets
- * published branches be those of the rows. What belongs to a company that this database does not know is left alone.
+ * Completes work that a crash cut short. Removes the mirrors of removed repositories and settled bundles, and makes published
+ * branches match the rows. Files of a company that this database does not know are left alone.
  */
 export async function sweepMirrors({ store, mirrors }: { store: Store; mirrors: Mirrors }): Promise<void> {
   await mirrors.sweep({
@@ -83,7 +83,7 @@ export async function sweepMirrors({ store, mirrors }: { store: Store; mirrors: 
     await alignBranches({ store, mirrors }, row);
 }
 
-/** Lets the published branches of a mirror be those of the rows. */
+/** Makes the published branches of a mirror match the rows. */
 export const alignBranches = (
   { store, mirrors }: { readonly store: Store; readonly mirrors: Mirrors },
   row: RepoRow,

@@ -7,7 +7,7 @@ import type { ReadTx } from "../store/store.ts";
 import type { Mirrors } from "./mirrors.ts";
 import * as table from "./table.ts";
 
-/** A repository as its callers see it: with its published branches, and the commits that were kept. */
+/** A repository as its callers see it, with its published branches and the commits that were kept. */
 export async function presentRepo(
   { mirrors, secrets }: { mirrors: Pick<Mirrors, "state">; secrets: Pick<SecretStore, "hide"> },
   call: Pick<Call<unknown>, "tx" | "actor">,

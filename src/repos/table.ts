@@ -13,7 +13,7 @@ export const repoNamed = (tx: ReadTx, companyId: string, name: string): Promise<
 export const branchNamed = (tx: ReadTx, repo: RepoRow, name: string): Promise<BranchRow | undefined> =>
   tx.first(oneBranch, { company_id: repo.company_id, repo: repo.name, name });
 
-/** What names its mirror. */
+/** The fields that name a repository's mirror. */
 export const mirrorOf = ({ company_id: companyId, name, id }: RepoRow): Mirrored => ({ companyId, name, id });
 
 const oneRepo = selection("repos", ["company_id", "name"]);
@@ -56,7 +56,7 @@ export const bundlesOfAgent = selection(
   ["agent_id", "repo"],
   sql`and settled_at is null order by created_at, id limit 20`,
 );
-/** All of a repository. */
+/** All bundles of a repository that are not settled. */
 export const openBundles = selection(
   "bundles",
   ["company_id", "repo"],

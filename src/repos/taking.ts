@@ -7,13 +7,13 @@ import { gitFailed, noCloneThere } from "./texts.ts";
 
 const mostPack = 512 * 1024 * 1024;
 
-/** What was taken out of a clone. It is apart from the mirror until `place` moves it there. `drop` removes it. */
+/** Commits taken out of a clone. They are apart from the mirror until `place` moves them there. `drop` removes them. */
 export interface Taken {
-  /** Null: the clone has no such branch, and git says why. */
+  /** Null if the clone has no such branch; git says why. */
   readonly commit: string | null;
   readonly says: string;
   readonly bytes: number;
-  /** The folder with its objects, as long as they are apart. */
+  /** The folder with their objects while they are apart. */
   readonly apart: string | null;
   readonly place: () => Promise<void>;
   readonly drop: () => Promise<void>;
@@ -26,15 +26,15 @@ const nothing = {
   drop: async (): Promise<void> => undefined,
 };
 
-/** How many bytes may still be kept, and the refusal of more. */
+/** How many bytes may still be stored, and the refusal if there are more. */
 export interface StorageLeft {
   readonly bytes: number;
   readonly full: Refusal;
 }
 
 /**
- * Whether a folder is a clone of this mirror inside the workspace. Where there is no sandbox, nothing in it may lead elsewhere: git
- * would read the repositories of others for this session.
+ * Whether a folder is a clone of this mirror inside the workspace. Without a sandbox, nothing in the clone may point elsewhere:
+ * git would read the repositories of others for this session.
  */
 async function isCloneIn(
   { folderOf, enclose }: MirrorFolders,
@@ -61,9 +61,9 @@ async function isCloneIn(
 }
 
 /**
- * Takes the commits of a branch out of a session's clone. The session may have prepared the clone to attack its readers, so
- * the pack is made by a git in a sandbox that shows only the workspace and the mirror. The daemon indexes the pack strictly
- * in a separate folder and checks that nothing is missing.
+ * Takes the commits of a branch out of a session's clone. The session may have prepared the clone to attack its readers. So git
+ * makes the pack in a sandbox that shows only the workspace and the mirror. The daemon indexes the pack strictly in a separate
+ * folder and checks that nothing is missing.
  */
 export async function takeCommits(
   folders: MirrorFolders,
@@ -117,7 +117,7 @@ export async function takeCommits(
     const { size: bytes } = await stat(pack);
     await rm(pack);
     const place = async (): Promise<void> => {
-      // The index comes last: without it git does not look at the pack.
+      // The index comes last: without it, git ignores the pack.
       const made = await readdir(join(quarantine, "pack"));
       await mkdir(join(folder, "objects", "pack"), { recursive: true });
       for (const file of made.toSorted((a, b) => Number(a.endsWith(".idx")) - Number(b.endsWith(".idx"))))
@@ -133,7 +133,7 @@ export async function takeCommits(
 const isIn = async ({ inMirror }: MirrorFolders, mirror: Mirrored, commit: string): Promise<boolean> =>
   (await inMirror(mirror, ["rev-list", "--quiet", "--objects", commit, "--not", "--all"])).ok;
 
-/** Writes the commits of a clone that the mirror lacks into bundles, one for each branch. */
+/** Writes the clone's commits that the mirror lacks into bundles, one for each branch. */
 export async function bundleCommits(
   folders: MirrorFolders,
   mirror: Mirrored,

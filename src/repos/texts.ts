@@ -5,7 +5,7 @@ import { wrongUrls } from "./repository.ts";
 /** The texts about repositories. */
 export const wrongUrl = (url: string, wrong: keyof typeof wrongUrls): Refusal =>
   invalid(
-    // A URL with a login is not repeated: answers and the ledger would show it.
+    // A URL with a login is not repeated, because answers and the ledger would show the login.
     `${wrong === "login" ? "The URL" : `"${url.slice(0, 200)}"`} ${wrongUrls[wrong]}.`,
     wrong === "login"
       ? "Set the login as a secret (agency secrets set <name>), and add the repository with --secret <name>."
@@ -27,7 +27,7 @@ export const gitFailed = (what: string, says: string): Refusal =>
     "Check the URL and the login of the repository. `agency doctor` tries every repository.",
   );
 
-/** Why git was not started. These sentences stand where git's own words would. */
+/** Reasons why git was not started. They take the place of git's own message. */
 export const originUnknown = (host: string): string => `there is no address for the host ${host}`;
 
 export const originOfNetwork = (host: string, address: string): string =>
@@ -77,7 +77,7 @@ export const nothingToPublish = (branch: string, base: string): Refusal =>
 export const takenByAnother = (name: string): Refusal =>
   conflict(`Another agent has published the branch ${name}.`, "Publish under another branch name.");
 
-/** What a clone says about itself. */
+/** The note about a clone. */
 export const noteOf = {
   slow: "the origin has not answered yet",
   stale: (says: string, since: string | null): string =>
