@@ -36,11 +36,11 @@ import type { SignIns } from "./signing-in.ts";
 import * as texts from "./texts.ts";
 
 /**
- * The daemon between sessions and the company's MCP servers. A session never talks to a server, never sees its secrets, and never
- * gets further than its right: the right is checked in the transaction that records a call (use.ts), and again after every commit
- * and every second while the call runs.
+ * The daemon's part between sessions and the company's MCP servers. A session never talks to a server directly, never sees its
+ * secrets, and can do no more than its right allows. The right is checked in the transaction that records a call (use.ts), and
+ * again after every commit and every second while the call runs.
  *
- * A connection lives while its agent's session lives, holds the right, and the record and its sign-in are unchanged.
+ * A connection lasts while its agent's session runs, the right is valid, and the record and its sign-in are unchanged.
  */
 export interface BrokerParts {
   readonly store: Store;
@@ -50,7 +50,10 @@ export interface BrokerParts {
   readonly start: StartServer;
   readonly version: string;
   readonly reportBug: (error: unknown, about: string) => string;
-  /** Called before each look at the rights, and the returned function after it: the programs of the servers may live this long. */
+  /**
+   * Called before each check of the rights. The returned function is called after it with the time for which the servers'
+   * programs may live.
+   */
   readonly renewal: () => (milliseconds: number) => void;
 }
 
@@ -63,21 +66,21 @@ interface Kept extends UsedConnection {
 const mostConnections = 100;
 const checkEvery = 1000;
 const leastBetween = 100;
-/** Rights that could not be checked for this long count as ended. */
+/** If rights could not be checked for this long, they count as ended. */
 const patience = 15_000;
-/** A server of a program that acts for an agent from outside has no session to end with. */
+/** A program that acts for an agent from outside has no session. So its server ends after this time without a call. */
 const idleMilliseconds = 10 * 60_000;
-/** A list of tools waits this long for a server that starts. Most take a second or two. */
+/** The longest that a list of tools waits for a starting server. Most take a second or two. */
 const startMilliseconds = 20_000;
-/** So does a client that connects, for a server that starts again. */
+/** The longest that a connecting client waits for a server that starts again. */
 const restartMilliseconds = 3000;
 
 export function createBroker(parts: BrokerParts) {
   const { store } = parts;
-  /** The ends of connections that were dropped, by the key of their followers. */
+  /** The ends of dropped connections, by the key of the connections that follow them. */
   const ending = new Map<string, Promise<unknown>>();
   const connections = new Map<string, Kept>();
-  /** Programs of servers that the board tests. They reach the hosts of their record as well. */
+  /** Programs of servers that the board tests. They can reach the hosts of their record as well. */
   const probes = new Map<string, { readonly caller: Caller; readonly hosts: readonly string[] }>();
   const calls = serverCalls({ ...parts, check });
   let checkedAt = performance.now();
@@ -91,7 +94,7 @@ export function createBroker(parts: BrokerParts) {
       void check();
   });
 
-  /** Looks again at every right that something open rests on. */
+  /** Checks every right again that an open connection or call rests on. */
   function check(): Promise<void> {
     checking ??= look().finally(() => (checking = undefined));
     return checking;
@@ -176,7 +179,7 @@ export function createBroker(parts: BrokerParts) {
   ) {
     const { company_id: companyId, name } = row;
     const config = configOf(row);
-    // Its values are hidden in its answers even if they look like words.
+    // The server's own secrets are hidden in its answers even if they look like ordinary words.
     let own: readonly string[] = [];
     let last = { of: "", hide: hiderOf([]) };
     const hider = (): Hide => {
@@ -237,7 +240,7 @@ export function createBroker(parts: BrokerParts) {
     });
   }
 
-  /** Throws the refusal for a caller that may not use the server. */
+  /** Checks that a caller may use the server. Throws a refusal otherwise. */
   async function allowedIn(
     tx: ReadTx,
     token: string | undefined,
@@ -272,11 +275,11 @@ export function createBroker(parts: BrokerParts) {
   }
 
   return {
-    /** The caller's right to use a server, read now. Throws the refusal. */
+    /** Reads the caller's right to use a server. Throws a refusal without the right. */
     allowed: (token: string | undefined, as: string | undefined, name: string): Promise<ServerUser> =>
       store.read((tx) => allowedIn(tx, token, as, name)),
 
-    /** The tools of all servers that the caller may use, as the servers listed them last. */
+    /** The tools of all servers that the caller may use, as the servers last listed them. */
     allTools: async (token: string | undefined, as: string | undefined) => {
       const all = await Promise.all(
         (await allHeld(token, as)).map(async (one) =>
@@ -288,7 +291,7 @@ export function createBroker(parts: BrokerParts) {
 
     tools: toolsOf,
 
-    /** Starts the server if it does not run yet, and says what it can do. Refuses if it does not work. */
+    /** Starts the server if it does not run yet, and returns its abilities. Refuses if it does not work. */
     describe: async (
       held: ServerUser,
     ): Promise<{ capabilities: ServerCapabilities; instructions: string }> => {
@@ -300,7 +303,7 @@ export function createBroker(parts: BrokerParts) {
       };
     },
 
-    /** Makes a call that was recorded (use.ts). */
+    /** Makes a call that has been recorded (use.ts). */
     call: (held: ServerUser, call: ServerCall): Promise<CallToolResult> =>
       calls.call(() => connectionFor(held), held, call),
 
@@ -326,7 +329,7 @@ export function createBroker(parts: BrokerParts) {
           }
         for (const [name, one] of held) {
           const known = followed.get(name);
-          // Listening alone does not start a server again that was ended because it was idle.
+          // Listening alone does not restart a server that was ended because it was idle.
           const { connection } =
             known === undefined ? connectionFor(one) : (connections.get(keyOf(one)) ?? known);
           if (known?.connection === connection) continue;
@@ -347,7 +350,9 @@ export function createBroker(parts: BrokerParts) {
       };
     },
 
-    /** Tries a server for the board, apart from every agent. If it accepts them, the tools are then as the board saw them. */
+    /**
+     * Tests a server for the board, apart from every agent. If the board accepts them, agents get the tools as they are now.
+     */
     probe: async (
       row: ServerRow,
       caller: Caller,
@@ -366,13 +371,13 @@ export function createBroker(parts: BrokerParts) {
       }
     },
 
-    /** Ends all connections to a server: each starts again with the next call, as for a person who has just signed in. */
+    /** Ends all connections to a server, for example after a sign-in. Each starts again with the next call. */
     restart: ({ company_id: companyId, name }: ServerRow): void => {
       for (const [key, { held }] of connections)
         if (held.companyId === companyId && held.row.name === name) drop(key);
     },
 
-    /** The server whose program shows this token to the relay, and the hosts its record names. */
+    /** The server whose program shows this token to the relay, and the hosts that its record names. */
     hostsOf: (token: string): { readonly caller: Caller; readonly hosts: readonly string[] } | undefined => {
       for (const { connection, held, hosts } of connections.values())
         if (connection.token === token) return { caller: held.caller, hosts };
@@ -400,7 +405,7 @@ export function createBroker(parts: BrokerParts) {
 
 const anyServer = selection("mcp_servers", ["name"]);
 
-/** Waits a moment for a server that starts, or starts again. Throws the refusal if it still does not work then. */
+/** Waits a moment for a server that starts. Throws a refusal if it still does not work then. */
 async function soon(connection: ServerConnection): Promise<void> {
   for (const begun = performance.now(); ;) {
     const waited = AbortSignal.timeout(startMilliseconds);

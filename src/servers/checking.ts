@@ -10,7 +10,7 @@ import { testPassed, tooManyServerTests } from "./texts.ts";
  *
  *   running ──▶ works | fails
  *
- * The first call starts it, and the door repeats the call until it has ended (`waits`). Only in memory.
+ * The first call starts the test, and the door repeats the call until the test has ended (`waits`). Tests are only in memory.
  */
 export type ProbeServer = (
   row: ServerRow,

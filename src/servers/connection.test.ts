@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { hiderOf } from "../redaction/known-texts.ts";
 import { keepConnection } from "./connection.ts";
 
-/** Answers like an MCP server without tools. */
+/** A program that answers like an MCP server without tools. */
 const program = `
   require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
     const { id, method, params } = JSON.parse(line);
@@ -17,7 +17,7 @@ const program = `
   });`;
 
 test("the program of a server starts only after the end of the one before, also of another connection", async () => {
-  // The pauses of a connection keep no process alive.
+  // The timers of a connection don't keep the process alive, so this one does.
   const alive = setInterval(() => undefined, 1000);
   const before = Promise.withResolvers<void>();
   const cleared = Promise.withResolvers<void>();
@@ -44,7 +44,7 @@ test("the program of a server starts only after the end of the one before, also 
           pid: child.pid ?? 0,
           input: child.stdin,
           output: child.stdout,
-          // What it left takes a while to remove.
+          // Removing what the program left takes a while.
           exited: once(child, "close").then(async () => {
             if (isFirst) await cleared.promise;
             return "It ended.";

@@ -30,22 +30,22 @@ import { emptyCause, headerHasLines, serverIsDown } from "./texts.ts";
  *       └────────fails─────────────────────▲
  *   any ──close()──▶ closed
  *
- * The program of a command server lives as long as its connection. Each failure doubles the wait, up to a minute; a server that
- * worked for a minute starts again with the shortest wait. A call made meanwhile is refused and told when.
+ * The program of a command server lives as long as its connection. Each failure doubles the wait, up to a minute. A server that
+ * worked for a minute starts again with the shortest wait. A call made meanwhile is refused with the time of the next start.
  */
 export interface ServerConnection {
-  /** The client once the server works. Refuses while it does not. */
+  /** The client, once the server works. Refuses while the server does not work. */
   ready(): Promise<Client>;
-  /** What the server can do, as far as it is known. */
+  /** The known abilities of the server. */
   capabilities(): ServerCapabilities;
   instructions(): string | undefined;
   tools(): readonly ServerTool[];
-  /** Why it does not work now. */
+  /** The reason why the server does not work now. */
   trouble(): string | undefined;
-  /** A request failed in a way that the server must be connected again. */
+  /** Called when a request failed in a way that needs a new connection. */
   failed(error: unknown): void;
   onListChanged(listener: (method: string) => void): () => void;
-  /** Opens the way to the hosts of the record for its program. */
+  /** The token with which the server's program reaches the hosts of the record. */
   readonly token: string;
   close(): Promise<void>;
 }
@@ -59,9 +59,9 @@ export interface ConnectionParts {
   readonly noteHealth: (found: FoundHealth) => void;
   /** Adds the sign-in to the requests for a remote server. */
   readonly signedIn: (fetch: FetchLike) => { fetch: FetchLike; authProvider?: AuthProvider };
-  /** Hides the secrets in what the server says. */
+  /** Hides the secrets in everything that the server says. */
   readonly hider: () => Hide;
-  /** The end of the connection before, for the same agent. No program starts before it. */
+  /** The end of the last connection for the same agent. No program starts before it. */
   readonly after?: Promise<unknown> | undefined;
 }
 
@@ -92,7 +92,7 @@ export function keepConnection(
   let instructions: string | undefined;
   let process: ServerProcess | undefined;
   let excess: Error | undefined;
-  /** The end of the program before, with everything that it left. */
+  /** The end of the last program, including everything that it left. */
   let ending: Promise<unknown> = parts.after ?? Promise.resolve();
   let state: State = begin();
 
@@ -123,8 +123,8 @@ export function keepConnection(
       { name: "agency", version: parts.version },
       {
         capabilities: {},
-        // The newest revision sends notices only to clients that ask for them. Programs are not probed: some end with the first
-        // request that they don't know.
+        // A server of the newest revision sends notices only to clients that ask for them. Programs are not probed, because
+        // some end on the first request that they don't know.
         versionNegotiation: { mode: "command" in server.config ? "legacy" : "auto" },
         listChanged: { tools: on("tools"), prompts: on("prompts"), resources: on("resources") },
       },
@@ -134,7 +134,7 @@ export function keepConnection(
       if (state.is === "works" && state.client === client) wait(error);
       void end(client);
     });
-    // A server may send these without having said that it would.
+    // A server may send these notices without having announced them.
     client.fallbackNotificationHandler = async ({ method }) => {
       if (method.endsWith("/list_changed")) hear(method);
     };
@@ -147,7 +147,7 @@ export function keepConnection(
       const ended = process?.exited;
       await end(client);
       if (excess !== undefined) throw excess;
-      // A program that ended says more than the silence it left.
+      // The exit of a program says more than the silence after it.
       throw ended === undefined ? error : new Error(`${asSentence(messageOf(error))} ${await ended}`);
     }
     void process?.exited.then((says) => {
@@ -156,7 +156,7 @@ export function keepConnection(
     return client;
   }
 
-  /** Lists that change often are asked for and passed on once a second. */
+  /** Asks for changed lists, and passes them on, at most once a second. */
   function listChanges(client: () => Client): (method: string) => void {
     const changed = new Set<string>();
     let running: Promise<void> | undefined;
@@ -196,7 +196,7 @@ export function keepConnection(
         onInsufficientScope: "throw",
       });
     }
-    // Two of them at once could write the same files.
+    // Two programs at once could write the same files.
     await ending;
     process = await parts.start({
       id: randomUUID(),
@@ -279,10 +279,10 @@ const ToolPage = z.looseObject({
   nextCursor: z.string().optional(),
 });
 
-/** What a tool may be called: nothing that reads as another name, and nothing that acts on a terminal. */
+/** Tool names that are allowed: none can be read as another name, and none acts on a terminal. */
 const toolName = /^[A-Za-z0-9_.-]{1,100}$/;
 
-/** All pages of the list. A server with more than a model can read is cut off, and so is a second tool of the same name. */
+/** All pages of the list. A list that is too long for a model is cut off. Further tools of the same name are left out. */
 async function toolsOf(client: Client): Promise<readonly ServerTool[]> {
   const all: ServerTool[] = [];
   let cursor: string | undefined;
@@ -305,7 +305,7 @@ async function toolsOf(client: Client): Promise<readonly ServerTool[]> {
 
 const mostLine = 400;
 
-/** How it ended, the first line it wrote that names an error, and the last lines. */
+/** How the program ended, the first line it wrote that names an error, and the last lines. */
 function shortened(says: string): string {
   const [how = "", wrote] = says.split(itWrote, 2);
   if (wrote === undefined) return how.slice(0, 2000);

@@ -1,7 +1,8 @@
 import { messageTooLarge, sendsTooMuch } from "./texts.ts";
 
 /**
- * How much a server may send. What it sends is parsed in the daemon, so a server that floods would keep everyone waiting.
+ * Limits how much a server may send. The daemon parses what a server sends, so a server that floods would keep everyone
+ * waiting.
  *   a message     8 MB, whatever asked for it
  *   everything    32 MB and 15,000 lines at once; over time 1 MB and 600 lines a second
  * A message is a line of a program, and about three lines of an event stream.
@@ -17,7 +18,7 @@ const mostMessage = 8 * 1024 * 1024;
 const burst = { bytes: 32 * 1024 * 1024, lines: 15_000 };
 const perSecond = { bytes: 1024 * 1024, lines: 600 };
 
-/** `excess`: told once, because what failed to arrive may leave others waiting for it. */
+/** `excess` is called once: other requests may wait for something that was not accepted. */
 export function limitIntake(
   excess: (error: Error) => void,
   clock: () => number = () => performance.now(),

@@ -17,7 +17,7 @@ import { type Daemon, startDaemon } from "../daemon/daemon.ts";
 import { mcpOverHttp } from "../testing/mcp-over-http.ts";
 import { createOrganization, type Organization } from "../testing/organization.ts";
 
-/** An MCP server of the SDK over HTTP, whose list of tools grows. It speaks the newest revision and the older ones. */
+/** An MCP server of the SDK over HTTP with a growing list of tools. It speaks the newest revision and the older ones. */
 async function growingServer() {
   const names = ["first"];
   const handler = createMcpHandler(() => {
@@ -113,7 +113,7 @@ describe("a list that changes at an MCP server behind the broker", () => {
           assert.ok((await names()).includes(`${prefix}first`));
           const added = `added-${mode}${prefix === "" ? "" : "-at-the-one-door"}`;
           growing.names.push(added);
-          // A client hears only what is said after its stream is open, and that may take a moment.
+          // A client hears only notices sent after its stream is open, and opening may take a moment.
           await repeated(() => growing.notify.toolsChanged(), tools.promise);
           while (!(await names()).includes(`${prefix}${added}`)) await sleep(100);
           const answer = await client.callTool({ name: `${prefix}${added}`, arguments: {} });
@@ -131,7 +131,7 @@ describe("a list that changes at an MCP server behind the broker", () => {
       const board = createClient({ url: daemon.url, token: org.boardToken });
       const { companyId } = org;
       const name = `second-${mode}`;
-      // Each has its own agent. Otherwise one could hear of the other's change, and take its own back before it is announced.
+      // Each mode has a separate agent. Otherwise one test could hear the change of the other.
       const gainer = await org.agent(`Gainer ${mode}`);
       await board.call(putMcpServer, { companyId, name, config: { type: "http", url: growing.url } });
       let heard = Promise.withResolvers<void>();

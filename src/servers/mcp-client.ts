@@ -1,2 +1,2 @@
-/** The client of the protocol. It is loaded when a server is used: it takes 5 MB, and most organizations start without one. */
+/** The client of the protocol. It takes 5 MB, and most organizations start without a server, so it is loaded at first use. */
 export const mcpClient = () => import("@modelcontextprotocol/client");

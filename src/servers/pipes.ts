@@ -3,7 +3,7 @@ import type { ServerProcess } from "../processes/server-process.ts";
 import type { Intake } from "./intake.ts";
 import { mcpClient } from "./mcp-client.ts";
 
-/** Messages as lines of JSON, as the protocol has them for programs. Lines that are no message are left out. */
+/** Messages as lines of JSON, which the protocol prescribes for programs. Lines that are not messages are left out. */
 export async function overPipes(process: ServerProcess, intake: Intake): Promise<Transport> {
   const { ReadBuffer, serializeMessage } = await mcpClient();
   const buffer = new ReadBuffer({ maxBufferSize: Number.MAX_SAFE_INTEGER });
@@ -11,7 +11,8 @@ export async function overPipes(process: ServerProcess, intake: Intake): Promise
   const transport: Transport = {
     start: async () => {
       process.output.on("data", (chunk: Buffer) => {
-        // What was on its way when it was killed is read and dropped: a full pipe would keep the process from being reaped.
+        // Output that was under way when the process was killed is read and dropped: a full pipe would keep the process from
+        // being reaped.
         if (isOver) return;
         try {
           intake.lines(chunk);

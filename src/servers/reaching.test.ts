@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { limitIntake } from "./intake.ts";
 import { fetchFor } from "./reaching.ts";
 
-/** What an MCP server and its sign-in service may lead to. Both are asked with the same fetch. */
+/** The addresses that an MCP server and its sign-in service may lead to. The same fetch asks both. */
 describe("the addresses of remote MCP servers", () => {
   const asked: string[] = [];
   const server = createServer((request, response) => {

@@ -12,8 +12,8 @@ import type { Intake } from "./intake.ts";
 import { leadsInside, leadsNowhereElse } from "./texts.ts";
 
 /**
- * How the daemon reaches a remote server and the service where people sign in for it. The board named the server's host and
- * nothing else: what a server names later (a redirect, a sign-in service) must not lead into the network around the daemon. The
+ * How the daemon reaches a remote server and the service where people sign in for it. The board named only the server's host.
+ * Addresses that a server names later (a redirect, a sign-in service) must not lead into the network around the daemon. So the
  * name is resolved here, and the connection goes to the address that was checked.
  */
 export function fetchFor(

@@ -7,8 +7,8 @@ import { mcpClient } from "./mcp-client.ts";
 import { toolOfServer, notAResult, outsideData } from "./texts.ts";
 
 /**
- * What a server says on its way to a model: without the secrets that Agency knows, and marked as data from outside. Some clients
- * show a model only the text, others only the structured content, so both are marked.
+ * Answers of a server on their way to a model: without the secrets that Agency knows, and marked as data from outside. Some
+ * clients show a model only the text, others only the structured content, so both are marked.
  */
 const Answer = z.looseObject({
   content: z.array(z.looseObject({ type: z.string() })).default([]),
@@ -28,13 +28,13 @@ export async function markedAnswer(server: string, answer: unknown, hide: Hide):
   return marked;
 }
 
-/** Resources and prompts have no place for a mark that every client shows. The door's instructions mark them. */
+/** Resources and prompts have no place for a mark that every client shows. The door's instructions mark them instead. */
 export const scrubbedResult = (answer: unknown, hide: Hide): Record<string, unknown> =>
   JsonObject.parse(scrubbed(answer, hide));
 
 /**
- * What a model needs to call the tool. The schema of the output is left out, because the mark is not in it, and so is everything
- * that a client would load or show besides.
+ * The part of a tool that a model needs to call it. The output schema is left out, because the mark is not in it. Everything
+ * else that a client would load or show is left out too.
  */
 export function markedTool(
   server: string,

@@ -13,7 +13,7 @@ import { markedAnswer, scrubbedResult } from "./server-answers.ts";
 import * as texts from "./texts.ts";
 
 /**
- * Calls of servers, after they were checked and recorded (use.ts). What reads resources and prompts is a call like any other.
+ * Calls of servers, after they were checked and recorded (use.ts). Reading resources and prompts is a call too.
  *
  *   opened ──answered──▶ done | failed      the server answered, or could not
  *          ──right ended, session ended, record changed──▶ cut
@@ -44,10 +44,10 @@ export interface ServerRequest {
   readonly gone: AbortSignal;
 }
 
-/** A connection, with what its calls need to know. */
+/** A connection, with the facts that its calls need. */
 export interface UsedConnection {
   readonly connection: ServerConnection;
-  /** Hides the secrets known now. */
+  /** Hides the presently known secrets. */
   readonly hider: () => Hide;
   calls: number;
   usedAt: number;
@@ -62,7 +62,7 @@ const mostOfAgent = 16;
 const mostOfServer = 64;
 const mostAnswer = 4 * 1024 * 1024;
 const usualSeconds = 300;
-/** However much progress a server reports, a call ends after this. */
+/** The longest that a call may take, however much progress a server reports. */
 const longestSeconds = 3600;
 const betweenProgress = 100;
 const mostKeptAnswers = 50;
@@ -72,13 +72,13 @@ export function serverCalls(parts: {
   readonly store: Store;
   readonly newId: () => string;
   readonly reportBug: (error: unknown, about: string) => string;
-  /** Looks at all rights that open calls rest on. */
+  /** Checks all rights that open calls rest on. */
   readonly check: () => Promise<void>;
 }) {
   const open = new Set<OpenCall>();
   const answers = new Map<string, Promise<CallToolResult>>();
 
-  /** Lets `ask` work with the server, for as long as the right lasts and the limits allow. */
+  /** Lets `ask` work with the server while the right is valid and the limits allow it. */
   async function perform<T>(
     used: UsedConnection,
     held: ServerUser,
@@ -159,7 +159,7 @@ export function serverCalls(parts: {
     return markedAnswer(held.row.name, answer, used.hider());
   }
 
-  /** Keeps the answer for a client that repeats its call. One that is too large is replaced by a refusal. */
+  /** Keeps the answer for a client that repeats its call. An answer that is too large is replaced by a refusal. */
   function keep(call: ServerCall, server: string, answer: Promise<CallToolResult>): void {
     answers.set(call.id, answer);
     const forget = (made: unknown): void => {
@@ -196,7 +196,7 @@ export function serverCalls(parts: {
   };
 }
 
-/** What a failed request means for its caller, and for the connection. */
+/** Translates a failed request for its caller, and tells the connection. */
 async function failure(
   used: UsedConnection,
   name: string,
@@ -207,16 +207,16 @@ async function failure(
   if (error instanceof Refusal) return error;
   const says = used.hider()(messageOf(error)).slice(0, 2000);
   const { ProtocolError, SdkError, SdkErrorCode } = await mcpClient();
-  // The server understood the request and answered with an error. Any other failure is one of the connection.
+  // The server understood the request and answered with an error. Any other failure is a failure of the connection.
   if (error instanceof ProtocolError) return texts.serverRefuses(name, says);
   const code = error instanceof SdkError ? error.code : undefined;
   if (code === SdkErrorCode.RequestTimeout) return texts.callTimedOut(name, tool, seconds);
   if (code !== SdkErrorCode.InvalidResult) used.connection.failed(error);
-  // The connection knows more than that it was closed.
+  // The connection knows why it was closed.
   return texts.serverEndedMeanwhile(name, used.connection.trouble() ?? says);
 }
 
-/** A client need not hear of more progress than a person can follow. The server's words are shortened. */
+/** Passes on only as many notices of progress as a person can follow, with the server's words shortened. */
 function passing(
   { hider }: UsedConnection,
   { progress: pass }: ServerCall,

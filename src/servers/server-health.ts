@@ -11,11 +11,12 @@ import { writeIn } from "../dispatch/context.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * What is known of a server. Each agent has its own connection, so a server may fail for one agent and work for others: it
- * works once no connection of the last minutes fails.
+ * The known state of a server. Each agent has a separate connection, so a server may fail for one agent and work for others. It
+ * counts as working once no connection of the last minutes fails.
  *
- * Agents see the definition of a tool that the board saw: in a test, or else the first one. A server that changes what it says
- * about a tool after it was granted could give orders to agents that way. The change is recorded, and waits for the next test.
+ * Agents see the definition of a tool that the board saw: in a test, or else the first one. A server that changes its
+ * description of a tool after it was granted could give orders to agents that way. The change is recorded, and takes effect
+ * with the next test.
  */
 export interface FoundHealth {
   readonly status: "works" | "fails" | "signed_out";
@@ -23,15 +24,15 @@ export interface FoundHealth {
   readonly tools: readonly ServerTool[];
 }
 
-/** A connection that fails tries again within a minute. What is older belongs to a connection that has ended. */
+/** A failing connection tries again within a minute. An older finding belongs to a connection that has ended. */
 const stale = 3 * 60_000;
 const mostFailing = 50;
 const mostGone = 200;
 
 export interface HealthSource {
-  /** Whose connection found it. The empty name: the board, in a test. */
+  /** The agent whose connection found it. Empty for a test by the board. */
   readonly agentId: string;
-  /** The board accepts the definitions of the tools. */
+  /** True if the board accepts the definitions of the tools. */
   readonly isSeen: boolean;
 }
 
@@ -55,7 +56,7 @@ export function mergedHealth(
 
 function comparedTools(was: ServerHealth | undefined, { status, tools }: FoundHealth, isSeen: boolean) {
   const { tools: before = [], gone = [], changed = [] } = was ?? {};
-  // A server that failed before it could list anything has lost nothing.
+  // A server that failed before it could list its tools has lost none.
   if (status !== "works" && tools.length === 0) return { tools: before, gone, changed };
   if (isSeen) return { tools: [...tools], gone: [], changed: [] };
   const known = new Map([...gone, ...before].map((tool) => [tool.name, tool]));
@@ -73,7 +74,7 @@ const differs = (tool: ServerTool, known: ReadonlyMap<string, ServerTool>): bool
   return before !== undefined && !isDeepStrictEqual(before, tool);
 };
 
-/** The tools as agents see them: each as the board saw it. */
+/** The tools as agents see them: with the definitions that the board saw. */
 export function seenTools(
   live: readonly ServerTool[],
   health: ServerHealth | undefined,
@@ -83,7 +84,7 @@ export function seenTools(
   return live.map((tool) => known.get(tool.name) ?? tool);
 }
 
-/** Notes what was found. A change between working and failing is on record, and so is a tool that is defined differently. */
+/** Stores the finding. Records a change between working and failing, and tools whose definition has changed. */
 export async function keepHealth(
   parts: { readonly store: Store; readonly newId: () => string },
   row: ServerRow,

@@ -4,7 +4,7 @@ import { type Guarded, guardedOutside } from "../dispatch/guarded.ts";
 import type { Caller } from "../dispatch/identity.ts";
 import { openThisPage, signedInNow, signInLinkUnknown } from "./texts.ts";
 
-/** Makes a link to sign in, or takes the address of the page where the browser ended. Both ask other hosts. */
+/** Creates a link to sign in, or takes the address of the page where the browser ended. Both ask other hosts. */
 export interface SigningIn {
   begin(row: ServerRow, caller: Caller): Promise<{ readonly url: string; readonly expiresAt: number }>;
   finish(answer: URLSearchParams, of: ServerRow): Promise<unknown>;
@@ -25,7 +25,7 @@ export function signInHandler(signIns: SigningIn): Guarded {
       return undefined;
     },
     finish: async (call, made, { row: { name } }) => {
-      // What a person did in the browser is recorded when it is done.
+      // A sign-in that a person completed in the browser is recorded when it is done.
       if (made === undefined)
         return { name, status: "signed_in" as const, url: null, expiresAt: null, says: signedInNow(name) };
       const { url } = made;

@@ -23,7 +23,7 @@ import { allowed } from "../testing/allowed.ts";
 import { type GuardedServer, startGuardedServer } from "../testing/guarded-server.ts";
 import { createOrganization, type Organization, refusal } from "../testing/organization.ts";
 
-/** One MCP server with a sign-in, in one daemon. The tests are steps of one story, but for the last ones. */
+/** One MCP server with a sign-in, in one daemon. The tests are steps of one story, except the last ones. */
 describe("a sign-in for a remote MCP server", () => {
   const home = mkdtempSync(join(tmpdir(), "agency-sign-in-"));
   const bugs: unknown[] = [];
@@ -58,7 +58,7 @@ describe("a sign-in for a remote MCP server", () => {
     assert.equal(status, "waiting");
     return url ?? "";
   };
-  /** What the browser of the person does: the page of the service sends it back. */
+  /** Does what the person's browser does. Returns the address to which the service's page sends it back. */
   const backFrom = async (url: string): Promise<string> => {
     const answer = await fetch(url, { redirect: "manual" });
     assert.equal(answer.status, 302, await answer.text());
@@ -187,7 +187,7 @@ describe("a sign-in for a remote MCP server", () => {
     await until(async () => (await entry())?.status === "signed_out");
     assert.match((await entry())?.says ?? "", /has expired or was revoked\. Sign in: agency servers signin/);
     assert.match((await board.call(why, { id: agent.id })).says, /has expired or was revoked/);
-    // A browser on another machine shows the address of the last page, and the person gives that.
+    // A browser on another machine shows the address of the last page. The person passes that address on.
     const answer = await backFrom(await link());
     const { companyId } = org;
     const done = await board.call(signInMcpServer, { companyId, name, answer });
@@ -248,13 +248,13 @@ describe("a sign-in for a remote MCP server", () => {
       await board.call(putMcpServer, { companyId, name: "twisted", config });
       const made = board.call(signInMcpServer, { companyId, name: "twisted" });
       if (what.startsWith("a token endpoint")) {
-        // It is asked only after the sign-in.
+        // The service is asked only after the sign-in.
         const back = await backFrom((await made).url ?? "");
         const page = await fetch(back);
         assert.equal(page.status, 422, what);
         assert.match(await page.text(), /never connects to 169|did not succeed/, what);
       } else if (what.startsWith("resource metadata")) {
-        // The hint is left out.
+        // The link is made without the hint.
         assert.ok((await made).url?.startsWith(new URL(guarded.url).origin), what);
       } else
         await refusal(made, "refused").catch((error: unknown) => assert.fail(`${what}: ${String(error)}`));

@@ -20,20 +20,20 @@ import { fetchFor } from "./reaching.ts";
 import * as texts from "./texts.ts";
 
 /**
- * The sign-in of a person of the board for a remote server (OAuth). All agents with a right to the server use it.
+ * The sign-in of a board person for a remote server (OAuth). All agents with a right to the server use it.
  *
  *   none ──link──▶ waiting ──the browser comes back with the code──▶ signed in ──renewed──▶ signed in
  *                     └──10 minutes, a second link, a restart──▶ none          └──refused──▶ signed out
  *
- * A link has a state that is used once, and a key (PKCE) that stays here: a code is worth nothing without both. The tokens are a
- * secret of the company. They are valid only for the URL for which the person signed in, and go nowhere else.
+ * A link contains a state for one use. Its key (PKCE) never leaves the daemon, and a code is worth nothing without both. The
+ * tokens are a secret of the company. They are valid only for the URL for which the person signed in, and go nowhere else.
  */
 export interface SignInParts {
   readonly store: Store;
   readonly newId: () => string;
   readonly newSecret: () => string;
   readonly secrets: Pick<SecretStore, "valueFor" | "put" | "hideIn">;
-  /** Where the daemon answers. */
+  /** The address of the daemon. */
   readonly origin: () => string;
 }
 
@@ -80,7 +80,7 @@ export function keepSignIns(parts: SignInParts) {
       secrets.put(call, signInSecret(row.name), JSON.stringify(kept)),
     );
 
-  /** One at a time for each server: most services accept a refresh token once. */
+  /** Renews one sign-in at a time for each server: most services accept a refresh token only once. */
   function renew(row: ServerRow, used: string, ask: FetchLike): Promise<void> {
     const key = keyOf(row);
     const running = renewals.get(key) ?? renewOnce(row, used, ask).finally(() => renewals.delete(key));
@@ -114,7 +114,7 @@ export function keepSignIns(parts: SignInParts) {
     }
   }
 
-  /** A client that a person registered has its secret in the store. Only its reference is in the record. */
+  /** If a person registered the client, its secret is in the store, and the record has only the reference. */
   async function clientOf(
     row: ServerRow,
     registered: StoredOAuthClientInformation,
@@ -203,7 +203,7 @@ export function keepSignIns(parts: SignInParts) {
   const said = (row: ServerRow, error: unknown): string =>
     secrets.hideIn(row.company_id, error instanceof Error ? error.message : String(error)).slice(0, 500);
 
-  /** `of`: the server that the caller means, if the caller is known. */
+  /** `of` is the server that the caller means, if the caller is known. */
   async function finish(
     answer: URLSearchParams,
     of?: ServerRow,
@@ -242,10 +242,10 @@ export function keepSignIns(parts: SignInParts) {
     begin,
     finish,
 
-    /** How a connection asks, and what it shows the server. A server without sign-in is shown nothing. */
+    /** How a connection makes requests, and the credential that it sends. A server without sign-in gets none. */
     askAs: (row: ServerRow, ask: FetchLike): { fetch: FetchLike; authProvider?: AuthProvider } => {
       if (remoteOf(row) === undefined) return { fetch: ask };
-      // Requests overlap. Each is refused with the token that it had, which may not be the newest any more.
+      // The token of each answer. Requests overlap, so a refused request may have used a token that is not the newest.
       const shown = new WeakMap<Response, string>();
       const fetch: FetchLike = async (url, init) => {
         const answer = await ask(url, init);
@@ -259,7 +259,7 @@ export function keepSignIns(parts: SignInParts) {
       return { fetch, authProvider };
     },
 
-    /** Values that must not appear in what the server answers. */
+    /** Values that must not appear in the server's answers. */
     valuesFor: async (tx: ReadTx, row: ServerRow): Promise<string[]> => {
       const { tokens, client } = (await keptFor(tx, row)) ?? {};
       const all = [tokens?.access_token, tokens?.refresh_token, client?.["client_secret"]];
@@ -277,7 +277,7 @@ function remoteOf(row: ServerRow): RemoteConfig | undefined {
   return hasOwn ? undefined : config;
 }
 
-/** What was kept. Only this file writes it; a person may have written something else under the name. */
+/** The stored sign-in. Only this file writes it, but a person may have written something else under the name. */
 function keptIn(text: string): Kept | undefined {
   try {
     const kept: Kept = JSON.parse(text);
@@ -288,7 +288,7 @@ function keptIn(text: string): Kept | undefined {
   }
 }
 
-/** The service does not accept the sign-in any more. Anything else may pass. */
+/** Whether the service has refused the sign-in for good. Any other error may pass. */
 async function isFinal(error: unknown): Promise<boolean> {
   const { OAuthError, OAuthErrorCode } = await mcpClient();
   const { InvalidGrant, InvalidClient, UnauthorizedClient } = OAuthErrorCode;
@@ -298,20 +298,20 @@ async function isFinal(error: unknown): Promise<boolean> {
   );
 }
 
-/** A client that was registered for another address of this daemon is of no use. */
+/** The stored client, unless it was registered for another address of this daemon. */
 function knownClient(kept: Kept | undefined, redirectUrl: string): StoredOAuthClientInformation | undefined {
   const { client } = kept ?? {};
   const uris: unknown = client === undefined ? undefined : Reflect.get(client, "redirect_uris");
   return Array.isArray(uris) && uris.includes(redirectUrl) ? client : undefined;
 }
 
-/** The secret of a registered client stays where the record refers to it. */
+/** Leaves out the secret of a registered client. It stays where the record refers to it. */
 const withoutSecretOf = (
   client: StoredOAuthClientInformation,
   signIn: RemoteConfig["signIn"],
 ): StoredOAuthClientInformation => (signIn === undefined ? client : { client_id: client.client_id });
 
-/** A person opens it in a browser. */
+/** Whether a person can safely open the link in a browser. */
 const isSafeLink = ({ protocol, hostname }: URL): boolean =>
   protocol === "https:" ||
   (protocol === "http:" && /^(?:127(?:\.\d+){3}|\[::1\]|(?:.+\.)?localhost)$/.test(hostname));
@@ -322,7 +322,7 @@ const soon =
   (url, init) =>
     ask(url, { ...init, signal: AbortSignal.timeout(askMilliseconds) });
 
-/** What the server itself says about where to sign in. */
+/** The server's own information about where to sign in. */
 async function hintsOf(ask: FetchLike, url: string) {
   const answer = await ask(url, { headers: { accept: "text/event-stream" } });
   await answer.body?.cancel().catch(() => undefined);

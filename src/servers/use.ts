@@ -7,14 +7,15 @@ import { redact } from "../redaction/redact.ts";
 import { onlyAgentsUse } from "./texts.ts";
 
 /**
- * The first half of every call of an MCP server: the right is checked and the call recorded in one transaction, before the server
- * hears of it. It has no door: only the MCP doors dispatch it, and then let the broker make the call (broker.ts).
+ * The first half of every call of an MCP server: the right is checked and the call recorded in one transaction, before the
+ * server hears of it. This operation has no door. Only the MCP doors dispatch it, and then the broker makes the call
+ * (broker.ts).
  */
 export const useServer = operation("mcp_server.call", "POST /mcp", {
   summary: "Call a tool of an MCP server.",
   input: z.strictObject({
     name: z.string(),
-    // The name of a tool, or the method of another request. What no server may list, no agent can call.
+    // The name of a tool, or the method of another request. Agents can't call names that no server may list.
     tool: z
       .string()
       .regex(
