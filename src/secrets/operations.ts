@@ -4,7 +4,7 @@ import { guarded, type Guarded } from "../dispatch/guarded.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { SecretStore } from "./secrets.ts";
 
-/** The board gives, lists and removes secrets. */
+/** Lets the board set, list and remove secrets. */
 export const secretHandlers = (secrets: SecretStore): Guarded[] => {
   const named = async (tx: ReadTx, companyId: string, name: string): Promise<contract.Secret> => {
     const found = (await secrets.list(tx, companyId)).find((one) => one.name === name);

@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
-/** Encrypts values for the database: AES-256-GCM, with a key that is derived from the one the user gives. */
+/** Encrypts values for the database with AES-256-GCM. The key is derived from the one that the user gives. */
 export interface Sealer {
   /** `place` is where the value belongs. A sealed value that was moved to another place can't be opened. */
   readonly seal: (place: string, value: string) => string;
-  /** Undefined if it was sealed with another key or for another place, or was changed. */
+  /** Undefined if the value was changed, or was sealed with another key or for another place. */
   readonly open: (place: string, sealed: string) => string | undefined;
 }
 

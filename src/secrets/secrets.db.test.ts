@@ -80,7 +80,7 @@ for (const kind of bothStores)
       assert.equal(started().hide(ambient), "[redacted]");
       await board(setSecret, { companyId, name: "ANTHROPIC_API_KEY", value: `${value}-own` });
       assert.equal(await read(started()), `${value}-own`);
-      // Its own key is not known to this daemon. Another one is not taken instead.
+      // This daemon does not know the company's own key. It must not use another company's key instead.
       assert.equal(
         await read(keepSecrets({ key: `${key}!`, fallback: { ANTHROPIC_API_KEY: ambient } })),
         undefined,

@@ -24,13 +24,13 @@ import { onlyBoardNamesSecrets, tooManySecrets, usedByServer } from "./texts.ts"
  *   memory     otherwise. The table has only the name. After a restart the secret is missing until it is set again.
  *
  * Configurations hold references, {"secret": NAME}. A plain value in a marked key becomes a secret with a generated name
- * before the handler of the operation sees it. So rows, events, approvals, images and exports can't contain it.
+ * before the handler of the operation sees it. So rows, events, approvals, images and exports can't contain the value.
  */
 export interface SecretStore {
   /** Whether values outlive the daemon. */
   readonly kept: "encrypted" | "memory";
   /**
-   * The input of a call without values: a plain value in a marked key becomes a reference, and a known value anywhere else
+   * The input of a call without secret values. A plain value in a marked key becomes a reference. A known value anywhere else
    * becomes the marker. `undo` forgets the new secrets, for a call that is rolled back.
    */
   conceal(call: Writing, input: unknown): Promise<{ input: unknown; undo: () => void }>;
@@ -40,16 +40,16 @@ export interface SecretStore {
   list(tx: ReadTx, companyId: string): Promise<Secret[]>;
   /** The configuration of an agent with its values, or the names of the missing secrets. */
   resolve(tx: ReadTx, agent: Configured): Promise<{ config: string; missing: readonly string[] }>;
-  /** One value. Undefined if it is not set, or not known to this daemon. */
+  /** One value. Undefined if it is not set, or if this daemon does not know it. */
   valueFor(tx: ReadTx, companyId: string, name: string): Promise<string | undefined>;
-  /** Which of these have no value now. */
+  /** The names among these without a value. */
   lacking(tx: ReadTx, companyId: string, names: readonly string[]): Promise<string[]>;
   /** Values that must not leave the company. */
   valuesOf(companyId: string): readonly string[];
   hideIn(companyId: string, text: string): string;
-  /** Hides every known value. For logs. */
+  /** Hides every known value, for logs. */
   hide(text: string): string;
-  /** Reads all encrypted values once, because hiding must know them. */
+  /** Reads all encrypted values once, because hiding needs them. */
   load(tx: ReadTx): Promise<void>;
 }
 
@@ -62,16 +62,16 @@ export type GivenSecrets = z.infer<typeof GivenSecrets>;
 interface Known {
   readonly value: string;
   readonly generated: boolean;
-  /** The row it was decrypted from. It is not decrypted again while the row has this text. */
+  /** The encrypted text of the row. While the row has this text, the value is not decrypted again. */
   readonly sealed?: string;
 }
 
 const mostSecrets = 1000;
 
-/** Where an input may have values: the configurations of brains and of MCP servers. */
+/** The inputs that may have values: the configurations of brains and of MCP servers. */
 const marks: Marks = new Map<string, readonly z.ZodType[]>([...brainMarks, ["config", [ServerConfig]]]);
 
-/** `fallback`: values that count only where a company has no secret with that name. */
+/** `fallback` has values for companies that have no secret with that name. */
 export function keepSecrets(
   options: {
     key?: string | undefined;
@@ -104,7 +104,7 @@ export function keepSecrets(
     return typeof forAll === "string" ? forAll : undefined;
   }
 
-  /** The row decides: another daemon on the same database may have changed it. */
+  /** The row decides, because another daemon on the same database may have changed it. */
   async function valueOf(tx: ReadTx, companyId: string, name: string): Promise<string | undefined> {
     const atStart = await givenFor(tx, companyId, name);
     if (atStart !== undefined) return atStart;
@@ -286,7 +286,7 @@ function replaceReferences(config: string, valueOf: (name: string) => string | u
   return JSON.stringify(JsonObject.parse(replaced)["adapterConfig"]);
 }
 
-/** The same value if it has nothing to hide. */
+/** Returns the value itself if it has nothing to hide. */
 export function hiddenIn(value: unknown, hide: (text: string) => string): unknown {
   if (typeof value === "string") return hide(value);
   if (typeof value !== "object" || value === null) return value;

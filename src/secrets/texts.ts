@@ -13,5 +13,5 @@ export const tooManySecrets = (most: number): Refusal =>
     "Remove some: agency secrets list, then agency secrets remove <name>",
   );
 
-/** What uses a secret besides agents, which are listed by their names. */
+/** Users of a secret other than agents, which are listed by their names. */
 export const usedByServer = (server: string): string => `MCP server ${server}`;
