@@ -37,13 +37,13 @@ import {
 import * as texts from "./texts.ts";
 
 /**
- * The people of the installation and their sign-ins. All of these run under the installation's lock, one after another: two
- * calls can't use one code, and two people can't remove each other and leave no board.
+ * Operations on the people of the installation and their sign-ins. All run under the installation's lock, one after another. So
+ * two calls can't use one code, and two people can't remove each other and leave no board.
  */
 
-/** `origin`: where the daemon answers, such as `http://127.0.0.1:4600`. */
+/** `origin` returns the address of the daemon, such as `http://127.0.0.1:4600`. */
 export function peopleHandlers(origin: () => string): Guarded[] {
-  /** Makes the one link that works for this person. Earlier ones end. */
+  /** Creates the only valid link for this person. Earlier links end. */
   async function makeLink(call: CallContext, person: PersonRow, milliseconds: number) {
     const { tx } = call;
     const code = `agl_${call.newSecret()}`;
@@ -74,7 +74,7 @@ export function peopleHandlers(origin: () => string): Guarded[] {
     const { id: given } = call.input;
     const isOwn = given === "me" || given.toLowerCase() === me.id || nameKey(given) === nameKey(me.name);
     if (isOwn) return makeLink(call, me, ownLinkMilliseconds);
-    // The answer is the same for a name that exists and for one that does not: only the board knows the people.
+    // Answers the same for names that exist and names that don't: only the board knows the people.
     if (me.role !== "board") throw texts.onlyBoardLinks(given);
     const person = await findPerson(call.tx, given);
     if (person.signed_in_at !== null) throw texts.hasSignedIn(person.name);
@@ -92,7 +92,7 @@ const onMe = guarded(contract.viewMe, async (call) => {
     ({ expires_at }) => expires_at === null || expires_at > tx.now,
   );
   const current = signIns.find(({ id }) => id === caller.person?.credentialId);
-  // At most once a day, because each change of the row is written to the disk.
+  // Extended at most once a day, because each change of the row is written to the disk.
   const until = tx.now + browserMilliseconds;
   if (current?.kind === "browser" && (current.expires_at ?? 0) < until - day)
     await tx.run(extendCredential, { id: current.id, expires_at: until });
@@ -154,7 +154,7 @@ const onRemove = guarded(contract.removePerson, async (call) => {
 const onSignIn = guarded(contract.signIn, async (call) => {
   const { tx, input } = call;
   const me = await selfOf(call);
-  // The code is used up, and so is every other link: each was made to reach this person once.
+  // The code is used up. So are all other links: each was made to reach this person once.
   await tx.run(endLinksOf, { person_id: me.id, revoked_at: tx.now });
   await tx.run(markSignedIn, { id: me.id, signed_in_at: me.signed_in_at ?? tx.now });
   const id = call.newId();
@@ -211,12 +211,15 @@ async function demandFreeName(tx: ReadTx, name: string, id: string | null): Prom
 }
 
 async function demandNotLast(tx: ReadTx, person: PersonRow): Promise<void> {
-  // A person who has never signed in may have lost the link, and could then not govern.
+  // A person who has never signed in may have lost the link, and then could not govern.
   const board = (await boardPeople(tx)).filter(({ signed_in_at }) => signed_in_at !== null);
   if (board.length === 1 && board[0]?.id === person.id) throw texts.lastBoardPerson(person.name);
 }
 
-/** Records in each company which positions have lost their person. The positions themselves say so by structure. */
+/**
+ * Records in each company which positions are vacant now. Nothing else has to be stored: a position is vacant when its person
+ * can't hold it.
+ */
 function vacate({ tx, actor }: CallContext, person: PersonRow, held: readonly HeldPosition[]): void {
   for (const { id, company_id: companyId } of held)
     append(tx, {

@@ -120,7 +120,7 @@ for (const kind of storeKinds)
         assert.match(unknown.message, /link is not known here/);
         assert.doesNotMatch(unknown.hint, /Bearer/);
       }
-      // A code is good for signing in and for nothing else.
+      // A code only allows signing in.
       const { code } = await board(contract.linkPerson, { id: "me" });
       await refusal(as(code)(listCompanies, {}), "unauthenticated");
       await refusal(as(code)(contract.viewMe, {}), "unauthenticated");
@@ -183,7 +183,7 @@ for (const kind of storeKinds)
         assert.equal(await status(me, { headers }), 403, JSON.stringify(headers));
       const mcp = { method: "POST", headers: { cookie, ...page } };
       assert.equal(await status("/mcp/kb", mcp), 401);
-      // Another browser of the same person ends it.
+      // The person ends it from another browser.
       const { signIns } = await board(contract.viewMe, {});
       const browser = signIns.find((each) => each.kind === "browser");
       assert.ok(browser !== undefined);
@@ -252,7 +252,7 @@ for (const kind of storeKinds)
       );
       assert.ok(changes.length > 40);
       for (const operation of changes) await refusedWith(viewer.token, operation, "forbidden", /is a viewer/);
-      // The own sign-ins are the viewer's to manage.
+      // A viewer can manage its own sign-ins.
       await viewer.call(contract.linkPerson, { id: "me" });
       await refusal(viewer.call(contract.linkPerson, { id: (await add("Wim", "viewer")).id }), "forbidden");
       const seat = await position(undefined);
@@ -261,7 +261,7 @@ for (const kind of storeKinds)
 
     const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-    /** Calls the operation with an input that has only the right shape. The caller is refused before it is looked at. */
+    /** Calls the operation with an input that only has the right shape. The caller is refused before the input is used. */
     const refusedWith = async (
       token: string,
       operation: Operation,
@@ -290,7 +290,7 @@ for (const kind of storeKinds)
       assert.deepEqual([me.actingAs?.id, me.abilities], [seat.id, { govern: false, act: true, read: false }]);
       const work = await root(createOutcome, { title: "Bake", parents: [rootId] });
       await root(delegateOutcome, { id: work.id, to: seat.id });
-      // What Ann may see and do is exactly what a key of the agent may.
+      // Ann can see and do exactly what a key of the agent can.
       assert.deepEqual(await ann.call(myOutcomes, {}), await seat.key(myOutcomes, {}));
       await ann.call(readInbox, {});
       assert.deepEqual(await ann.call(readInbox, {}), await seat.key(readInbox, {}));
@@ -310,7 +310,7 @@ for (const kind of storeKinds)
       await refusal(ann.call(updateCompany, { companyId, maxSessions: 1 }), "forbidden");
       await refusal(ann.call(createAgent, { name: "X", role: "x" }), "forbidden");
       await refusal(ann.call(contract.createPerson, { name: "X" }), "forbidden");
-      // Only the board learns which people exist: every name but Ann's own is answered alike.
+      // Only the board learns which people exist: for all names but Ann's own, the answer is the same.
       const { person } = await board(contract.viewMe, {});
       const answers = [];
       for (const id of [person.name, person.id, "Fay", "00000000-0000-4000-8000-000000000000", "No One"])
@@ -326,7 +326,7 @@ for (const kind of storeKinds)
       await board(pauseAgent, { id: seat.id });
       await refusal(ann.call(myOutcomes, {}), "forbidden");
       await board(resumeAgent, { id: seat.id });
-      // Vacant again: nothing is left to act from.
+      // The position is vacant again, so Ann can't act from it.
       await board(updateAgent, { id: seat.id, person: null });
       await refusal(ann.call(myOutcomes, {}), "forbidden");
       assert.equal((await board(viewAgent, { id: seat.id })).person, null);
@@ -343,13 +343,13 @@ for (const kind of storeKinds)
           const { events } = await board(listEvents, { companyId, limit: 1000 });
           assert.equal(events.findLast(({ operation }) => operation === "mail.send")?.actor.agentId, seat.id);
         }
-      // Another's position, the root's, and one that does not exist are answered alike.
+      // The answers for another person's position, the root's position and a missing one are the same.
       const answers = [];
       for (const name of [other.id, rootId, "00000000-0000-4000-8000-000000000000", "board"])
         answers.push((await refusal(bo.from(name)(myOutcomes, {}), "forbidden")).message.replace(name, "…"));
       assert.equal(new Set(answers).size, 1, answers.join("\n"));
       await refusal(as(daemon.token, other.slug)(myOutcomes, {}), "forbidden");
-      // The key of an agent acts for that agent only, whatever the header says.
+      // The key of an agent acts only for that agent, whatever the header says.
       const { key } = await board(createKey, { id: one.id });
       for (const name of [one.id, two.id, rootId]) await refusal(as(key, name)(myOutcomes, {}), "forbidden");
     });
@@ -401,11 +401,11 @@ for (const kind of storeKinds)
         const refused = await refusal(dee.call(decide, { id }), "refused");
         assert.match(refused.hint, new RegExp((await board(contract.viewMe, {})).person.name));
       }
-      // Leaving the position does not make the request someone else's.
+      // The request stays Ann's, even after she has left the position.
       await board(updateAgent, { id: seat.id, person: null });
       await refusal(dee.call(approvals.approve, { id }), "refused");
       await board(approvals.approve, { id });
-      // The only board person decides, and the record says so.
+      // The only board person decides, and the record shows that.
       const own = await ask();
       const { person } = await board(contract.viewMe, {});
       await dee.call(contract.updatePerson, { id: person.id, role: "viewer" });
@@ -467,7 +467,7 @@ for (const kind of storeKinds)
       const { events } = await board(listEvents, { companyId, limit: 1000 });
       assert.equal(events.findLast(({ operation }) => operation === "agent.vacate")?.subject, seat.id);
       await refusal(board(contract.updatePerson, { id: fay.id, role: "board" }), "not_found");
-      // The name is free again, and its new bearer inherits nothing.
+      // The name is free again. Its next bearer inherits nothing.
       const again = await add("Fay", "member");
       await refusal(again.call(myOutcomes, {}), "forbidden");
     });
@@ -509,7 +509,7 @@ for (const kind of storeKinds)
         await refusal(board.call(createCompany, { name: "Mill" }), "forbidden");
         assert.equal((await other.call(contract.viewMe, {})).person.id, id);
       });
-      // A role that was changed stays with the token; after the removal it opens nothing.
+      // The token keeps the changed role. After the removal, it opens nothing.
       await during(async (daemon) => {
         const { role } = await createClient(daemon).call(contract.viewMe, {});
         assert.equal(role, "viewer");
@@ -527,7 +527,8 @@ for (const kind of storeKinds)
           ["program"],
         );
       });
-      // Recovery, with access to the machine: without the file the next start makes a token, and the ledger shows it.
+      // Recovery by a person with access to the machine: without the file, the next start makes a token, and the ledger records
+      // it.
       rmSync(join(home, "board-token"));
       await during(async (daemon) => {
         const { person, signIns } = await createClient(daemon).call(contract.viewMe, {});

@@ -1,8 +1,8 @@
 import type { Role } from "../contract/people.ts";
 
-/** Rules of people, without I/O. */
+/** Rules about people, without I/O. */
 
-/** How long a one-time link works. The link of a new person has to reach them first. */
+/** How long a one-time link is valid. The link of a new person has to reach them first. */
 export const ownLinkMilliseconds = 10 * 60_000;
 export const firstLinkMilliseconds = 24 * 3_600_000;
 

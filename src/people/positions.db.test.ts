@@ -1,4 +1,4 @@
-// People over MCP: a person works from a position with the tools of its agent, and with no others.
+// People over MCP: a person works from a position with the tools of its agent, and with no other tools.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { z } from "zod";
@@ -44,7 +44,7 @@ for (const kind of storeKinds)
         ...(reportsTo && { reportsTo }),
       });
 
-    /** What a request over MCP answers. A refusal of the door itself is its HTTP status. */
+    /** The answer to a request over MCP. If the door itself refuses, the answer is the HTTP status. */
     const ask = async (
       token: string,
       as: string | undefined,
@@ -98,7 +98,7 @@ for (const kind of storeKinds)
       const { events } = await createClient(daemon).call(listEvents, { companyId, limit: 1000 });
       const { actor } = events.findLast(({ operation }) => operation === "mail.send") ?? {};
       assert.deepEqual([actor?.kind, actor?.agentId, actor?.personId], ["agent", mill.id, ann.id]);
-      // A second position has to be named, and only one's own opens.
+      // A person with two positions has to name one, and can use only their own positions.
       await seat("Weir", "Ann", mill.id);
       assert.equal(await tool(ann.token, undefined, "mail", "read_inbox"), "invalid");
       const sent = await tool(ann.token, "weir", "mail", "send_message", { to: "boss", body: "From below." });
@@ -151,7 +151,7 @@ for (const kind of storeKinds)
         before: { name: "Dan", role: "member" },
         after: { name: "Dan", role: "viewer" },
       });
-      // A member again, the person holds it again. A brain ends it for good.
+      // As a member again, the person holds the position again. Giving the agent a brain ends it for good.
       await board.call(contract.updatePerson, { id: "Dan", role: "member" });
       assert.equal(Object(await tool(dan.token, "lock", "mail", "read_inbox"))["waiting"], 0);
       await board.call(updateAgent, { id: lock.id, adapterType: "rehearsal" });

@@ -4,8 +4,8 @@ import { findPerson } from "./table.ts";
 import { notAPosition, viewerHoldsNothing } from "./texts.ts";
 
 /**
- * The person of a position after a change. `given` undefined: unchanged; null: vacant. An agent that gets another brain stops
- * being a position.
+ * The person of a position after a change. `given` is undefined if unchanged, and null if vacant. An agent that gets another
+ * brain is no longer a position.
  */
 export async function personAfter(
   tx: ReadTx,

@@ -30,7 +30,7 @@ export async function addPerson(
   return row;
 }
 
-/** The person with this id or name, who was not removed. A name that only looks like the given one is another person's. */
+/** The person with this id or name, unless removed. A person whose name only looks like the given one is not found. */
 export async function findPerson(tx: ReadTx, given: string): Promise<PersonRow> {
   const found =
     (await personById(tx, given.toLowerCase())) ??

@@ -1,7 +1,7 @@
 import { plural } from "../contract/phrases.ts";
 import { conflict, forbidden, limited, Refusal, refused } from "../contract/refusal.ts";
 
-/** What the product says about people. */
+/** All texts about people. */
 export const noSuchPerson = (given: string): Refusal =>
   new Refusal("not_found", `There is no person called ${given}.`, "Run `agency people` to see them.");
 
