@@ -9,7 +9,7 @@ import { notify } from "../mail/notices.ts";
 import { textQuery } from "../store/query.ts";
 import * as texts from "./texts.ts";
 
-/** Giving rights and taking them away as a part of another change: recorded, and told to those concerned. */
+/** Gives and takes rights as a part of another change. Each is recorded, and the affected agents are told. */
 
 /** A session gets its MCP servers when it starts, so a change reaches the agent only with its next session. */
 export async function tellOfServer(call: CallContext, row: GrantRow, isGranted: boolean): Promise<void> {
@@ -31,7 +31,9 @@ export async function takeAway(call: Writing, grant: GrantRow): Promise<void> {
   await tellOfHiring(call, grant);
 }
 
-/** Every agent that can't hire any more because this grant was revoked is told, also those that got the right further down. */
+/**
+ * Tells every agent that can't hire any more because this grant was revoked, including those that got the right further down.
+ */
 export async function tellOfHiring(call: Writing, row: GrantRow): Promise<void> {
   if (row.resource !== "org:hire") return;
   const { tx, actor } = call;

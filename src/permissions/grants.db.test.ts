@@ -34,7 +34,7 @@ for (const kind of storeKinds)
       );
       await report.call(grantPermission, { to: deep.id, resource: `kb:${file.id}` });
       assert.equal((await deep.call(readFile, { id: file.id })).content, "one");
-      // Skip-level: the boss cannot grant to its report's report.
+      // The boss can't grant rights to its report's report.
       await refusal(boss.call(grantPermission, { to: deep.id, resource: `kb:${file.id}` }), "refused");
       await boss.call(revokePermission, { id: grant.id });
       await refusal(deep.call(readFile, { id: file.id }), "not_found");

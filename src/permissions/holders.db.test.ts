@@ -29,7 +29,7 @@ for (const kind of storeKinds)
       await lead.call(delegateOutcome, { id: job, to: ann.id });
       await ann.call(submitOutcome, { id: job, files: [file], note: "Done" });
       await lead.call(completeOutcome, { id: job });
-      // Olga's work depends on it, by a decision of the board.
+      // By a decision of the board, Olga's work depends on it.
       const { id: waits } = await olga.call(createOutcome, { title: "Waits", parents: [olga.id] });
       await board(updateOutcome, { id: waits, dependsOn: [job] });
       const { id: sent } = await lead.call(createFile, { description: "Sent", content: "x" });

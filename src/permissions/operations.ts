@@ -72,7 +72,7 @@ const onExplain = guarded(contract.explainAccess, async ({ tx, actor, companyId,
   if (actor.agentId !== null && agent.id !== actor.agentId) {
     if (agent.boss_id !== actor.agentId)
       throw notYourReport(agent, "forbidden", "Ask about yourself or a direct report.");
-    // A manager may ask only about resources it has a right on. Otherwise the answer would reveal what exists.
+    // A manager may only ask about resources on which it has a right. Otherwise the answer would tell what exists.
     if (
       (await effectiveRank(tx, actor.agentId, input.resource)) < 0 &&
       (kind !== "kb" || (await visibleVersions(tx, actor, resourceId(input.resource))).length === 0) &&
@@ -149,7 +149,7 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
     at: new Date(tx.now).toISOString(),
   };
   if (await holds(tx, me.id, input.resource, level)) return { ...request, status: "already_held" as const };
-  // A repeated request is recorded, but the manager gets no second notice.
+  // A repeated request is recorded, but sends the manager no second notice.
   const open = await tx.all(openRequestsOf, { company_id: companyId, agent_id: me.id });
   const same = open.find((row) => row.resource === input.resource && row.level === ranks[level]);
   if (same !== undefined) {
@@ -207,7 +207,7 @@ async function grantsPage(
   return { grants, nextCursor };
 }
 
-/** The rights an agent has by its position. Outcomes below the listed ones are implied, so they are not listed. */
+/** The rights that an agent has from its position. Outcomes below the listed ones are implied, so they are not listed. */
 async function structuralOf(tx: ReadTx, viewer: Viewer, me: Member): Promise<contract.StructuralRight[]> {
   // An inactive agent has no rights.
   if (!isActive(me)) return [];
@@ -302,7 +302,7 @@ const reportsDocuments = textQuery(
       and a.status in ('idle', 'paused') order by f.id limit 200`,
 );
 
-/** The files of agents that have left, which are this agent's now: state documents and logs, and what they created. */
+/** The files of departed agents that now belong to this agent: state documents, logs, and files they created. */
 const inheritedFiles = textQuery(
   (p: { agentId: string }) =>
     sql<{ id: string; kind: string; name: string }>`select * from (

@@ -61,7 +61,7 @@ for (const kind of storeKinds)
           way,
         );
       }
-      // Names are compared as they are.
+      // Names are compared with their case.
       await refusal(org.board(grantPermission, { companyId, to: ann.id, resource: "mcp:Chat" }), "refused");
       assert.deepEqual((await org.board(listAgentGrants, { id: ann.id })).grants, []);
       const { allowed, fix } = await org.board(explainAccess, { agent: ann.id, resource: "mcp:chta" });

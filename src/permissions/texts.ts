@@ -2,7 +2,7 @@ import { invalid, limited, refused, type Refusal } from "../contract/refusal.ts"
 import { quotation } from "../contract/phrases.ts";
 import type { Resource } from "../contract/resources.ts";
 
-/** Everything this folder says. */
+/** All texts of this folder. */
 export const onlyAgents = (): Refusal =>
   refused(
     "Only agents can call this.",
@@ -33,7 +33,7 @@ export function permissionRequested(
 export const serverChanged = (server: string, isGranted: boolean): string =>
   `You may ${isGranted ? "now" : "no longer"} use the MCP server ${server}. This takes effect in your next session: save your state and end this one.`;
 
-/** To an agent. `holder` is the agent further up whose right was revoked; null: its own was. */
+/** To an agent. `holder` is the agent further up whose right was revoked. Null if the agent's own right was. */
 export const hiringEnded = (by: string, holder: string | null): string =>
   `You can no longer hire agents: ${
     holder === null
@@ -41,7 +41,7 @@ export const hiringEnded = (by: string, holder: string | null): string =>
       : `${by} revoked ${holder}'s right to hire, from which yours came`
   }. Your team stays as it is. If your work needs another agent, ask your manager: request_permission {"resource":"org:hire","reason":"…"}.`;
 
-/** Why an agent has a right without a grant. */
+/** Reasons why an agent has a right without a grant. */
 export const because = {
   delegatedToYou: (title: string): string =>
     `"${title}" was delegated to you. You can change what you create below it, and read its ancestors.`,
