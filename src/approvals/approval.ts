@@ -27,7 +27,7 @@ export const openStatuses: readonly ApprovalStatus[] = ["pending", "revision_req
 
 export const canMove = (from: ApprovalStatus, to: ApprovalStatus): boolean => moves[from].includes(to);
 
-/** Types that the board can send back for a revision. The others are only approved or rejected. */
+/** Types that the board can send back for a revision. Other requests are only approved or rejected. */
 const revisable: readonly ApprovalType[] = ["hire_agent", "change_agent", "approve_ceo_strategy"];
 export const isRevisable = (type: ApprovalType): boolean => revisable.includes(type);
 
@@ -39,7 +39,7 @@ export function payloadOf(row: Pick<ApprovalRow, "payload">): Payload {
   return tables.approvals.payload.parse(row.payload);
 }
 
-/** Every payload carries its number, so the hash changes even if a request is resubmitted unchanged. */
+/** Every payload carries a revision number, so the hash changes even if a request is resubmitted unchanged. */
 export function revisionOf(row: Pick<ApprovalRow, "payload">): number {
   const { revision } = payloadOf(row);
   return typeof revision === "number" ? revision : 1;

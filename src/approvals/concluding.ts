@@ -12,8 +12,8 @@ import { addStep, lastStep, lastStepAhead } from "./thread.ts";
 import { concluded, titleOf } from "./texts.ts";
 
 /**
- * How approvals end: a person decides, the requester withdraws, the time is over, or another change overtakes the request.
- * Each end is a step of the thread with its reason, an event, and a notice to everyone it concerns.
+ * How approvals end: a person decides, the requester withdraws, the time is over, or another change overtakes the request. Each
+ * end adds a step with its reason to the thread, records an event, and sends a notice to everyone concerned.
  */
 export type Conclusion = Extract<StepKind, "approved" | "rejected" | "cancelled" | "expired" | "overtaken">;
 
@@ -25,7 +25,7 @@ const statuses: Readonly<Record<Conclusion, ApprovalStatus>> = {
   overtaken: "cancelled",
 };
 
-/** Ends an approval and does what follows from it. The caller checks that it is open and that the actor may decide. */
+/** Ends an approval and carries out the effects. The caller checks that it is open and that the actor may decide. */
 export function concluder(kinds: ApprovalKinds, moneyOf: MoneyOf) {
   return async (
     call: Writing,
@@ -48,7 +48,10 @@ export function concluder(kinds: ApprovalKinds, moneyOf: MoneyOf) {
   };
 }
 
-/** Closes the approval, and keeps the budgets before its end and after a yes. What follows comes next, then announceEnd(). */
+/**
+ * Closes the approval, and keeps the budgets as they were and as approving would make them. The effects come next, then
+ * announceEnd().
+ */
 async function close(
   call: Writing,
   approval: ApprovalRow,
@@ -64,7 +67,7 @@ async function close(
 
 export async function announceEnd(call: Writing, approval: ApprovalRow, end: Conclusion): Promise<void> {
   await recordStep(call, approval, end);
-  // A budget that was raised, or that starts again with a new month, needs no decision: its agents simply continue.
+  // A budget that was raised, or that starts again with a new month, needs no decision. Its agents simply continue.
   if (approval.type === "budget_override" && (end === "expired" || end === "overtaken")) return;
   await tellConcerned(call, approval, end);
 }
@@ -115,8 +118,8 @@ const events: Readonly<Partial<Record<StepKind, string>>> = {
 };
 
 /**
- * The requester hears how its request ended, and so does the manager of the agent it was about. The requester's own manager
- * is told too, but without the note, because it can't read the thread. The agent that acts knows already.
+ * Tells the requester how its request ended, and the manager of the agent that the request is about. The requester's own
+ * manager is told too, but without the note, because it can't read the thread. The acting agent is not told.
  */
 async function tellConcerned(call: Writing, approval: ApprovalRow, end: Conclusion): Promise<void> {
   const { tx } = call;

@@ -5,15 +5,15 @@ import { redact } from "../redaction/redact.ts";
 import type { Payload } from "./approval.ts";
 
 /**
- * A payload field by field, without I/O. The list is made from the payload itself, so no field can take effect without being
- * shown. Secrets are compared but not shown.
+ * A payload field by field, without I/O. The list is made from the payload itself, so every field that takes effect is shown.
+ * Secrets are compared but not shown.
  */
 interface Leaf {
   readonly raw: unknown;
   readonly shown: unknown;
 }
 
-/** What a payload asks for. A payload that changes something says in `before` what it was. */
+/** The fields of a payload. For a change, `before` has the former values. */
 export function fieldsOf({ before, ...payload }: Payload): FieldChange[] {
   const former = leavesOf(before);
   return [...leavesOf(payload)]
@@ -35,7 +35,7 @@ export function diffOf({ before: _b, ...former }: Payload, { before: _a, ...late
 
 const textOf = (leaf: Leaf | undefined): string => canonicalJson(leaf?.raw ?? null);
 
-/** By path, such as `adapterConfig.command`. A list is one field. */
+/** Fields by path, such as `adapterConfig.command`. A list is one field. */
 function leavesOf(payload: unknown): Map<string, Leaf> {
   const found = new Map<string, Leaf>();
   const walk = (raw: unknown, shown: unknown, path: string): void => {
@@ -43,7 +43,7 @@ function leavesOf(payload: unknown): Map<string, Leaf> {
       if (path !== "" && path !== "revision") found.set(path, { raw, shown });
       return;
     }
-    // Both have the same keys in the same order, except where a key was itself a secret.
+    // Both have the same keys in the same order, except where a key itself was a secret.
     const values = Object.values(raw);
     for (const [index, [key, value]] of Object.entries(shown).entries())
       walk(values[index], value, wrappers.includes(key) ? path : path === "" ? key : `${path}.${key}`);
@@ -52,7 +52,7 @@ function leavesOf(payload: unknown): Map<string, Leaf> {
   return found;
 }
 
-/** Keys that only hold the fields together. */
+/** Keys that only group other fields. */
 const wrappers = ["requestedConfigurationSnapshot", "changes"];
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,4 +1,4 @@
-// An approval remembers everything: each revision, each note with its author, and how it ended.
+// An approval remembers each revision, each note with its author, and how it ended.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { terminateAgent } from "../contract/agents.ts";
@@ -190,7 +190,7 @@ for (const kind of storeKinds)
       );
       assert.deepEqual(changes.heldUp, [{ kind: "outcome", id: job.id, title: "The job" }]);
       assert.deepEqual(changes.obstacles, []);
-      // What the requester sees: no budget above its own, and the chain of its right.
+      // The requester sees no budget above its own, and sees where its right came from.
       const own = (await view(id, lead.call)).changes;
       assert.deepEqual([own.money.length, own.rights[0]?.chain.length], [2, 2]);
       await org.board(grantPermission, { companyId: org.companyId, to: lead.id, resource: "org:hire" });
@@ -200,7 +200,7 @@ for (const kind of storeKinds)
       await org.board(setBudget, { id: lead.id, usd: 10 });
       const shown = (await view(id)).changes.money;
       await org.board(contract.approve, { id });
-      // The budgets stay as they were at the decision, whatever happens to them later.
+      // The shown budgets stay as they were at the decision, whatever happens to them later.
       await org.board(setBudget, { id: lead.id, usd: 50 });
       assert.deepEqual((await view(id)).changes.money, shown);
       assert.deepEqual((await view(id, lead.call)).changes.money, own.money);
@@ -208,7 +208,7 @@ for (const kind of storeKinds)
       assert.deepEqual([theirs?.pool.title, others.length > 0], ["Jo", true]);
     });
 
-    /** The request for more that is opened when an agent has used its budget up. */
+    /** The request for a bigger budget, opened when an agent has used up its budget. */
     const overrideOf = async (id: string): Promise<string> => {
       const { companyId } = org;
       await org.board(setBudget, { id, sessions: 3 });
@@ -259,7 +259,7 @@ for (const kind of storeKinds)
         const { payload, changes } = await view(id);
         assert.deepEqual(unshown(payload, changes.fields), [], type);
       }
-      // Planted: a list of fields that leaves one out is found.
+      // A planted list that leaves one field out is found.
       const { payload } = await view(types.hire_agent);
       const partial = fieldsOf(payload).filter(({ field }) => field !== "prompt");
       assert.deepEqual(unshown(payload, partial), ["P"]);
@@ -336,7 +336,7 @@ for (const kind of storeKinds)
       assert.match(await lastMail(sub.call, id), /, which Lead requested, was approved .*Go ahead/s);
       const atTop = await lastMail(org.root, id);
       assert.match(atTop, /, which Lead requested, was approved/);
-      // The requester's manager is told what happened. The note is for those who can read the thread.
+      // The requester's manager is told what happened. Only readers of the thread see the note.
       for (const by of [lead.call, sub.call, org.root])
         assert.equal((await mailOf(by)).filter((body) => body.includes(id)).length, 1);
     });
@@ -383,7 +383,7 @@ for (const kind of storeKinds)
         assert.ok(money.length > 0, type);
         return { type, id, money };
       };
-      // Each type that has a budget, ended by each cause that is not a decision.
+      // Each type of request with a budget, ended by each cause that is not a decision.
       await org.board(grantPermission, { companyId, to: boss.id, resource: "org:hire" });
       const hired = await hire({ budget: { usd: 4 } }, boss.call);
       const hireRequest = await hasAsked("hire_agent", hired.id);
@@ -413,7 +413,7 @@ for (const kind of storeKinds)
           assert.ok(await expire(bySystem(tx, companyId, newId), open, moneyOf));
         }
       });
-      // Budgets that change later are not what would have changed then.
+      // Later changes of budgets must not show up.
       await org.board(setBudget, { id: boss.id, usd: 7 });
       await org.board(setBudget, { id: lead.id, sessions: 90 });
       for (const { type, id, money } of [hireRequest, withdrawal, change, creation, raise]) {

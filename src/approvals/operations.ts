@@ -76,7 +76,7 @@ type Decision = {
 export function approvalHandlers(kinds: ApprovalKinds, moneyOf: MoneyOf): Guarded[] {
   const conclude = concluder(kinds, moneyOf);
 
-  /** The approval, if the caller may see it, it can move to this status, and its payload is the one the caller saw. */
+  /** Returns the approval if the caller may see it, it can move to this status, and its payload is the one the caller saw. */
   async function considered(call: Call<Decision>, to: contract.ApprovalStatus): Promise<ApprovalRow> {
     const { tx } = call;
     const approval = await visible(call, call.input.id);
@@ -263,7 +263,7 @@ async function presentSteps(tx: ReadTx, approval: ApprovalRow, steps: readonly S
   return shown;
 }
 
-/** The budgets as they were when it ended. An agent sees its own and those of the agents below it. */
+/** The budgets as they were when the approval ended. An agent sees its own and those of the agents below it. */
 async function moneyThen(
   tx: ReadTx,
   approval: ApprovalRow,
@@ -283,7 +283,7 @@ async function isAtOrBelow(tx: ReadTx, id: string | null, agentId: string): Prom
   return false;
 }
 
-/** What a revision changed. */
+/** The changes of a revision. */
 async function diffBefore(
   tx: ReadTx,
   approval: ApprovalRow,
@@ -305,7 +305,7 @@ async function visible(call: Writing, id: string): Promise<ApprovalRow> {
   throw notFound("approval", id);
 }
 
-/** People, the root agent and agents that may hire see how agents are configured. The root agent does so in any case. */
+/** Whether the caller sees how agents are configured. People, the root agent and agents that may hire do. */
 export async function seesConfigurations(
   tx: ReadTx,
   { agentId }: Viewer,
@@ -315,7 +315,7 @@ export async function seesConfigurations(
   return holds(tx, agentId, "org:hire", "use");
 }
 
-/** The payload as the viewer may see it. What a proposed change replaces is a part of the agent's configuration. */
+/** The payload as the viewer may see it. The former values of a proposed change are part of the agent's configuration. */
 async function readable(
   tx: ReadTx,
   row: Pick<ApprovalRow, "company_id" | "payload">,
@@ -389,7 +389,7 @@ async function presentComment(tx: ReadTx, row: StepRow) {
   };
 }
 
-/** How texts name the author of a step. */
+/** The name of a step's author in texts. */
 const authorName = async (tx: ReadTx, step: StepRow): Promise<string> =>
   nameOfBy(await presentAuthor(tx, step));
 

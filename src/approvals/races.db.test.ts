@@ -1,4 +1,5 @@
-// Two callers act on one approval at once. One wins, the other is told so, and agent and approval still agree.
+// Two callers act on one approval at the same time. One wins, the other is refused with the reason, and agent and approval
+// agree.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hireAgent } from "../contract/hiring.ts";
@@ -9,19 +10,19 @@ import { type Organization, sharedOrganization, bothStores } from "../testing/or
 import { byLength } from "../testing/run-length.ts";
 
 const rounds = byLength({ quick: 50, whole: 100, long: 200 });
-/** How many rounds are under way at once: they are about different agents, and share the store. */
+/** The number of rounds under way at once. They are about different agents, and share the store. */
 const atOnce = 10;
 
 type Answer = contract.ApprovalStatus | RefusalCode;
 
-/** The answers that the two racers may get, whichever is first, and the status that the approval ends in. */
+/** The possible answers to the two racers, whichever is first, and the final status of the approval. */
 interface Race {
   readonly sentBack?: true;
   readonly racers: readonly ((org: Organization, id: string) => Promise<contract.Approval>)[];
   readonly outcomes: readonly { readonly answers: readonly Answer[]; readonly ends: Answer }[];
 }
 
-/** Still open after a round. */
+/** The approval that is still open after a round. */
 interface Left {
   readonly id: string;
   readonly agentId: string;
@@ -56,7 +57,7 @@ const races: Readonly<Record<string, Race>> = {
       { answers: ["conflict", "approved"], ends: "approved" },
     ],
   },
-  // An approval after the resubmit does not say which version was seen. It approves the current version.
+  // Approving after the resubmit names no version, so it approves the current one.
   "resubmit and approve": {
     sentBack: true,
     racers: [resubmit, approve],
@@ -86,7 +87,7 @@ for (const kind of bothStores)
       return { hire, send: () => org.root(hireAgent, hire, key === undefined ? {} : { key }) };
     };
 
-    /** Rounds side by side; what a round left open goes into the next one of its lane. */
+    /** Runs rounds side by side. An approval that a round leaves open goes into the next round of its lane. */
     async function play(
       round: (turn: number, left: Left | undefined) => Promise<Left | void>,
     ): Promise<void> {
@@ -94,13 +95,13 @@ for (const kind of bothStores)
       const lane = async (): Promise<void> => {
         let left: Left | void = undefined;
         while (next < rounds) left = await round(next++, left ?? undefined);
-        // An agent can have 20 pending requests, so what is still open is decided before the next race.
+        // An agent can have 20 pending requests, so an open one is decided before the next race.
         if (left !== undefined) await reject(org, left.id);
       };
       await Promise.all(Array.from({ length: atOnce }, lane));
     }
 
-    /** An approval in the state a race begins with: one that is open already, or a new hire. */
+    /** An approval in the state in which a race begins: one that is already open, or a new hire. */
     async function ready(race: Race, left: Left | undefined): Promise<Left> {
       const { agent, approval } = left === undefined ? await ask().send() : { agent: null, approval: null };
       const start = left ?? { id: approval?.id ?? "", agentId: agent?.id ?? "", status: "pending" };
@@ -121,7 +122,8 @@ for (const kind of bothStores)
             answers[which] = await answerOf(racer(org, id));
           });
           if (turn % 2 === 1) starters.reverse();
-          // The first two rounds are no race: each of the two comes first once. Otherwise it would be chance whether both can win.
+          // The first two rounds are not races: each of the two comes first once. Otherwise chance would decide whether both
+          // can win.
           if (turn < 2) for (const start of starters) await start();
           else await Promise.all(starters.map((start) => start()));
           const match = race.outcomes.find(({ answers: told }) => told.join() === answers.join());
@@ -164,7 +166,7 @@ for (const kind of bothStores)
       for (const { status, approval } of rows) assert.equal(status, statusAt[approval ?? ""]);
     });
 
-    /** The status of the one approval of an agent, which the agent's own must agree with. */
+    /** The status of the agent's one approval, after checking that it agrees with the agent's status. */
     async function agreedStatus(agentId: string): Promise<string> {
       const rows = await store.read((tx) =>
         tx.all(

@@ -10,7 +10,7 @@ import { redact, redactText } from "../redaction/redact.ts";
 import type { ReadTx } from "../store/store.ts";
 import { boardGives } from "./texts.ts";
 
-/** The parts of what an approval would change. Each type of request puts its own together from these. */
+/** The sections of what an approval would change. Each type of request builds its own from these. */
 export type Sections = Partial<Omit<Changes, "summary" | "fields" | "money">>;
 
 export const noSections: Required<Sections> = {

@@ -5,7 +5,7 @@ import type { ApprovalKind } from "./kinds.ts";
 import { payloadOf } from "./approval.ts";
 import { notAPlan, strategyChanges } from "./texts.ts";
 
-/** A plan that the root agent proposes. Approving it changes no rows: the root agent is told and follows the plan. */
+/** A plan that the root agent proposes. Approving it changes no rows: the root agent is told, and follows the plan. */
 export const strategy: ApprovalKind = {
   approve: async () => undefined,
   deny: async () => undefined,

@@ -12,7 +12,7 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { type ApprovalRow, openStatuses, type Payload, payloadHash, revisionOf } from "./approval.ts";
 import { addStep } from "./thread.ts";
 
-/** Spelled exactly as in the partial indexes of open approvals: with parameters, neither store would use those indexes. */
+/** Spelled exactly as in the partial indexes of open approvals. With parameters, neither store would use these indexes. */
 const isOpen = sql<SqlBool>`status in ('pending', 'revision_requested')`;
 
 /** Rows of approvals and of their revisions. */
@@ -20,9 +20,9 @@ export interface NewApproval {
   readonly type: ApprovalType;
   readonly payload: Payload;
   readonly requestedBy: string | null;
-  /** The agent that waits for it. */
+  /** The pending agent that waits for this approval. */
   readonly agentId?: string;
-  /** The name that it holds for an agent that does not exist yet. */
+  /** The name that the approval reserves for an agent that does not exist yet. */
   readonly nameKey?: string;
   readonly expiresAt?: number;
 }
@@ -34,7 +34,7 @@ export async function openApproval(
   operation = "approval.create",
 ): Promise<ApprovalRow> {
   const { tx } = call;
-  // The daemon asks for more budget in the agent's name when it stops the agent. That request is never limited.
+  // The daemon asks for a bigger budget in the agent's name when it stops the agent. That request is never limited.
   const isAsked = requestedBy !== null && type !== "budget_override";
   if (isAsked && (await isTooEager(tx, requestedBy))) throw tooManyRequests(mostOpen);
   // The revision number changes the hash even if a payload is resubmitted unchanged.
@@ -76,7 +76,7 @@ export async function hasOpenRequest(tx: ReadTx, agentId: string): Promise<boole
   return (await tx.first(openByRequester, { agentId, limit: 1 })) !== undefined;
 }
 
-/** What an agent asked for and people have not decided, oldest first. */
+/** The undecided requests of an agent, oldest first. */
 export const openByRequester = query((db, p: { agentId: string; limit: number }) =>
   db
     .selectFrom("approvals")
@@ -87,7 +87,7 @@ export const openByRequester = query((db, p: { agentId: string; limit: number })
     .limit(p.limit),
 );
 
-/** Newest first. `agent`: only what this agent asked for, or what is about it. */
+/** A page of approvals, newest first. With `agent`, only this agent's requests and those about it. */
 export async function approvalsPage(
   tx: ReadTx,
   where: { [C in "company_id" | "requested_by" | "status" | "type"]?: ApprovalRow[C] | undefined },
@@ -100,7 +100,7 @@ export async function approvalsPage(
   };
 }
 
-/** A page of those that `matches` lets through. Their words are in the content of requests, where no query looks. */
+/** A page of those that `matches` accepts. Their words are in the content of requests, which no query searches. */
 export async function approvalsThat(
   matches: (row: ApprovalRow) => Promise<boolean>,
   ...[tx, where, { agent, limit, cursor }]: Parameters<typeof approvalsPage>
@@ -116,7 +116,7 @@ export async function approvalsThat(
   return { ...pageAfter(rest, limit, ({ id }) => id), count: found.length };
 }
 
-/** The thread, oldest first; with `said`, only its comments and notes. */
+/** The thread, oldest first. With `said`, only its comments and notes. */
 export async function stepsPage(tx: ReadTx, approvalId: string, page: PageInput, said = false) {
   const where = { approval_id: approvalId };
   return pageByNumber(tx, "approval_comments", where, "oldest first", page, said && sql`body is not null`);
@@ -128,7 +128,7 @@ export async function approvalById(tx: ReadTx, id: string): Promise<ApprovalRow>
   return row;
 }
 
-/** The approval will be read. */
+/** Announces to the store that the approval will be read. */
 export const approvalAhead = (tx: ReadTx, id: string): void => tx.ahead(byId, { id });
 
 const byId = selection("approvals", ["id"]);
@@ -163,7 +163,7 @@ export const lastOfNameBy = selection(
   sql`order by num desc limit 1`,
 );
 
-/** Requests that expire. Nothing changes in an archived company, so its requests expire once it is back. */
+/** Requests that expire. In an archived company nothing changes, so its requests expire once the company is active again. */
 export const undecided = sql`expires_at is not null and ${isOpen} and ${inUse("approvals")}`;
 
 export async function setStatus(
@@ -178,7 +178,7 @@ export async function setStatus(
   return { ...row, ...changed };
 }
 
-/** Replaces the payload. The former one stays as a revision, and the thread says who changed it. */
+/** Replaces the payload. The former payload stays as a revision, and the thread says who changed it. */
 export async function revise(
   call: Writing,
   row: ApprovalRow,

@@ -4,10 +4,10 @@ import type { ApprovalStatus, StepKind } from "../contract/approvals.ts";
 import { conflict, forbidden, invalid, limited, refused, type Refusal } from "../contract/refusal.ts";
 import { type ApprovalRow, payloadOf } from "./approval.ts";
 
-/** What the product says about approvals. */
+/** All texts about approvals. */
 interface Settled {
   readonly kind: StepKind;
-  /** Who took the last step. */
+  /** The person or agent that took the last step. */
   readonly by: string;
   readonly at: number;
   readonly ago: number;
@@ -118,7 +118,7 @@ export function titleOf(row: Pick<ApprovalRow, "type" | "payload">): string {
   }[row.type];
 }
 
-/** What a list of requests is searched by: the agent that the request is about. */
+/** The names by which a search finds a request: those of the agent that the request is about. */
 export function namesIn(row: Pick<ApprovalRow, "type" | "payload">): string {
   const { role, requestedConfigurationSnapshot: hire } = Named.parse(payloadOf(row));
   return `${titleOf(row)} ${hire?.role ?? role ?? ""}`;
@@ -133,7 +133,7 @@ const Named = z.object({
   requestedConfigurationSnapshot: z.object({ name: z.string(), role: z.string().nullish() }).optional(),
 });
 
-/** `requester` is left out where the reader made the request. */
+/** `requester` is left out if the reader made the request. */
 export const concluded = (
   of: { readonly title: string; readonly id: string; readonly by: string; readonly requester?: string },
   end: StepKind,

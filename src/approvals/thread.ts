@@ -10,7 +10,7 @@ import type { ReadTx } from "../store/store.ts";
 import { type ApprovalRow, revisionOf } from "./approval.ts";
 import { ownRequest } from "./texts.ts";
 
-/** The thread of an approval: one row for each thing that happened to it or was said about it. No row ever changes. */
+/** The thread of an approval: one row for each step and each comment. Rows never change. */
 export type StepRow = NewRow<"approval_comments">;
 
 export async function addStep(
@@ -39,12 +39,12 @@ export async function addStep(
   return step;
 }
 
-/** The last thing that happened to the approval, apart from comments. */
+/** The last step of the approval, apart from comments. */
 export async function lastStep(tx: ReadTx, approvalId: string): Promise<StepRow | undefined> {
   return tx.first(newestStep, { approval_id: approvalId });
 }
 
-/** The last step will be read. */
+/** Announces to the store that the last step will be read. */
 export const lastStepAhead = (tx: ReadTx, approvalId: string): void =>
   tx.ahead(newestStep, { approval_id: approvalId });
 
@@ -53,7 +53,7 @@ export async function newestSteps(tx: ReadTx, approvalId: string): Promise<StepR
   return (await tx.all(newest, { approval_id: approvalId })).toReversed();
 }
 
-/** How many of the newest entries in a row are comments of this agent. */
+/** The number of this agent's comments at the end of the thread. */
 export async function commentsInARow(tx: ReadTx, approvalId: string, agentId: string): Promise<number> {
   const last = await tx.all(newest, { approval_id: approvalId });
   const others = last.findIndex(({ kind, author_id }) => kind !== "comment" || author_id !== agentId);
@@ -63,7 +63,7 @@ export async function commentsInARow(tx: ReadTx, approvalId: string, agentId: st
 export const presentAuthor = (tx: ReadTx, step: StepRow): Promise<By> =>
   presentBy(tx, { kind: step.author_kind, agentId: step.author_id, personId: step.author_person_id });
 
-/** No person decides a request of their own position while another board person can. */
+/** Refuses a person who decides a request of their own position while another board person can. */
 export async function otherMustDecide(
   tx: ReadTx,
   personId: string | null,
@@ -86,7 +86,7 @@ const selfDecidable: readonly StepKind[] = ["approved", "rejected", "revision_re
 
 export const isEnd = (kind: StepKind): kind is keyof typeof whyEnded => kind in whyEnded;
 
-/** Why an approval ended, by its last step. */
+/** The reason why an approval ended, by its last step. */
 export const whyEnded = {
   approved: "decided",
   rejected: "decided",
