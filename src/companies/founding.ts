@@ -17,7 +17,7 @@ export interface Founding {
   /** The settings as stored JSON. */
   readonly settings: string;
   readonly provider?: StartingBrain["provider"];
-  /** Its brain, and what a definition says about it. */
+  /** The root agent's brain, and the fields of its definition. */
   readonly root: Pick<AgentRow, "brain_type" | "brain_config"> & Partial<AgentRow>;
   readonly purpose: string;
   readonly mayHire: boolean;
@@ -77,7 +77,7 @@ export async function foundCompany(call: Writing, founding: Founding): Promise<R
   return row;
 }
 
-/** The settings of a company that starts with this brain. The usual one is not stored. */
+/** The settings of a company that starts with this brain. The default brain is not stored. */
 export const settingsFor = ({ type, config }: StartingBrain) =>
   type === defaultBrainType ? {} : { defaultAdapterType: type, defaultAdapterConfig: { ...config } };
 

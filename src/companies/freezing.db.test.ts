@@ -64,7 +64,7 @@ for (const kind of storeKinds)
           sessions.map(({ endReason }) => endReason),
           ["the company was frozen"],
         );
-        // Agents read and change nothing. The board decides.
+      // Agents can read, but change nothing. The board can decide.
         const { message, hint } = await refusal(
           key(createFile, { description: "x", content: "x" }),
           "refused",
@@ -97,7 +97,7 @@ for (const kind of storeKinds)
           [item?.kind, item?.abilities.map(({ name }) => name), health.moving, health.stuck],
           ["stall", ["company.thaw"], 0, 0],
         );
-        // A daemon that starts now starts no session either.
+      // A daemon that starts now starts no session.
         stage.crash(stage);
         const next = stage.node("node-2");
         await next.scheduler.start();
@@ -258,7 +258,7 @@ for (const kind of storeKinds)
       await org.board(setPermissions, { id: boss.id, canCreateAgents: true });
       for (const to of [ann, ben]) await boss.call(grantPermission, { to: to.id, resource: "org:hire" });
       await ann.call(grantPermission, { to: deep.id, resource: "org:hire" });
-      // Ben holds the right from the board too, so he keeps it and is told nothing.
+      // Ben has the right from the board too, so he keeps it and gets no notice.
       await org.board(setPermissions, { id: ben.id, canCreateAgents: true });
       await org.board(grantPermission, { companyId, to: ben.id, resource: "org:hire" });
       await org.board(setPermissions, { id: boss.id, canCreateAgents: false });

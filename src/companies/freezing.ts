@@ -9,14 +9,14 @@ import { companyById, presentCompany } from "./operations.ts";
 import * as texts from "./texts.ts";
 
 /**
- * Stopping and restarting a company:
+ * Stops and restarts a company:
  *
  *   active ──freeze──▶ frozen ──archive──▶ archived
  *   active ◀──thaw──── frozen ◀──unarchive─┘     (active ──archive──▶ archived freezes it on the way)
  *
- * While it is frozen, no session starts (runtime/work.ts) and agents change nothing (dispatch/dispatch.ts). Mail is delivered on
- * time and wakes no one. The sessions that run are ended here; their node kills the processes. An archived company is also
- * read only for the board, and its deferred mail waits.
+ * While a company is frozen, no session starts (runtime/work.ts) and agents change nothing (dispatch/dispatch.ts). Mail is
+ * delivered on time and wakes no agent. Freezing ends the running sessions; their nodes kill the processes. In an archived
+ * company, the board can change nothing either, and deferred mail waits.
  */
 const onFreeze = guarded(contract.freezeCompany, async (call) => {
   const row = await companyById(call.tx, call.companyId);
@@ -59,7 +59,7 @@ async function save(call: CallContext, row: Row<"companies">, data: Record<strin
   return presentCompany(row);
 }
 
-/** Why such a session ended. It does not count as a session without progress. */
+/** The reason for the end of such a session, which does not count as one without progress. */
 export const companyFrozen = "the company was frozen";
 
 const updateState = updating("companies", ["frozen_at", "frozen_reason", "archived_at"], ["id"]);

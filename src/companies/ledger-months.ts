@@ -7,7 +7,7 @@ import { genesis } from "../store/chain.ts";
 import type { ReadTx } from "../store/store.ts";
 import * as texts from "./texts.ts";
 
-/** Months of a company's ledger: exported by the board, and then removed from the database, the oldest first. */
+/** Months of a company's ledger. The board exports them and then removes them from the database, oldest first. */
 const onExport = guarded(exportEvents, async ({ tx, companyId, input }) => {
   const { month } = input;
   const { first, last, removedBefore, stretch } = await rangeOf(tx, companyId, month);
@@ -55,7 +55,7 @@ const onRemove = guarded(removeEvents, async ({ tx, actor, companyId, input, rec
   return done;
 });
 
-/** The numbers of a month that is over, without what was removed already. None: `first` is greater than `last`. */
+/** The event numbers of a past month, without those already removed. If there are none, `first` is greater than `last`. */
 async function rangeOf(tx: ReadTx, companyId: string, month: string) {
   const start = Date.parse(`${month}-01T00:00:00Z`);
   const end = new Date(start);

@@ -16,31 +16,31 @@ import { type Row, tables } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { addressNeverReached, secretInServer, serverLacksSecrets, valueInServer } from "./texts.ts";
 
-/** Further MCP servers are records of the company. A grant of `mcp:<name>` lets an agent use one (servers/broker.ts). */
+/** The MCP servers that a company added, as records. A grant of `mcp:<name>` lets an agent use one (servers/broker.ts). */
 export type ServerRow = Row<"mcp_servers">;
 
 const Tool = z.looseObject({ name: z.string(), description: z.string().optional(), inputSchema: JsonObject });
 const Tools = z.array(Tool);
 const Trouble = z.object({ status: z.enum(["fails", "signed_out"]), says: z.string(), at: z.number() });
 
-/** What was found when a server was last started or asked (servers/server-health.ts). */
+/** The finding of the last start or request of a server (servers/server-health.ts). */
 export const ServerHealth = z.object({
   status: z.enum(["works", "fails", "signed_out"]),
   says: z.string(),
   at: z.number(),
-  /** As the board saw them, or as they were first listed. Agents see these definitions. */
+  /** Tools as the board saw them, or as they were first listed. Agents see these definitions. */
   tools: Tools,
-  /** Agents for which it fails now. The empty name stands for a test by the board. */
+  /** Agents for which the server fails now. The empty name stands for a test by the board. */
   failing: z.record(z.string(), Trouble).default({}),
-  /** Tools that the server defines differently now. */
+  /** Tools whose definition the server has changed since. */
   changed: z.array(z.string()).default([]),
-  /** Tools that it does not list any more. If one comes back, it is compared with this definition. */
+  /** Tools that the server does not list any more. If one comes back, it is compared with this definition. */
   gone: Tools.default([]),
 });
 export type ServerHealth = z.infer<typeof ServerHealth>;
 export type ServerTool = z.infer<typeof Tool>;
 
-/** Which of these secrets have no value now. */
+/** The secrets among these that have no value now. */
 export type Lacking = (tx: ReadTx, companyId: string, names: readonly string[]) => Promise<string[]>;
 
 export const mcpServerHandlers = (
@@ -63,7 +63,7 @@ export const mcpServerHandlers = (
       await tx.run(drop, { company_id: companyId, name: input.name });
       await forget(call, contract.signInSecret(input.name));
       await call.record(companyId, { server: input.name });
-      // Otherwise they would be valid again for another server of that name.
+      // Otherwise the grants would be valid again for another server of that name.
       for (const grant of await tx.all(grantsOn, { company_id: companyId, resource: `mcp:${input.name}` })) {
         await takeAway(call, grant);
         if (grant.broken === 0) await tellOfServer(call, grant, false);
@@ -85,7 +85,7 @@ export const configOf = ({ config }: Pick<ServerRow, "config">): contract.Server
 export const healthOf = ({ health }: Pick<ServerRow, "health">): ServerHealth | undefined =>
   health === null ? undefined : ServerHealth.parse(JSON.parse(health));
 
-/** Refuses a record that would show a secret: values are secrets of the company, and arguments can be read by every user. */
+/** Refuses a record that would show a secret: values must be secrets of the company, and every user can read arguments. */
 export async function keepServer(
   call: Writing,
   server: { name: string; config: contract.ServerConfig },
@@ -105,13 +105,13 @@ export async function keepServer(
   return row;
 }
 
-/** A name is looked up with each request. An address can be judged now. */
+/** Whether the URL has an address that is never allowed. A name is looked up with each request instead. */
 function isNever(url: string): boolean {
   const { hostname } = new URL(url);
   return /^[\d.]+$|^\[/.test(hostname) && reachOf(hostname) === "never";
 }
 
-/** Notes what was found. A server that was removed or changed meanwhile keeps what it has. */
+/** Stores a finding, unless the server was removed or changed meanwhile. */
 export async function noteHealth(tx: Tx, row: ServerRow, health: ServerHealth): Promise<void> {
   await tx.run(keepHealth, {
     company_id: row.company_id,
@@ -142,16 +142,18 @@ async function presentServer(tx: ReadTx, row: ServerRow, lacking: Lacking): Prom
   };
 }
 
-/** A server that agents may use and that does not work now. */
+/** A server that agents may use and that fails now. */
 export interface BrokenServer {
   readonly name: string;
   readonly says: string;
   readonly since: number;
   readonly missing: readonly string[];
   readonly isSignedOut: boolean;
-  /** Tools that the server defines differently than when the board saw them. It works nevertheless. */
+  /** Tools that the server defines differently than when the board saw them. The server still works. */
   readonly changed: readonly string[];
-  /** The ids of these agents. Each has its own connection, so it may fail for one and work for another. */
+  /**
+   * The ids of the affected agents. Each has a separate connection, so a server may fail for one agent and work for another.
+   */
   readonly agents: readonly string[];
 }
 

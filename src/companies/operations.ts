@@ -39,7 +39,7 @@ const onView = guarded(contract.viewCompany, async ({ tx, companyId }) =>
   presentCompany(await companyById(tx, companyId)),
 );
 
-/** The defaults of the running version. A setting without a stored value has them too. */
+/** The defaults of the running version. They apply to every setting without a stored value. */
 const onSettings = guarded(contract.describeSettings, async () => {
   const schema = inputSchema(contract.Settings);
   const properties = Object.entries(JsonObject.parse(schema["properties"])).map(([name, part]) => [
@@ -72,7 +72,7 @@ const onUpdate = guarded(contract.updateCompany, async (call) => {
   return presentCompany(changed);
 });
 
-/** A change of a budget changes only the measures it names. */
+/** A change of a budget affects only the measures that it names. */
 function merged(stored: ReturnType<typeof storedSettings>, said: ReturnType<typeof storedSettings>) {
   return {
     ...stored,
@@ -82,7 +82,7 @@ function merged(stored: ReturnType<typeof storedSettings>, said: ReturnType<type
   };
 }
 
-/** The brains that agents get by default, or may hire with, must be installed and configured correctly. */
+/** Brains that agents get by default, or may hire with, must be installed and configured correctly. */
 export function checkDefaultBrain(
   settings: contract.Settings,
   changed: Readonly<Record<string, unknown>>,
@@ -94,7 +94,7 @@ export function checkDefaultBrain(
   if (chatLLMProvider !== null) findBrain(chatLLMProvider);
 }
 
-/** `starting`: the brain of a company whose founder names none. */
+/** `starting` returns the brain of a company whose founder names none. */
 export const companyHandlers = (starting: () => Promise<StartingBrain>) => [
   onCreate(starting),
   onView,

@@ -18,11 +18,11 @@ for (const kind of storeKinds)
       for (const [name, part] of properties) {
         const { description, default: first } = Object(part);
         assert.equal(typeof description, "string", name);
-        // A new company gets the brain that was found on this machine.
+        // A new company gets the brain that was found on this machine, so these settings differ.
         if (!/Adapter/.test(name))
           assert.deepEqual(first, made.settings[name as keyof typeof made.settings], name);
       }
-      // What it says is what an update accepts.
+      // An update accepts exactly the described values.
       await refusal(board(updateCompany, { companyId: made.id, maxSessions: maximum + 1 }), "invalid");
       const changed = await board(updateCompany, { companyId: made.id, maxSessions: maximum });
       assert.equal(changed.settings.maxSessions, maximum);

@@ -43,7 +43,7 @@ const onRemove = guarded(contract.removeSkill, async (call) => {
 
 export const skillHandlers = [onPut, onList, onRemove];
 
-/** Makes these files, and no others, the files of the skill. An unchanged file keeps its version. */
+/** Makes these the only files of the skill. An unchanged file keeps its version. */
 export async function keepSkill(
   call: Writing,
   skill: Pick<Skill, "name" | "files">,

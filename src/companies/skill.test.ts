@@ -76,7 +76,7 @@ for (const [what, given, message] of [
     );
   });
 
-// Brains act on these before a model, or a person, has read a word.
+// Brains act on these before a model or a person has read a word.
 for (const [what, words, found] of [
   ["a command in the text", "Now: !`gh pr diff`\n", /SKILL\.md runs "gh pr diff"/],
   ["a command in two ticks", "!``id``", /SKILL\.md runs "id"/],

@@ -3,7 +3,7 @@ import { SkillName } from "../contract/skills.ts";
 import { readFrontMatter } from "../knowledge/front-matter.ts";
 import * as texts from "./texts.ts";
 
-/** A skill as files: `<name>/SKILL.md`, with the front matter of Claude Code, and the files it refers to. */
+/** A skill as files: `<name>/SKILL.md`, with the front matter of Claude Code, and the files that it refers to. */
 export interface Skill {
   readonly name: string;
   readonly files: readonly (SkillFile & { readonly description: string; readonly mediaType: string })[];
@@ -19,7 +19,7 @@ export interface SkillFile {
 
 const skillPath = /^[^/]+(?:\/[^./\\:\p{Cc}][^/\\:\p{Cc}]{0,99}){1,5}$/u;
 
-/** Names up to this length are valid on every file system. */
+/** The most bytes of a name that every file system accepts. */
 const mostNameBytes = 200;
 
 /** Reads and checks the skills in a set of files. */
@@ -79,7 +79,9 @@ function readSkill(name: string, files: readonly SkillFile[]): Skill {
   };
 }
 
-/** Keys that only describe the skill. A person must read every other one first: hooks, allowed-tools, and keys still to come. */
+/**
+ * Keys that only describe the skill. A person must first read every other key: hooks, allowed-tools, and keys still to come.
+ */
 const harmless = new Set([
   "name",
   "description",

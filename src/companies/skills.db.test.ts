@@ -113,7 +113,7 @@ for (const kind of storeKinds)
       await board(putSkill, { companyId, name: "one", files: [main(""), { path: "a", content: half }] });
       const second = { companyId, name: "two", files: [main(""), { path: "a", content: half }] };
       await refusal(board(putSkill, second), "too_large");
-      // In its own place it fits.
+      // As a new version of the first skill, it fits.
       await board(putSkill, { ...second, name: "one" });
       const many = Array.from({ length: mostSkillFiles - 1 }, (_, n) => ({ path: `${n}`, content: "" }));
       const no = await refusal(

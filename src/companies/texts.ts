@@ -132,6 +132,6 @@ export const addressNeverReached = (url: string) =>
     "Use the address or the name of the server.",
   );
 
-/** Why a server can't be used, for the people who can set its secrets. */
+/** The reason why a server can't be used, for people who can set its secrets. */
 export const serverLacksSecrets = (names: readonly string[]): string =>
   names.map((name) => `The secret ${name} has no value. Set it: agency secrets set ${name}`).join(" ");
