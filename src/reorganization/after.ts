@@ -7,8 +7,8 @@ import type { ReadTx } from "../store/store.ts";
 import type { Difference } from "./images.ts";
 
 /**
- * The organization around what a change moved, read in the state after the change: the agents it changed, their managers up to
- * the root, and the reports of every manager that gained or lost one.
+ * The organization around the moved agents, after the change: the agents it changed, their managers up to the root, and the
+ * reports of every manager that gained or lost one.
  */
 export async function treeAround(
   tx: ReadTx,
@@ -24,7 +24,7 @@ export async function treeAround(
     if (table !== "agents" || !placeColumns.some((column) => before === null || column in (after ?? {})))
       continue;
     changed.add(id);
-    // An agent that leaves keeps its manager, and is not among those that stay.
+    // A departed agent keeps its manager, but is not among the remaining agents.
     const { boss_id: now } = agents.get(id) ?? (await memberById(tx, id)) ?? { boss_id: null };
     for (const boss of [before?.["boss_id"], now]) if (typeof boss === "string") managers.add(boss);
   }

@@ -10,8 +10,8 @@ import type { Difference } from "./images.ts";
 import { movesForAgent, movesForBoard, news } from "./texts.ts";
 
 /**
- * Each reader is told once. The board is told everything. An agent is told about new reports, new work, submissions it now
- * verifies, and rights it lost. An agent that only got another manager is told nothing.
+ * Announces a reorganization. Each reader gets one message. The board is told everything. An agent is told about new reports,
+ * new work, submissions it now verifies, and rights it lost. An agent that only got another manager is told nothing.
  */
 const mostLines = 200;
 
@@ -64,7 +64,7 @@ export async function announceMoves(
 const noteOf = (warnings: readonly string[]): string[] =>
   warnings.length === 0 ? [] : ["", ...warnings.slice(0, mostLines).map((warning) => `- ${warning}`)];
 
-/** The open work of a position, for the brain or person that takes it over. */
+/** The open work of a position, for its new brain or person. */
 async function workOf(tx: ReadTx, agentId: string): Promise<string[]> {
   const live = await tx.all(liveWorkOf, { responsible_id: agentId });
   const work = live.filter(({ kind }) => kind !== "inbox").slice(0, mostLines);

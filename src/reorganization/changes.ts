@@ -33,12 +33,12 @@ import {
 } from "./texts.ts";
 
 /**
- * Each kind of change: which agents it concerns, whether the caller may make it, and what it does. All kinds consist of four
- * steps: hire, move a report, move work, let an agent go.
+ * Each kind of change: which agents it affects, whether the caller may make it, and its effects. All kinds consist of four
+ * steps: hire an agent, move a report, move work, let an agent go.
  */
 export interface PreparedChange {
   readonly summary: string;
-  /** The agents whose rows the change may touch, without the newcomers. */
+  /** The agents whose rows the change may touch, without new agents. */
   readonly agents: readonly string[];
   readonly warnings?: readonly string[];
   /** Makes the change and returns the ids of new agents, if there are any. */
@@ -131,7 +131,7 @@ async function split(call: CallContext, change: Of<"split">): Promise<PreparedCh
         const member = await hire(call, newcomer, boss);
         made.push(member.id);
         const moved = new Set<string>();
-        // An outcome may have moved already, together with another one that it hangs below.
+        // An outcome may have moved already, together with an outcome above it.
         for (const id of outcomes)
           if (!moved.has(id)) for (const each of await moveWork(call, id, row, member)) moved.add(each);
         const left = await moveRights(call, moved, row, member);
@@ -222,7 +222,7 @@ async function letGo(
       for (const { id } of leavers) {
         const agent = await agentById(tx, id);
         const boss = agent.boss_id ?? "";
-        // A pending agent that was hired for an outcome leaves nothing but that outcome.
+        // A pending agent that was hired for an outcome leaves only that outcome behind.
         if (agent.status === "pending_approval" && agent.made_for_mandate === 1)
           await reclaimAgents(call, agent, boss, reason ?? by);
         else await fire(call, agent, boss, reason ?? by);
@@ -235,7 +235,7 @@ async function letGo(
 async function replace(call: CallContext, { id }: Member, heir: Member, reason: string): Promise<void> {
   const { tx } = call;
   const agent = await agentById(tx, id);
-  // Its budget returns first, because the budgets of its reports were part of it.
+  // The agent's budget returns first, because the budgets of its reports were part of it.
   await dissolveAll(tx, agent);
   for (const report of await reportsOf(tx, id))
     if (isActive(report)) await moveReport(call, report.id, heir, new Set());
@@ -298,7 +298,7 @@ function demandOnce(ids: readonly string[]): void {
   if (new Set(ids).size !== ids.length) throw namedTwice();
 }
 
-/** Accepts only live work of the agent, without its mandate and its inbox. */
+/** Accepts only live work of the agent, but not its mandate or its inbox. */
 async function demandOwn(call: CallContext, agent: Member, id: string): Promise<void> {
   const outcome = await outcomeById(call.tx, id);
   if (outcome.company_id !== call.companyId) throw notFound("outcome", id);
@@ -312,7 +312,7 @@ async function demandOwn(call: CallContext, agent: Member, id: string): Promise<
   throw notItsWork(agent, outcome);
 }
 
-/** A newcomer has reports at once, which a pending agent can't have. So its hire must not need an approval. */
+/** A new agent has reports at once, which a pending agent can't have. So its hire must not need an approval. */
 async function demandHiring(call: CallContext): Promise<void> {
   const { tx, actor } = call;
   if (actor.agentId === null) return;

@@ -54,7 +54,7 @@ for (const kind of storeKinds)
           "the company",
         ],
       ]);
-      // Spending in between moves nothing else, so the plan still stands.
+      // Spending in between does not change the plan.
       await store.write((tx) => charge(tx, rich, "tokens", 7));
       assert.equal((await told({ kind: "fire", agent: rich })).hash, fired.hash);
     });
@@ -78,7 +78,7 @@ for (const kind of storeKinds)
       assert.equal(await status(), "idle");
       await org.board(undoReorganization, { id });
       assert.equal(await status(), "paused");
-      // When there is enough budget by then, no agent is stopped.
+      // If the budget is large enough by then, no agent is stopped.
       const again = await org.board(applyReorganization, { companyId, change });
       assert.equal(await status(), "idle");
       await org.board(setBudget, { id: lead, tokens: 200 });

@@ -10,9 +10,9 @@ import type { ReadTx } from "../store/store.ts";
 import { type Difference, textIn } from "./images.ts";
 
 /**
- * Effects of a change that no row shows. They follow from the tree: when an agent moves, a budget far below it can become
- * part of another one, and a deferred message can lose its route. This notes how things stand before the change and
- * returns a function that tells, after it, what is different.
+ * Effects of a change that no row shows. They follow from the tree: when an agent moves, a budget far below it can become part
+ * of another one, and a deferred message can lose its route. This function notes the state before the change. It returns a
+ * function that describes, after the change, what is different.
  */
 export async function effectsOn(
   tx: ReadTx,
@@ -29,7 +29,7 @@ export async function effectsOn(
 
 interface Funding {
   readonly parts: ReadonlyMap<string, BudgetPart>;
-  /** For agents without a separate budget: the owner of the budget they draw from. Null stands for the company. */
+  /** For agents without a separate budget: the owner of the budget they draw from. Null means the company. */
   readonly sources: ReadonlyMap<string, string | null>;
 }
 
@@ -44,7 +44,7 @@ async function fundingOf(tx: ReadTx, companyId: string, agents: readonly string[
   return { parts, sources };
 }
 
-/** Leaves out amounts spent so far, because they change while a person looks at the plan. They move with the budget. */
+/** Leaves out spent amounts, because they change while a person looks at the plan. They move with the budget. */
 async function fundingMoves(
   tx: ReadTx,
   before: Funding,
@@ -64,7 +64,7 @@ async function fundingMoves(
     const [was, is] = [before.parts.get(key), after.parts.get(key)];
     const part = is ?? was;
     const isSame = was?.above === is?.above && was?.amount === is?.amount;
-    // An agent that moves takes its budget along, even if the budget stays part of the same one.
+    // An agent that moves takes its budget along, even if the budget stays part of the same one above.
     if (part === undefined || (isSame && !moved.has(part.agentId))) continue;
     const { agentId, measure, amount } = part;
     const name = await nameOf(tx, agentId);
@@ -94,7 +94,7 @@ async function fundingMoves(
 
 const keyOf = (agentId: string, measure: Measure): string => `${agentId} ${measure}`;
 
-/** Deferred messages to or from these agents that would be delivered as things stand. */
+/** Deferred messages to or from these agents that would be delivered at present. */
 async function onTheirWay(tx: ReadTx, agents: readonly string[]): Promise<MessageRow[]> {
   if (agents.length === 0) return [];
   const rows: MessageRow[] = await tx.all(

@@ -6,13 +6,13 @@ import { imagedNames, type ImagedTable, rowKeys } from "../store/row-keys.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
 /**
- * The rows around some agents before and after a change, and the difference between the two. Only the changed columns of a
- * row are kept. Undoing restores just those, whatever else has happened to the row.
+ * The rows around some agents before and after a change, and the difference between the two. Of a row, only the changed columns
+ * are kept. Undoing restores just those, whatever else has happened to the row.
  */
 export type Image = Readonly<Record<string, Value>>;
 export type Images = { readonly [table in ImagedTable]: Map<string, Image> };
 
-/** One changed row: `before` is null for a new row, `after` for a deleted one. Otherwise both hold the changed columns. */
+/** One changed row. `before` is null for a new row, `after` for a deleted one. Otherwise both hold the changed columns. */
 export interface Difference {
   readonly table: ImagedTable;
   readonly key: Image;
@@ -48,7 +48,7 @@ export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promi
   const mandates = sql`select mandate_id from agents where id in (${own})`;
   const openApproval = sql`status in ('pending', 'revision_requested')`;
   return {
-    // A freed budget can resume agents elsewhere that a budget had paused.
+    // A freed budget can resume agents elsewhere that it had paused.
     agents: await read("agents", sql`id in (${own}) or boss_id in (${own}) or id in (${halted})`),
     outcomes,
     edges: await read(
@@ -82,7 +82,7 @@ export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promi
   };
 }
 
-/** Compares the images with the present rows. `made` are new agents, whose rows are all new. */
+/** Compares the images with the present rows. `made` lists new agents, whose rows are all new. */
 export async function differences(
   tx: ReadTx,
   before: Images,
@@ -108,7 +108,7 @@ export async function differences(
   return withoutNotices(found);
 }
 
-/** An inbox that was opened because the change was announced to its agent does not belong to the change. */
+/** If an inbox was opened only to announce the change to its agent, it is not part of the change. */
 function withoutNotices(found: readonly Difference[]): Difference[] {
   const inboxes = new Set(
     found
@@ -153,7 +153,7 @@ const equal = (columns: Image, separator: RawBuilder<unknown>) =>
     separator,
   );
 
-/** SQL has no empty list, so an empty one becomes a list with an id that does not exist. */
+/** SQL has no empty list, so an empty list becomes one with an id that does not exist. */
 const listOf = (ids: readonly string[]) => sql.join(ids.length === 0 ? [""] : ids);
 
 const mapOf = (table: ImagedTable, rows: readonly Image[]): Map<string, Image> =>

@@ -25,7 +25,7 @@ export async function movesIn(
   return telling;
 }
 
-/** One changed row, with all its columns of before and of now. */
+/** One changed row, with all its columns before and now. */
 interface Changed extends Omit<Difference, "table"> {
   readonly id: string;
   readonly was: Image;
@@ -46,7 +46,7 @@ class Telling {
     this.moves.push({ kind, id, what, from, to });
   }
 
-  /** A link that is told if it was made, and told as ended if it is gone. */
+  /** Describes a link that was made, or one that has ended. */
   link(id: string, what: string, to: string, { before, after }: Changed): void {
     this.move("outcome", id, what, before === null ? null : to, after === null ? null : to);
   }
@@ -60,7 +60,7 @@ class Telling {
   }
 }
 
-/** Budgets are not told here: the tree decides which budget is part of which (effects.ts). */
+/** Budgets are described in effects.ts, because the tree decides which budget is part of which. */
 const tellers: { [table in ImagedTable]?: (tell: Telling, changed: Changed) => Promise<void> } = {
   agents: async (tell, { id, before, after, was, now }) => {
     const name = textIn(now["name"]);
@@ -155,7 +155,7 @@ const tellers: { [table in ImagedTable]?: (tell: Telling, changed: Changed) => P
   },
 };
 
-/** What the agent in a column of an outcome is to it. */
+/** The role of the agent in a column of an outcome. */
 const roles = {
   responsible_id: "is the responsibility of",
   delegated_by: "is verified by",

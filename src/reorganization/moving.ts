@@ -26,12 +26,15 @@ import { query, selection } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
 /**
- * The two steps of every reorganization, besides hiring and leaving: an agent gets another manager, and an outcome gets
- * another owner with the same manager. `made` are the agents that this change creates. They start with the rights that
- * their new reports had, passed on by their own manager.
+ * The two steps of every reorganization, besides hiring and leaving: an agent gets another manager, and an outcome gets another
+ * owner with the same manager. `made` lists the agents that this change creates. They start with the rights that their new
+ * reports had. Their own manager passes these rights on.
  */
 
-/** The new manager verifies the delegated work. The agent keeps a right from its old manager if the new one holds it too. */
+/**
+ * Moves a report. The new manager verifies the delegated work. The agent keeps a right from its old manager if the new one
+ * holds it too.
+ */
 export async function moveReport(
   call: Writing,
   id: string,
@@ -43,8 +46,8 @@ export async function moveReport(
   const from = await memberById(tx, agent.boss_id);
   if (from === undefined || from.id === to.id) return;
   await demandRoomFor(tx, agent, to.id);
-  // A change that the former manager proposed is no longer that manager's to propose. It keeps the budgets that
-  // the change would have touched, so it ends before the agent moves.
+  // The former manager can no longer propose this change. The request keeps the budgets that the change would have touched, so
+  // it ends before the agent moves.
   const open = await tx.first(openApprovalOf, { agent_id: id });
   if (open?.type === "change_agent") await overtake(call, open, movedAway(agent.name, to.name), moneyOf);
   const mandate = await outcomeById(tx, agent.mandate_id);
@@ -55,7 +58,7 @@ export async function moveReport(
   await tx.run(rerouteOf, { agentId: id, from: from.id, to: to.id, now: tx.now });
   const rootId = await rootAgentOf(tx, agent.company_id);
   for (const grant of await givenTo(tx, id, from.id)) {
-    // A right to hire that came from the root agent stays, because the root agent may give it at every level.
+    // A right to hire from the root agent stays, because the root agent may give it at every level.
     if (grant.resource === "org:hire" && from.id === rootId) continue;
     await reroot(call, grant, to, made.has(to.id));
   }
@@ -104,8 +107,8 @@ export async function moveRights(
 }
 
 /**
- * Hangs the standing mandate, and work directly below the old manager's mandate, below the new manager's mandate. Work that
- * hangs below other outcomes of the old manager stays there.
+ * Moves the standing mandate, and work directly below the old manager's mandate, below the new manager's mandate. Work below
+ * other outcomes of the old manager stays there.
  */
 async function rehang(tx: Tx, agent: AgentRow, from: Member, to: Member): Promise<void> {
   for (const { id, kind } of await tx.all(handedTo, { responsible_id: agent.id, delegated_by: from.id })) {
@@ -118,7 +121,7 @@ async function rehang(tx: Tx, agent: AgentRow, from: Member, to: Member): Promis
 
 async function reroot(call: Writing, grant: GrantRow, to: Member, isMade: boolean): Promise<void> {
   const { tx } = call;
-  // A grant that is worth less than its level now must not gain that level by moving.
+  // A grant that gives less than its level now must not gain by moving.
   const source = (await isWhole(tx, grant))
     ? ((await sourceOn(tx, to, grant)) ??
       (isMade && (await handOn(call, grant, to)) ? await sourceOn(tx, to, grant) : null))
@@ -139,7 +142,7 @@ async function sourceOn(tx: ReadTx, to: Member, grant: GrantRow): Promise<Source
   return (await chainOf(tx, source.parent_id)).some(({ id }) => id === grant.id) ? null : source;
 }
 
-/** The manager of a newcomer grants it a right that the newcomer has to pass on, if the manager holds it. */
+/** Grants a right to a new agent that has to pass it on, if the new agent's manager holds the right. */
 async function handOn(call: Writing, grant: GrantRow, to: Member): Promise<boolean> {
   const giver = await memberById(call.tx, to.boss_id);
   if (giver === undefined) return false;

@@ -80,7 +80,7 @@ const onView = guarded(contract.viewReorganization, async (call) => {
 
 const wasUndone: contract.Undoable = { possible: false, reason: alreadyUndone().message };
 
-/** Undoing is tried and rolled back, so the answer is what undoing would answer. */
+/** Tries to undo and rolls back, so the answer is exactly that of undoing. */
 async function undoableNow(call: CallContext, row: ReorganizationRow): Promise<contract.Undoable> {
   if (row.undone_at !== null) return wasUndone;
   try {
@@ -164,8 +164,8 @@ async function perform(call: CallContext, change: contract.Change) {
   const warnings = [...(prepared.warnings ?? []), ...told.warnings];
   const newNames = await namesOfNew(call, found);
   const foreseen = moves.map((move) => ({ ...move, id: newNames.get(move.id) ?? move.id }));
-  // The secrets in a change have other names each time, so the hash is made of what is shown of it.
-  // New ids differ each time, and the order of moves depends on them. Sorting makes the hash independent of both.
+  // The hash that binds applying to the plan. Secrets in a change have other names each time, so the hash is made of the shown
+  // moves. New ids differ each time too, and the order of moves depends on them. Sorting makes the hash independent of both.
   const sorted = { moves: foreseen.map(canonicalJson).toSorted(), warnings: warnings.toSorted() };
   const digest = hash("sha256", canonicalJson({ change: redact(change, brainMarks).value, ...sorted }));
   return { summary: prepared.summary, moves, foreseen, newNames, warnings, hash: digest, found };
@@ -182,7 +182,7 @@ const turned = ({ table, key, before, after }: Difference): Difference => ({
   after: before,
 });
 
-/** What stands for the ids of new rows, because a change creates other ids each time. */
+/** Placeholders for the ids of new rows, because a change creates other ids each time. */
 async function namesOfNew(call: CallContext, found: readonly Difference[]): Promise<Map<string, string>> {
   const names = new Map<string, string>();
   for (const { table, key, before } of found) {
@@ -194,7 +194,7 @@ async function namesOfNew(call: CallContext, found: readonly Difference[]): Prom
   return names;
 }
 
-/** Who came back, but without the keys it had. */
+/** The agents that came back without the keys they had. */
 async function keylessAfter(tx: ReadTx, found: readonly Difference[]): Promise<string[]> {
   const warnings = new Set<string>();
   for (const { table, key } of found) {

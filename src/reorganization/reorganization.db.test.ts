@@ -43,7 +43,7 @@ for (const kind of storeKinds)
         ({ resource, level, by }) => `${level} ${resource} ${by?.name}`,
       );
 
-    /** Plans, applies with the plan's hash, and sees that both tell of every row that changed, and of no other. */
+    /** Plans the change, applies it with the plan's hash, and checks that both describe every changed row, and no other. */
     async function carryOut(change: Change): Promise<Reorganization> {
       const { companyId } = org;
       const start = await dump(store);
@@ -82,7 +82,7 @@ for (const kind of storeKinds)
         [await bossOf(bob.id), await bossOf(middle), await bossOf(deep.id)],
         [middle, lead.id, ann.id],
       );
-      // Rights: the same, now handed on by the new boss, which got from its own boss just what passes through.
+      // The rights are the same. The new boss passes them on, and got exactly these from its own boss.
       const name = (await org.board(viewAgent, { id: middle })).name;
       const renamed = rights.map((list) => list.map((line) => line.replace(lead.name, name)));
       const now = await Promise.all([ann, bob, deep].map(({ call }) => held(call)));
@@ -90,7 +90,7 @@ for (const kind of storeKinds)
       const { version, hash } = await ann.call(readFile, { id: files.shared });
       await ann.call(writeFile, { id: files.shared, content: "y", version, hash });
       await deep.call(readFile, { id: files.shared });
-      // The new boss verifies what the old one handed down, and is told of what waits.
+      // The new boss verifies the work that the old boss delegated, and is told what waits.
       const waiting = await outcome(outcomes.submitted);
       assert.deepEqual(
         [waiting.status, waiting.delegatedBy?.id, waiting.responsible?.id],
@@ -135,7 +135,8 @@ for (const kind of storeKinds)
       const mail = (await org.root(readInbox, { limit: 1000 })).messages.map(({ body }) => body ?? "");
       assert.ok(mail.some((body) => body.includes(outcomes.submitted) && body.includes("Verify it")));
       for (const text of ["read me", "a question"]) assert.ok(mail.includes(text), `${text} was left behind`);
-      // Agents that waited for lead's mandate wait no longer. Lead's pending hires move to its boss, and the plan says so.
+      // Agents that depended on lead's mandate no longer wait for it. Lead's pending hires move to its boss, and the plan says
+      // so.
       assert.deepEqual((await outcome(outcomes.waiter)).dependsOn, []);
       assert.ok(moves.some(({ what, to }) => what.includes("names as manager") && to === "Root"));
     });
@@ -150,7 +151,7 @@ for (const kind of storeKinds)
       await refusal(ann.call(readFile, { id: files.shared }), "not_found");
       await refusal(deep.call(readFile, { id: files.shared }), "not_found");
       assert.equal(warnings.length, 3, warnings.join("\n"));
-      // Lead may still answer what Ann wrote to it, once. Then there is no way left.
+      // Lead may still answer Ann's message once. After that, it has no way to write to her.
       const answer = await lead.call(sendMessage, { to: ann.id, body: "come back" });
       assert.ok(answer.inReplyTo !== null);
       await refusal(lead.call(sendMessage, { to: ann.id, body: "come back" }), "forbidden");
@@ -158,7 +159,7 @@ for (const kind of storeKinds)
       assert.ok((await held(ann.call)).includes("use mcp:files undefined"), "what the board gave stays");
       const told = (await other.call(readInbox, {})).messages.map(({ body }) => body ?? "");
       assert.ok(told.some((body) => body.includes(outcomes.submitted)));
-      // Given to a boss that holds it, the same right goes along.
+      // If the new boss holds the right, the agent keeps it.
       await org.board(grantPermission, {
         companyId: org.companyId,
         to: lead.id,
@@ -325,7 +326,7 @@ for (const kind of storeKinds)
       ] satisfies Change[])
         await refusal(board(change), "refused");
       await refusal(board({ kind: "merge", agents: [ann.id, ann.id], into: bob.id }), "invalid");
-      // An agent that may not hire can't add newcomers. Where hires need approval, the change can't be made in one step.
+      // An agent that may not hire can't add new agents. If hires need approval, the change can't be made in one step.
       const insert: Change = {
         kind: "insert_layer",
         boss: ann.id,
@@ -336,13 +337,13 @@ for (const kind of storeKinds)
       await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
       await refusal(as(lead.call, insert), "refused");
       await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
-      // Within its part it may, and sees what it did; others do not.
+      // Within its part of the tree the agent may do it, and sees the result. Other agents don't.
       const own = await as(lead.call, insert);
       await as(lead.call, { kind: "move_report", agent: bob.id, to: ann.id });
       assert.equal((await lead.call(listReorganizations, {})).reorganizations.length, 2);
       assert.equal((await lead.call(viewReorganization, { id: own.id })).appliedBy?.id, lead.id);
       await refusal(ann.call(viewReorganization, { id: own.id }), "not_found");
-      // Another company's are not there.
+      // The agents of another company can't be found.
       const elsewhere = await org.another();
       await refusal(elsewhere.root(viewReorganization, { id: own.id }), "not_found");
       await refusal(

@@ -2,8 +2,8 @@ import type { Writing } from "../dispatch/context.ts";
 import { query } from "../store/query.ts";
 
 /**
- * Chooses the agents that leave when a part of the organization shrinks to a number: first those with the least live work,
- * then the deepest, then the newest. No agent leaves before its reports do, which moves as little as possible.
+ * Chooses the agents that leave when a part of the organization shrinks to a number: first those with the least live work, then
+ * the deepest, then the newest. No agent leaves before its reports do, so as little as possible moves.
  */
 export async function chooseLeavers(
   { tx, companyId, actor }: Writing,

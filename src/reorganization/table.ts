@@ -56,7 +56,7 @@ export async function presentReorganization(
   };
 }
 
-/** Moves name outcomes, whose titles people write. */
+/** Moves name outcomes, and people write the titles of outcomes. */
 export function shownPlan(moves: readonly Move[], warnings: readonly string[]) {
   return {
     moves: moves.map(({ what, from, to, ...move }) => ({

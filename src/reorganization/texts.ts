@@ -1,6 +1,6 @@
 import { conflict, forbidden, invalid, refused, type Refusal } from "../contract/refusal.ts";
 
-/** What the product says about reorganizations. The sentences about single moves are in moves.ts and effects.ts. */
+/** All texts about reorganizations, except the sentences about single moves in moves.ts and effects.ts. */
 interface Named {
   readonly id: string;
   readonly name: string;

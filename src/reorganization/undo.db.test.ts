@@ -67,7 +67,7 @@ for (const kind of storeKinds)
     const sumOf = (totals: Readonly<Record<string, number>>): number =>
       Object.values(totals).reduce((sum, each) => sum + each, 0);
 
-    /** Every agent that the plan shows is there, below that manager. A new agent is named. */
+    /** Every agent that the plan shows exists below that manager. A new agent is compared by name. */
     async function isAsPlanned(after: Output<typeof planReorganization>["after"]): Promise<void> {
       const { agents } = await org.board(listAgents, { companyId: org.companyId, limit: 1000 });
       const nameAt = (id: string): string => id.replace(/^new: /, "");
@@ -106,7 +106,7 @@ for (const kind of storeKinds)
     for (const [name, make] of Object.entries(changes))
       test(`${name}: every row is as it was`, async () => {
         const scene = await buildScene(org);
-        // Budgets come back with what was spent of them.
+        // Budgets come back with their spending.
         await org.board(setBudget, { id: scene.lead.id, tokens: 5000 });
         await org.board(setBudget, { id: scene.ann.id, tokens: 1000 });
         await store.write((tx) => charge(tx, scene.lead.id, "tokens", 700));
@@ -123,7 +123,7 @@ for (const kind of storeKinds)
         assert.deepEqual(notRestored(start, await dump(store)), []);
         const { messages } = await org.board(boardInbox, { companyId: org.companyId, limit: 1000 });
         assert.ok(messages.at(-1)?.body?.startsWith(`Reorganized: ${summary}, undone.`));
-        // It is as if nothing had happened: the same can be done again.
+        // Everything is as before, so the same change can be made again.
         await refusal(undo(id), "conflict");
         const again = await apply(make(scene));
         await undo(again.id);
@@ -176,7 +176,7 @@ for (const kind of storeKinds)
       for (const { id: message } of (await org.root(readInbox, { limit: 1000 })).messages)
         await org.root(acknowledgeMessage, { id: message });
       await undo(id);
-      // Only that it is back, and with what, is news to it.
+      // The agent is only told that it is back, and what it got back.
       const again = org.as((await org.board(createKey, { id: lead.id })).key);
       const [news, ...more] = (await again(readInbox, {})).messages;
       assert.deepEqual([news?.body?.includes(", undone."), more], [true, []]);

@@ -25,11 +25,11 @@ import { takeAway } from "../permissions/giving.ts";
 import { movedAway, notUndoable, reasons as endings, undoneNote } from "./texts.ts";
 
 /**
- * Puts every row back as it was before the change, and ends the agents that the change created. It is refused, with the
- * reasons, if a column that the change set has been changed since, or if the restored rows no longer fit the rest.
+ * Puts every row back as it was before the change, and ends the agents that the change created. Undoing is refused, with the
+ * reasons, in two cases: a column that the change set has been changed since, or the restored rows no longer fit the rest.
  *
- * Epochs, sessions and API keys are not restored: a credential that was revoked never works again. Messages and events stay.
- * The broken links of grants are counted again, and an outcome's file is rendered again when it is read next.
+ * Epochs, sessions and API keys are not restored: a revoked credential never becomes valid again. Messages and events stay. The
+ * broken links of grants are counted again, and an outcome's file is rendered again when it is next read.
  */
 export async function putBack(call: CallContext, all: readonly Difference[]): Promise<void> {
   const { tx } = call;
@@ -55,11 +55,11 @@ export async function putBack(call: CallContext, all: readonly Difference[]): Pr
   demandNone(await unfitting(tx, found));
 }
 
-/** The agent left with the change, and comes back. */
+/** True if the agent left with the change and comes back now. */
 const isLeaving = ({ table, before, after }: Difference): boolean =>
   table === "agents" && before !== null && after?.["status"] === "terminated";
 
-/** The change freed a budget, which resumed this agent. */
+/** True if the change freed a budget and so resumed this agent. */
 const isResuming = ({ table, before, after }: Difference): boolean =>
   table === "agents" && before?.["status"] === "paused" && after?.["status"] === "idle";
 
@@ -80,8 +80,8 @@ function withoutResuming(difference: Difference, resumed: readonly string[]): Di
 }
 
 /**
- * An agent that comes back gets its budget back with what it had spent, and the pool above loses the same amounts. Other
- * charges since then must stay, so amounts are added here and rows are not restored.
+ * Gives a returning agent its budget back with what it had spent. The pool above loses the same amounts. Other charges since
+ * then must stay, so amounts are added, and rows are not restored.
  */
 async function returnBudgets(tx: Tx, all: readonly Difference[]): Promise<void> {
   const back = new Set(all.filter(isLeaving).map(({ key }) => textIn(key["id"])));
@@ -99,7 +99,7 @@ async function returnBudgets(tx: Tx, all: readonly Difference[]): Promise<void> 
   }
 }
 
-/** A parent edge of a newcomer's mandate. The mandate ends with its agent, or has become other work since. */
+/** Whether this is a parent edge of a new agent's mandate. The mandate ends with its agent, or has become other work since. */
 function isOfNewcomer({ table, key, before }: Difference, all: readonly Difference[]): boolean {
   if (table !== "edges" || before !== null) return false;
   return all.some(
@@ -107,7 +107,10 @@ function isOfNewcomer({ table, key, before }: Difference, all: readonly Differen
   );
 }
 
-/** Columns that are derived, or that change with every session. They are not compared, and the first list is not restored. */
+/**
+ * Columns that are derived, or that change with every session. They are not compared. Those of the first list are not restored
+ * either.
+ */
 const notPutBack: Partial<Record<ImagedTable, readonly string[]>> = {
   agents: ["epoch"],
   grants: ["broken"],
@@ -204,13 +207,16 @@ async function restore(call: CallContext, { table, key, before, after }: Differe
   await setColumns(tx, table, key, { ...Object.fromEntries(columns), ...again });
 }
 
-/** Nothing about an approval is overwritten: a payload comes back as another revision, and the thread says that it is open again. */
+/**
+ * Restores an approval without overwriting anything. A payload comes back as another revision, and the thread says that the
+ * approval is open again.
+ */
 async function restoreApproval(call: CallContext, key: Image, before: Image): Promise<void> {
   const { tx } = call;
   const { payload, payload_hash: _, ...columns } = before;
   const approval = await approvalById(tx, textIn(key["id"]));
   const isOpen = openStatuses.includes(approval.status);
-  // The payload of a decided approval stays as it was decided.
+  // The payload of a decided approval stays as it was at the decision.
   if (payload !== undefined && !isOpen) return;
   // Another request or an agent has the name that it held. It stays as it ended, and can be made again.
   if (!isOpen && (await isNameTaken(tx, approval))) return;
@@ -248,7 +254,7 @@ async function endMade(call: CallContext, id: string, found: readonly Difference
   const { tx } = call;
   const agent = await agentById(tx, id);
   if (agent.status === "terminated" || agent.boss_id === null) return;
-  // Its reports are back with their old manager. Rights that it gave them in the meantime end with it.
+  // Its reports are back with their old manager. Rights that the agent gave them in the meantime end with it.
   for (const { table, key } of found)
     if (table === "agents")
       for (const grant of await givenTo(tx, textIn(key["id"]), id)) await takeAway(call, grant);
@@ -263,7 +269,7 @@ function readersIn(found: readonly Difference[]): Set<string> {
   return new Set([...readers, ...back].filter((id) => typeof id === "string"));
 }
 
-/** Reasons why the restored rows do not fit the rest of the organization. */
+/** The reasons why the restored rows don't fit the rest of the organization. */
 async function unfitting(tx: ReadTx, found: readonly Difference[]): Promise<string[]> {
   const reasons: string[] = [];
   for (const { table, key, before } of found) {
@@ -277,7 +283,7 @@ async function unfitting(tx: ReadTx, found: readonly Difference[]): Promise<stri
   return reasons;
 }
 
-/** Budgets that come back must fit what is left above them. */
+/** Budgets that come back must fit into what is left above them. */
 async function unaffordable(tx: ReadTx, id: string): Promise<string[]> {
   const agent = await agentById(tx, id);
   const moving = new Set((await budgetsUnder(tx, id)).map(({ measure }) => measure));
