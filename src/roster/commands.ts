@@ -5,7 +5,9 @@ import type { Tree } from "./tree.ts";
 /** The brain that runs any command from its configuration. */
 const commandBrain = "process";
 
-/** Describes everything in a folder that would run a command on this machine. The board must accept it explicitly. */
+/**
+ * Describes everything in a folder that would run a command on this machine. The board must accept these commands explicitly.
+ */
 export function commandsIn(settings: Settings, manifest: Manifest | undefined, tree: Tree): string[] {
   const brains = [...(tree.root === undefined ? [] : [{ definition: tree.root }]), ...tree.others]
     .map(({ definition }) => definition)

@@ -9,13 +9,13 @@ import { brainTools, ignoredKeys, noFrontMatter, type WithLines, wrongMandate } 
 
 /**
  * The definition of an agent: a Markdown file whose front matter describes the agent and whose body is its mandate. A file
- * without `role` is read as a sub-agent of Claude Code: known keys are used, and a notice names the others. In our own files
- * an unknown key is refused, because a typing mistake would otherwise stay unnoticed.
+ * without `role` is read as a sub-agent of Claude Code: known keys are used, and a notice names the others. In our own files an
+ * unknown key is refused, because a typing mistake would otherwise go unnoticed.
  */
 export interface Definition extends Front, WithLines {
   readonly file: string;
   readonly mandate: string;
-  /** The rights that its `tools` name. A server that the company does not have is left out of them; `grants` are refused. */
+  /** The rights that its `tools` name. A server that the company does not have is left out here, but refused in `grants`. */
   readonly byTools: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export function readDefinition(file: string, content: string): { definition: Def
   if (isClaude) {
     const known = Object.entries(values).filter(([key]) => claudeKeys.some((name) => name === key));
     const ignored = Object.keys(values).filter((key) => !claudeKeys.some((name) => name === key));
-    // `rol: Writer` is a typing mistake in one of our own files, not a key of Claude Code.
+    // In one of our own files, `rol: Writer` is a typing mistake and not a key of Claude Code.
     const [mistake] = ignored.filter((key) => nearest(key, Object.keys(Own.shape)).length > 0);
     if (mistake !== undefined)
       throw wrongAt(
@@ -108,7 +108,7 @@ export function writeDefinition(front: Readonly<Record<string, unknown>>, mandat
   return `---\n${stringify(said, { lineWidth: 0 })}---\n\n${mandate.trim()}\n`;
 }
 
-/** The tools that are rights in Agency: those of an MCP server, and the brain's sub-agents. */
+/** The tools that are rights in Agency: tools of an MCP server, and the brain's sub-agents. */
 function grantsFor(tools: readonly string[]): NonNullable<Front["grants"]> {
   const resources = new Set(tools.map(resourceOf).filter((resource) => resource !== null));
   return [...resources].map((resource) => ({ resource }));

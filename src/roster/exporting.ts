@@ -82,7 +82,7 @@ const onExport = guarded(exportCompany, async (call) => {
     for (const given of await tx.all(givenFor, { grantee_id: agent.id, scope_id: agent.mandate_id })) {
       const { resource } = given;
       const level = levelOf("grants", given);
-      // A right whose chain is broken does not count. It must not become valid again in another company.
+      // A right whose chain is broken does not count: it must not become valid again in another company.
       if (travels(resource, numbers) && (await holds(tx, agent.id, resource, level)))
         grants.push({ resource, level });
       else leftOut.push(leftOutRight(agent.name, resource));
@@ -149,7 +149,7 @@ const onExport = guarded(exportCompany, async (call) => {
 
 export const exportHandlers = [onExport];
 
-/** A brain equal to the company's default is left out. In another company the agent then gets the default there. */
+/** A brain equal to the company's default is left out. In another company, the agent then gets the default there. */
 function frontOf(
   agent: AgentRow,
   configuration: HireConfiguration,

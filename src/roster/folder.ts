@@ -14,9 +14,9 @@ import { mostDefinitionBytes } from "./definition.ts";
 import * as texts from "./texts.ts";
 
 /**
- * A company as a folder: company.json (name, settings, MCP servers, the list of knowledge files), agents/*.md,
- * skills/<name>/ with a SKILL.md, and knowledge/*. An id has no meaning in another company, so the files refer to each other
- * by numbers in the shape of ids. The same company makes the same files wherever it is, and links stay links.
+ * A company as a folder: company.json (name, settings, MCP servers, the list of knowledge files), agents/*.md, skills/<name>/
+ * with a SKILL.md, and knowledge/*. Ids mean nothing in another company. So the files refer to each other by numbers in the
+ * shape of ids. The same company makes the same files everywhere, and links stay links.
  */
 export const Manifest = z.strictObject({
   format: z.literal("agency-company/1"),
@@ -67,7 +67,7 @@ export interface Folder {
   readonly skills: ReadonlyMap<string, Uint8Array>;
 }
 
-/** Sorts the files by kind. A file that does not belong into a company's folder is refused. */
+/** Sorts the files by kind. Refuses a file that does not belong in a company's folder. */
 export function readFolder(files: readonly CompanyFile[]): Folder {
   const definitions = new Map<string, string>();
   const knowledge = new Map<string, Uint8Array>();
@@ -138,7 +138,7 @@ export function changedText(bytes: Uint8Array, change: (words: string) => string
   return isUtf8(bytes) ? Buffer.from(change(Buffer.from(bytes).toString("utf8"))) : bytes;
 }
 
-/** Secrets must not travel in files, not even into a company of the same board: the files are kept in other places too. */
+/** Refuses secrets in files, even for a company of the same board: files are kept in other places too. */
 export function demandNoSecrets(file: string, value: unknown): void {
   const { value: shown, redactedPaths } = redact(value, brainMarks);
   if (isDeepStrictEqual(shown, value)) return;

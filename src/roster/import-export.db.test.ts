@@ -122,7 +122,7 @@ for (const kind of storeKinds)
       );
       const second = await board(exportCompany, { companyId: made.company.id });
       assert.deepEqual(second, first);
-      // And the same as what it was made from, by what can be done with it.
+      // The new company also allows the same calls as the original.
       const there = await board(viewCompany, { companyId: made.company.id });
       assert.equal(there.settings.maxSessions, 7);
       const { agents } = await board(listAgents, { companyId: made.company.id });
@@ -145,7 +145,7 @@ for (const kind of storeKinds)
         (await board(readFile, { id: fileOf("画像") })).content,
         Buffer.from([0x89, 0x50, 0xff, 0x00]).toString("base64"),
       );
-      // What she wrote is hers there, too, and what was taken from Ada stays taken.
+      // Her files belong to her in the new company too, and the right taken from Ada stays taken.
       const asGrace = org.as((await board(createKey, { id: idOf("Grace") })).key);
       assert.match((await asGrace(readFile, { id: fileOf("notes") })).content, /See kb/);
       const asAda = org.as((await board(createKey, { id: idOf("Ada") })).key);

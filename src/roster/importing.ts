@@ -34,7 +34,10 @@ import {
 import * as texts from "./texts.ts";
 import { arrange, type Tree } from "./tree.ts";
 
-/** Makes a new company from a folder of files. Everything is checked first. The call has one transaction: an import happens completely or not at all. */
+/**
+ * Makes a new company from a folder of files. Everything is checked first. The call is one transaction: an import happens
+ * completely or not at all.
+ */
 const onImport = (starting: () => Promise<StartingBrain>) =>
   guarded(importCompany, async (call) => {
     const { tx, input } = call;
@@ -49,7 +52,7 @@ const onImport = (starting: () => Promise<StartingBrain>) =>
     demandRead(commands, input.allowCommands === true);
 
     const id = call.newId();
-    // The same call, inside the company that is being made.
+    // The same call, inside the new company.
     const within: CallContext = {
       ...callContext(tx, { ...call, companyId: id, operation: importCompany.name }),
       settings: async () => settings,
@@ -95,7 +98,7 @@ export const importHandlers = (starting: () => Promise<StartingBrain>) => [onImp
 
 type Draft = Awaited<ReturnType<typeof draftOf>>;
 
-/** Checks everything that can be checked before something is created. The numbers in the files become ids. */
+/** Checks everything that can be checked before anything is created, and replaces the numbers in the files by ids. */
 async function draftOf(folder: Folder, newId: () => string, starting: () => Promise<StartingBrain>) {
   const ids = new Map<string, string>();
   const give = (number: string, file: string): void => {
@@ -178,12 +181,12 @@ function noticesOf(settings: Settings, manifest: Manifest | undefined, tree: Tre
   ];
 }
 
-/** A server that the folder does not bring along. The company is new, so it has no others. */
+/** Whether the folder lacks a server. The company is new, so it has no other servers. */
 const isMissing = (manifest: Manifest | undefined, resource: Resource): boolean =>
   resourceKind(resource) === "mcp" &&
   manifest?.mcpServers.some(({ name }) => name === resourceId(resource)) !== true;
 
-/** Hires every boss before its reports: the tree has that order. */
+/** Hires every boss before its reports, in the order of the tree. */
 async function hireAll(call: CallContext, { tree, idOf }: Draft): Promise<void> {
   const budget = tree.root?.budget;
   if (budget !== undefined)

@@ -31,7 +31,7 @@ const onRoster = guarded(listRoster, async ({ tx, companyId, input }) => {
 
 export const rosterHandlers = [onRoster];
 
-/** The text of roster.json. The same rows always make the same text, so comparing texts shows a change. */
+/** The text of roster.json. The same rows always give the same text, so comparing texts shows a change. */
 export async function rosterText(tx: ReadTx, companyId: string): Promise<string> {
   const { name } = await companyById(tx, companyId);
   const from = { companyId, at: 0, id: "" };
@@ -52,7 +52,7 @@ export async function rosterText(tx: ReadTx, companyId: string): Promise<string>
   return `${JSON.stringify(redact(roster).value, null, 2)}\n`;
 }
 
-/** The oldest company comes first: its file is always roster.json. */
+/** The oldest company comes first, because its file is always roster.json. */
 export const companiesByAge = query((db, _: Record<never, never>) =>
   db.selectFrom("companies").select("id").orderBy("created_at").orderBy("id"),
 );

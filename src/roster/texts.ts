@@ -2,7 +2,7 @@ import { invalid, Refusal } from "../contract/refusal.ts";
 import { mostFileBytes } from "../contract/roster.ts";
 import { wrongAt } from "../knowledge/front-matter.ts";
 
-/** The texts about a company's files: refusals, which name the file, and notices of an import. */
+/** All texts about a company's files: refusals, which name the file, and notices of an import. */
 export interface WithLines {
   /** Makes a refusal that names the file and the line of a key. */
   readonly wrong: (key: string, what: string, hint: string) => Refusal;
