@@ -5,7 +5,7 @@ import { selection } from "../store/query.ts";
 import { active, invariantsOf, live } from "./invariant.ts";
 import { scoped } from "./scope.ts";
 
-/** Agents, their mandates, and approvals. */
+/** Invariants of agents, their mandates, and approvals. */
 
 const openApprovals = scoped<{ id: string; payload: string; boss_id: string | null }>(
   "approvals",

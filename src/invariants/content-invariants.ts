@@ -6,7 +6,7 @@ import type { ReadTx } from "../store/store.ts";
 import { invariantsOf } from "./invariant.ts";
 import { type Scope, scoped } from "./scope.ts";
 
-/** Knowledge files, their versions, content and sums, and the search index. */
+/** Invariants of knowledge files, their versions, content and sums, and of the search index. */
 
 export const contentInvariants = [
   ...invariantsOf("history", {
@@ -44,7 +44,7 @@ export const contentInvariants = [
     "storage-agent": {
       statement: "The stored bytes of an agent are the sum of the versions and kept commits it wrote.",
       subject: "agents",
-      // One pass over the versions, because an index by author would serve nothing else.
+      // One pass over the versions: an index by author would have no other use.
       find: `select a.id from agents a left join storage t on t.company_id = a.company_id and t.agent_id = a.id
         left join (select v.author_agent_id as author, sum(v.size) as bytes
           from versions v join files f on f.id = v.file_id where v.author_agent_id is not null
@@ -103,11 +103,11 @@ export const contentInvariants = [
 interface Stored {
   readonly id: string;
   readonly hash: string;
-  /** Null: large, lost, or moved out of the database. */
+  /** Null if the content is large, lost, or moved out of the database. */
   readonly content: Uint8Array | null;
 }
 
-/** Small content comes with the row, which on PostgreSQL saves a round trip for each. */
+/** Small content comes with the row. On PostgreSQL this saves a round trip for each. */
 const small = "case when b.hash is not null and length(b.content) <= 65536 then b.content end as content";
 
 const versions = scoped<Stored & { size: number }>(
@@ -141,7 +141,7 @@ async function findWronglyIndexed(tx: ReadTx, scope: Scope): Promise<string[]> {
   const wrong: string[] = [];
   for (const file of await indexed(tx, scope)) {
     const content = await contentOf(tx, file);
-    // Lost or damaged content is another invariant's finding, and must not get into the index.
+    // Another invariant finds lost or damaged content, which must not get into the index.
     if (content === undefined || digest("sha256", content) !== file.hash) continue;
     const [description, body] = [file.description.normalize("NFC"), searchableText(content)];
     const isSame = tx.dialect === "sqlite" || areEntryWords(file.words, description, body);

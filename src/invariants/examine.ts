@@ -8,25 +8,25 @@ export interface Finding {
   readonly invariant: Invariant;
   readonly id: string;
   readonly companyId: string | null;
-  /** A sentence: which row it is, and what is wrong with it. */
+  /** A sentence: which row it is, and what is wrong with the row. */
   readonly what: string;
 }
 
 export interface Examined {
   readonly findings: readonly Finding[];
-  /** Where the next page begins; null: everything was looked at. */
+  /** Where the next page begins. Null if everything was examined. */
   readonly next: Bookmark | null;
 }
 
 export interface Bookmark {
   readonly invariant: string;
-  /** The last key that was looked at. */
+  /** The last key that was examined. */
   readonly after: string;
 }
 
 /**
- * One page of a complete examination. SQLite answers in the daemon's own thread, so a page looks at a limited number of
- * rows and ends early when it has found much: no page holds up other calls for long, however large the company is.
+ * One page of a complete examination. SQLite answers in the daemon's own thread. So a page examines a limited number of rows,
+ * and ends early when it has found much. No page holds up other calls for long, however large the company is.
  */
 export async function examine(
   tx: ReadTx,
@@ -69,14 +69,14 @@ export async function examine(
 
 const rowsAtOnce = 2000;
 const rowsWithBytes = 100;
-/** In ranges that are full. */
+/** The limit of a page, in full ranges. */
 const mostEffort = 2;
 const leastEffort = 0.02;
 const mostFindings = 100;
 
 /**
- * What is broken among all rows, or those of a company: at most 20 of each. For checkers that look often at few rows. All
- * that is SQL goes to the database as one statement.
+ * Finds broken rows among all rows, or among those of a company: at most 20 for each invariant. For checkers that look often at
+ * few rows. All invariants in SQL go to the database as one statement.
  */
 export async function findBroken(tx: ReadTx, asked: Asked): Promise<Finding[]> {
   const { areas, companyId } = asked;
@@ -111,7 +111,7 @@ function togetherOf(listed: readonly Invariant[]) {
   );
 }
 
-/** Whether this very row breaks it. */
+/** Whether this row breaks the invariant. */
 export async function isBroken(tx: ReadTx, invariant: Invariant, id: string): Promise<boolean> {
   return (await invariant.check(tx, { kind: "one", id })).includes(id);
 }
@@ -121,7 +121,7 @@ export async function findingOf(tx: ReadTx, invariant: Invariant, id: string): P
   return { invariant, id, companyId, what: `${called} ${invariant.broken}` };
 }
 
-/** For the message of a test or of the simulator. */
+/** A finding as one line, for the message of a test or of the simulator. */
 export function inOneLine({ invariant, what }: Finding): string {
   return `${invariant.id} (${invariant.statement}) ${what}`;
 }

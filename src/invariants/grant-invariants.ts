@@ -1,7 +1,7 @@
 import { recount, rootOf } from "../capabilities/table.ts";
 import { invariantsOf, live } from "./invariant.ts";
 
-/** Grants: where each came from, and how long it is valid. */
+/** Invariants of grants: where each came from, and how long it is valid. */
 
 const revokeIt = "Revoke it; the manager or the board can grant it again: `agency access revoke {id}`.";
 
@@ -48,7 +48,7 @@ export const grantInvariants = [
       statement:
         "Every grant counts the reasons against it: its own (revoked, scope ended, holder left) and those of the grant it came from.",
       subject: "grants",
-      // By induction along the chain this is the whole count, without walking the chain for each grant.
+      // By induction along the chain this checks the whole count, without walking the chain for each grant.
       find: `select g.id from grants g left join grants p on p.id = g.parent_id
         left join outcomes s on s.id = g.scope_id left join agents a on a.id = g.grantee_id
       where {here} and g.broken <> coalesce(p.broken, 0) + (case when g.revoked_at is null then 0 else 1 end)

@@ -2,30 +2,30 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { type Scope, scoped, type Subject } from "./scope.ts";
 
 /**
- * A statement about rows at rest: true after every committed transaction. It is about the rows of one table, its subject.
- * Most invariants are a query for the rows that break the statement. The rest need code: hashes, a graph, JSON.
+ * A statement about rows at rest: true after every committed transaction. It is about the rows of one table, its subject. Most
+ * invariants are a query for the rows that break the statement. The others need code: for hashes, a graph, or JSON.
  */
 export type Invariant = Omit<Description, "find"> & {
   readonly id: string;
   readonly area: Area;
-  /** The keys of the rows in a scope that break it. */
+  /** Finds the keys of the rows in a scope that break the invariant. */
   readonly check: Check;
-  /** The same as SQL, with `{here}` in it; undefined where it takes code. */
+  /** The check as SQL, with `{here}` in it. Undefined if the check needs code. */
   readonly sql: string | undefined;
 };
 
 interface Description {
-  /** One plain sentence: what is always true. */
+  /** One plain sentence that is always true. */
   readonly statement: string;
   readonly subject: Subject;
   readonly find: string | Check;
-  /** What is wrong with a row that breaks it; follows the row's name in a sentence. */
+  /** What is wrong with a row that breaks the invariant. Follows the row's name in a sentence. */
   readonly broken: string;
-  /** What a person should do; `{id}` is the row's key. Every invariant has either this or a repair. */
+  /** The advice for a person; `{id}` is the row's key. Every invariant has either advice or a repair. */
   readonly advice?: string;
   /**
-   * Mends a row without a decision. Only for what follows from other rows, and for taking away what an agent that left
-   * must not have: no decision of a person is lost.
+   * Repairs a row without a decision. Only for values that follow from other rows, and for taking away what a departed agent
+   * must not have. No decision of a person is lost.
    */
   readonly repair?: (mending: Mending, id: string) => Promise<unknown>;
 }
@@ -39,9 +39,9 @@ export interface Mending {
 }
 
 /**
- * How often an invariant can break. Checkers that look after every step ask by area: work (sessions, mail, budgets) changes all
- * the time, the organization (agents, outcomes, grants, approvals) less often. History (files, versions, past sessions and
- * messages) only grows, so damage in it is still there when it is looked at later. For bytes, all stored content is read.
+ * How often an invariant can break. Checkers that run after every step ask by area. Work (sessions, mail, budgets) changes all
+ * the time. The organization (agents, outcomes, grants, approvals) changes less often. History (files, versions, past sessions
+ * and messages) only grows, so damage in it can be found later too. For bytes, all stored content is read.
  */
 export type Area = "work" | "organization" | "history" | "bytes";
 
@@ -63,6 +63,6 @@ function checkBy(subject: Subject, text: string): Check {
   return async (tx, scope) => [...new Set((await ask(tx, scope)).map(({ id }) => String(id)))];
 }
 
-/** As every query here writes them. */
+/** Written like this in every query here. */
 export const live = "in ('open', 'submitted')";
 export const active = "in ('idle', 'paused')";

@@ -1,5 +1,5 @@
-// Every invariant finds the damage it is about, and no other invariant reports it. The damage is planted by SQL into a
-// healthy company, in a transaction that is rolled back.
+// Every invariant finds its own kind of damage, and no other invariant reports it. SQL plants the damage into a healthy
+// company, in a transaction that is rolled back.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { sql } from "kysely";
@@ -22,7 +22,7 @@ import { type Organization, refusal, sharedOrganization, storeKinds } from "../t
 import { type Bookmark, examine, type Finding, findBroken, isBroken } from "./examine.ts";
 import { invariants } from "./list.ts";
 
-/** Who and what there is. Root › Ada › Bob; root › Cid; Gone has left; Pat waits for an approval. */
+/** The company: Root › Ada › Bob; root › Cid; Gone has left; Pat waits for an approval. */
 type Scene = Awaited<ReturnType<typeof healthyCompany>>;
 
 async function healthyCompany(org: Organization, store: Store) {
@@ -93,7 +93,7 @@ async function healthyCompany(org: Organization, store: Store) {
 
 interface Plant {
   readonly sql: (scene: Scene) => readonly string[];
-  /** Damage that cannot be planted alone. */
+  /** Other damage that always comes with this one. */
   readonly also?: readonly string[];
 }
 
@@ -306,7 +306,7 @@ for (const kind of storeKinds)
           for (const statement of plant.sql(scene)) await run(tx, statement);
           const found = await everyFinding(tx);
           assert.deepEqual(idsOf(found), [invariant.id, ...(plant.also ?? [])].toSorted());
-          // The pages of the doctor find the same, row by row.
+          // The pages of the doctor find the same rows.
           assert.deepEqual((await inPages(tx, null)).map(rowOf).toSorted(), found.map(rowOf).toSorted());
           for (const finding of found) assert.match(finding.what, /\.$/);
           const { repair } = invariant;
@@ -378,7 +378,7 @@ for (const kind of storeKinds)
 
 test("every piece of advice names commands that exist", () => {
   const commands = new Set(operations.flatMap(({ cli }) => (cli === undefined ? [] : [cli.command])));
-  // These are made by hand: src/cli/reorganize.ts, src/cli/audit.ts and src/cli/why.ts.
+  // These commands are written by hand: src/cli/reorganize.ts, src/cli/audit.ts and src/cli/why.ts.
   for (const made of ["reorg move", "audit verify", "why"]) commands.add(made);
   for (const { id, advice, repair } of invariants) {
     assert.notEqual(advice === undefined, repair === undefined, id);

@@ -5,7 +5,7 @@ import { outcomeHistoryInvariants, outcomeInvariants } from "./outcome-invariant
 import { grantInvariants } from "./grant-invariants.ts";
 import { workInvariants } from "./work-invariants.ts";
 
-/** The one list. `agency doctor --deep`, the simulator and the tests all check these, and no other statement about rows. */
+/** The only list of invariants. `agency doctor --deep`, the simulator and the tests all check exactly these. */
 export const invariants: readonly Invariant[] = [
   ...agentInvariants,
   ...outcomeInvariants,

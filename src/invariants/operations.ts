@@ -8,7 +8,7 @@ import type { ReadTx } from "../store/store.ts";
 import type { Bookmark, Finding } from "./examine.ts";
 import { noSuchInvariant, notRepairable } from "./texts.ts";
 
-/** Loaded with the first call, because a daemon that no person examines does without the list and its queries. */
+/** Loaded with the first call: a daemon that is never examined needs neither the list nor its queries. */
 const load = async () => ({ ...(await import("./examine.ts")), ...(await import("./list.ts")) });
 
 const onExamine = guarded(examineDeeply, async ({ tx, input }) => {
@@ -37,7 +37,7 @@ const onFix = guarded(fixFinding, async ({ tx, input, companyId, newId, record }
 
 export const doctorHandlers = [onExamine, onFix];
 
-/** The files whose content no longer has the hash of its version, for `agency audit verify --deep`. */
+/** The files whose content no longer matches the hash of its version, for `agency audit verify --deep`. */
 export async function damagedContent(
   tx: ReadTx,
   after: string | undefined,

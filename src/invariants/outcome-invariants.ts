@@ -8,7 +8,7 @@ import type { ReadTx } from "../store/store.ts";
 import { invariantsOf, live } from "./invariant.ts";
 import { type Scope, scoped } from "./scope.ts";
 
-/** Outcomes: who is responsible, what is part of what, and the files that show them. */
+/** Invariants of outcomes: who is responsible, what is part of what, and the files that show them. */
 
 export const outcomeInvariants = invariantsOf("organization", {
   "outcome-responsible": {
@@ -162,7 +162,7 @@ interface Wait {
   readonly target: string;
 }
 
-/** A parent waits for its parts, and an outcome for what it depends on. */
+/** Which outcome waits for which: a parent for its parts, and an outcome for its dependencies. */
 const waitsFor = scoped<Wait>(
   "outcomes",
   `select e.parent_id as waiter, o.id as target from outcomes o join edges e on e.child_id = o.id where {here}
@@ -175,10 +175,10 @@ const waitsForAny = (ids: readonly string[]) =>
       union all select outcome_id, depends_on_id from dependencies where depends_on_id in (${sql.join(ids)})`,
   );
 
-/** What waits for the outcomes in the scope, and what waits for that, up to the root. */
+/** The outcomes that wait for those in the scope, directly or through others, up to the root. */
 async function waitsAbove(tx: ReadTx, scope: Scope): Promise<Wait[]> {
   const found = await waitsFor(tx, scope);
-  // All rows, or all of a company: whatever waits for them is among them.
+  // With all rows, or all of a company, every waiting outcome is already among them.
   if (scope.kind === "all" || scope.kind === "company") return found;
   const seen = new Set(found.map(({ target }) => target));
   let frontier = newIn(found, seen);
@@ -201,8 +201,9 @@ function newIn(waits: readonly Wait[], seen: Set<string>): string[] {
 const idsHere = scoped<{ id: string }>("outcomes", "select o.id from outcomes o where {here}");
 
 /**
- * Looks upward from the outcomes in the scope, at those that wait for them, because few do. What no circle leads to falls
- * away leaf by leaf; whatever is left waits for itself or is waited for by a circle.
+ * Finds circles of outcomes that wait for each other. The search goes upward from the outcomes in the scope, because few
+ * outcomes wait for another. Outcomes that no circle reaches are removed leaf by leaf. Each of the remaining ones is on a
+ * circle, or above one.
  */
 async function findCircles(tx: ReadTx, scope: Scope): Promise<string[]> {
   const waits = await waitsAbove(tx, scope);
@@ -224,9 +225,9 @@ async function findCircles(tx: ReadTx, scope: Scope): Promise<string[]> {
   return [...pending.keys()].filter((id) => here.has(id) && reaches(waiters, id));
 }
 
-/** Is it on a circle itself, and not only above one? */
+/** Whether the outcome is on a circle itself, and not only above one. */
 function reaches(waiters: ReadonlyMap<string, readonly Wait[]>, start: string): boolean {
-  // A set visits what is added to it while it is walked through.
+  // A loop over a set also visits elements that are added meanwhile.
   const above = new Set((waiters.get(start) ?? []).map(({ waiter }) => waiter));
   for (const id of above) for (const { waiter } of waiters.get(id) ?? []) above.add(waiter);
   return above.has(start);

@@ -4,14 +4,14 @@ import { type Dialect, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
- * Which rows a check looks at: all of them, those of a company, a range of keys, or one row. Only a range is bounded, so
- * a large company is checked range after range. Other writes may happen between two ranges: a check therefore judges a row
- * by what that row refers to, and never relies on what an earlier range showed.
+ * The rows that a check examines: all of them, those of a company, a range of keys, or one row. Only a range is bounded, so a
+ * large company is checked range after range. Other writes may happen between two ranges. So a check judges a row by the rows
+ * it refers to, and never relies on the result of an earlier range.
  */
 export type Scope =
   | { readonly kind: "all" }
   | { readonly kind: "company"; readonly companyId: string }
-  /** Keys greater than `after`, up to and including `upto`; of a company, or (null) of all. */
+  /** Keys greater than `after`, up to and including `upto`. Null as the company means all companies. */
   | {
       readonly kind: "range";
       readonly companyId: string | null;
@@ -23,18 +23,20 @@ export type Scope =
 interface Table {
   readonly alias: string;
   readonly key: string;
-  /** Null: its rows belong to the installation, not to a company. */
+  /** Null if the rows belong to the installation, not to a company. */
   readonly company: string | null;
-  /** What findings call a row: a noun, and the column that names it. */
+  /** The name of a row in findings: a noun, and the column that names it. */
   readonly noun: string;
   readonly name: string | null;
   readonly isNumbered?: true;
-  /** Where SQLite has its rows, if not in the table of the subject's name. */
+  /** The table where SQLite has the rows, if it does not have the subject's name. */
   readonly onSqlite?: { readonly table: string; readonly key: string };
 }
 
-/** The tables that invariants are about. Queries use exactly these aliases next to `{here}`; `{rows}` and `{key}` are optional,
- * and so is `{words}`: what PostgreSQL keeps of a search entry `i`. */
+/**
+ * The tables that invariants are about. Queries use exactly these aliases next to `{here}`. `{rows}`, `{key}` and `{words}` are
+ * optional: `{words}` is PostgreSQL's text of a search entry `i`.
+ */
 const subjects = {
   companies: { alias: "k", key: "id", company: "id", noun: "Company", name: "name" },
   agents: { alias: "a", key: "id", company: "company_id", noun: "Agent", name: "name" },
@@ -55,7 +57,7 @@ const subjects = {
     noun: "Search entry",
     name: null,
     isNumbered: true,
-    // A full-text table cannot be read from a key onward; this one, which it keeps beside it, can.
+    // A full-text table can't be read from a key onward, but its companion table can.
     onSqlite: { table: "search_docsize", key: "id" },
   },
 } as const satisfies Readonly<Record<string, Table>>;
@@ -70,12 +72,12 @@ function placeOf(subject: Subject, dialect: Dialect) {
 
 export type Scoped<R> = (tx: ReadTx, scope: Scope) => Promise<R[]>;
 
-/** A query whose `{here}` becomes the condition of whatever scope it is asked for. */
+/** A query whose `{here}` is replaced by the condition of each scope. */
 export function scoped<R>(subject: Subject, text: string): Scoped<R> {
   return forms((form, p, dialect) => sql<R>`${filled(text, subject, form, p, dialect)}`, subject);
 }
 
-/** Several queries for `id`s as one statement, which says by a label which of them each row comes from. */
+/** Several queries for `id`s as one statement. A label shows which query each row comes from. */
 export function scopedTogether(
   queries: readonly { readonly label: string; readonly subject: Subject; readonly text: string }[],
 ): Scoped<{ label: string; id: string }> {
@@ -111,12 +113,12 @@ function forms<R>(
   };
 }
 
-/** Does a scope of one company hold rows of this subject? What belongs to the installation is only found in all rows. */
+/** Whether a scope of one company can hold rows of this subject. Rows of the installation are found only among all rows. */
 export function hasRowsIn(subject: Subject, companyId: string | null): boolean {
   return companyId === null || tableOf(subject).company !== null;
 }
 
-/** The next rows of a subject, at most `limit`: the last of their keys, and how many they are. */
+/** The next rows of a subject, at most `limit`: their last key, and how many they are. */
 export async function nextRange(
   tx: ReadTx,
   subject: Subject,
@@ -134,11 +136,11 @@ export async function nextRange(
     : { upto: String(found.upto), rows: found.number };
 }
 
-/** Greater than every key: ids are hexadecimal. */
+/** A key greater than every other: ids are hexadecimal. */
 const lastKey = (subject: Subject): string =>
   tableOf(subject).isNumbered === true ? String(Number.MAX_SAFE_INTEGER) : "z";
 
-/** How findings call a row. */
+/** The name of a row in findings. */
 export async function callIt(tx: ReadTx, subject: Subject, id: string): Promise<Called> {
   const { noun, name: column, company } = tableOf(subject);
   const ask = scoped<{ name: string | null; company: string | null }>(

@@ -2,7 +2,7 @@ import { dropReservations } from "../budgets/table.ts";
 import { balanceInbox } from "../mail/post.ts";
 import { active, invariantsOf, live } from "./invariant.ts";
 
-/** What changes all day: sessions, mail and budgets. */
+/** Invariants of sessions, mail and budgets, which change all day. */
 
 const endSession =
   "End the session by pausing its agent, which `agency sessions view {id}` names: `agency agents pause <agent>`, then `agency agents resume <agent>`.";
@@ -133,7 +133,7 @@ export const workInvariants = [
     "message-departed": {
       statement: "No message is delivered to an agent after it has left.",
       subject: "messages",
-      // A minute's grace: on PostgreSQL, transactions that waited for each other may be dated in the wrong order.
+      // With a minute's tolerance: on PostgreSQL, transactions that waited for each other may be dated in the wrong order.
       find: `select m.id from messages m join agents a on a.id = m.to_id
       where {here} and a.status = 'terminated' and m.delivered_at > a.ended_at + 60000`,
       broken: "was delivered to an agent that had already left, so no agent reads it.",
