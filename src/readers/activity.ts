@@ -43,7 +43,7 @@ const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => 
   return { events: await toldEvents(tx, page), removed, nextCursor };
 });
 
-/** The removed months that a list would have shown. */
+/** The removed months that a list would have covered. */
 async function removedIn(
   tx: ReadTx,
   companyId: string,
@@ -85,13 +85,13 @@ async function filtersOf(
     parts.push(sql`seq >= ${await firstAt(tx, companyId, at)} and at >= ${at}`);
   }
   if (to !== undefined) parts.push(sql`seq < ${await firstAt(tx, companyId, Date.parse(to))}`);
-  // The index of the subject or the agent finds the few events of one. That of the company would be searched as a whole.
+  // For one subject or agent, its index finds the few events. The company's index would be searched as a whole.
   const isNarrow = subject !== undefined || (actor !== undefined && actor !== "board" && actor !== "system");
   parts.push(isNarrow ? sql`company_id || '' = ${companyId}` : sql`company_id = ${companyId}`);
   return parts;
 }
 
-/** Events with the names of who did what to what, in a fixed number of queries. */
+/** Events with the names of their actors and subjects, in a fixed number of queries. */
 export async function toldEvents(tx: ReadTx, rows: readonly Row<"events">[]): Promise<contract.ToldEvent[]> {
   const names = await namesOf(
     tx,
@@ -134,18 +134,20 @@ const onAgent = guarded(contract.listAgentEvents, async ({ tx, companyId, input 
   return { events: await toldEvents(tx, page), removed: await removedIn(tx, companyId, {}), nextCursor };
 });
 
-/** What a place outside the database remembers of the ledger. Tests leave it out. */
+/** Reads what a place outside the database remembers of the ledger. Tests leave it out. */
 export interface AnchorReader {
   readonly read: () => Anchors;
 }
 
-/** Names the files whose stored content was changed or deleted, some hundred versions at a time. `next`: where to continue. */
+/**
+ * Names the files whose stored content was changed or deleted, some hundred versions at a time. `next` is where to continue.
+ */
 export type ContentCheck = (
   tx: ReadTx,
   after: string | undefined,
 ) => Promise<{ problems: Damage[]; next: string | null }>;
 
-/** A deep check remembers what the ledger says of each row from one call to the next: here, for the newest check only. */
+/** From one call to the next, a deep check remembers what the ledger says of each row. Only the newest check is kept. */
 function verifying(anchor: AnchorReader, contentCheck: ContentCheck) {
   let run = 0;
   let rows = new RowCheck();

@@ -22,8 +22,8 @@ import { positionText } from "./texts.ts";
 import { namesOf } from "./titles.ts";
 
 /**
- * One agent with everything that its page shows, in a fixed number of queries. Every agent of a company
- * may know who another one is and where it stands. Its work, money and rights are for people, for itself and for its manager.
+ * One agent with everything that its page shows, in a fixed number of queries. Every agent of a company may know the name and
+ * the place of another. Its work, money and rights are for people, for itself and for its manager.
  */
 const onView = guarded(viewAgent, async ({ tx, actor, companyId, input }) => {
   const agent = await presentAgent(tx, input.id);
@@ -117,7 +117,7 @@ async function pauseOf(tx: ReadTx, { id, last_session_at }: AgentRow) {
   };
 }
 
-/** What the entry about its departure says: why, and who took over which outcomes. */
+/** The record of the agent's departure: the reason, and who took over which outcomes. */
 async function leftAs(tx: ReadTx, viewer: Viewer, { id, boss_id }: AgentRow, at: number) {
   const event = await tx.first(departureOf, { subject: id });
   const { reason, boss, moved } = event === undefined ? {} : parseData(event.data);

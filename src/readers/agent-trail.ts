@@ -10,7 +10,10 @@ import type { LookedAgent, Sight } from "./sight.ts";
 import * as text from "./texts.ts";
 import type { AgentTrail, Cause } from "./trail.ts";
 
-/** Whether something will make this agent work, and what. Of an agent that does not report to it, an agent sees the status. */
+/**
+ * Whether something will make this agent work, and what. For an agent that does not report to the viewer, a viewing agent gets
+ * only the status.
+ */
 export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: string): Promise<AgentTrail> {
   const agent = await sight.agent(agentId);
   const broken = agent !== undefined && sight.knows(agent) ? await sight.brokenServers(agent) : [];
@@ -99,7 +102,7 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
     return answer("scheduled", text.startsLater(agent.not_before), { until: agent.not_before });
   if (short !== undefined) return answer(short.state, text.cannotStart(short.says), short);
   const room = isKnown ? nodes.roomFor(agent) : "free";
-  // The person who started the nodes wanted it so. No one has to fix it.
+  // The person who started the nodes chose this, so it is not a problem.
   if (room === "none") return answer("moving", text.noNodeStarts, { hint: text.startANode });
   if (room === "full") return answer("moving", text.noNodeHasRoom, { hint: text.howToMakeRoom });
   return answer("moving", text.isIdle, { hint: text.whenItStarts });
@@ -127,7 +130,7 @@ const approvalRef = (row: Pick<ApprovalRow, "id" | "type" | "payload">): Referen
   title: redactText(titleOf(row)),
 });
 
-/** The budget the agent lacks, and what can raise it. Undefined if the budget suffices. */
+/** The budget that the agent lacks, and how it can be raised. Undefined if the budget suffices. */
 async function shortOf(
   sight: Sight,
   agent: LookedAgent,
@@ -150,7 +153,7 @@ async function shortOf(
       names,
       cause: { kind: "approval", about: "approval", on: raise.id },
     };
-  // The budget starts again with the next month, unless all of it is given to reports.
+  // The budget starts again with the next month, unless all of it was given to reports.
   const renewed = limit !== null && limit > handedDown;
   const parts = [
     used,

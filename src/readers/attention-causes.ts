@@ -4,7 +4,7 @@ import type { Looked } from "./sight.ts";
 import * as text from "./texts.ts";
 import type { Cause, Trail } from "./trail.ts";
 
-/** The items of the attention list for which no row stands: what the trails of `why` end at. */
+/** Items of the attention list that come from the ends of trails (`why`), not from a row. */
 interface Found {
   readonly cause: Cause;
   readonly trail: Trail;
@@ -17,7 +17,7 @@ export async function causeItems(look: Look, found: readonly Found[]): Promise<D
   return mine.flatMap((one) => causeItem(look, one, since) ?? []);
 }
 
-/** Whether the viewer can do something about it. The board can do everything. */
+/** Whether the viewer can do something about the cause. The board can do everything. */
 function concerns({ sight }: Look, { kind, about, on }: Cause): boolean {
   const { you } = sight;
   if (you === null) return true;
@@ -25,7 +25,7 @@ function concerns({ sight }: Look, { kind, about, on }: Cause): boolean {
   const outcome = about === "outcome" ? sight.known(on) : undefined;
   if (outcome === undefined || kind === "budget") return false;
   if (kind === "verdict") return sight.deciderOf(outcome) === you;
-  // The messages in an inbox are items themselves.
+  // Messages in an inbox are separate items.
   if (kind === "question") return outcome.responsible_id === you && outcome.kind !== "inbox";
   return outcome.responsible_id === you || outcome.delegated_by === you;
 }
@@ -53,7 +53,7 @@ function causeItem(look: Look, { cause, trail }: Found, since: (id: string) => n
       show: () => ({ ...plain, ...shownOutcome(look, outcome, cause) }),
     };
   }
-  // Budgets and approvals have rows (attention-items.ts).
+  // Budgets and approvals have rows, so attention-items.ts lists them.
   if (about === "approval" || about === "budget") return undefined;
   const concerned = new Set([...leaves].flatMap((id) => sight.known(id)?.responsible_id ?? []));
   return {

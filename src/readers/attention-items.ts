@@ -25,17 +25,17 @@ import type { CompanySight } from "./sight.ts";
 import * as text from "./texts.ts";
 import type { Cause } from "./trail.ts";
 
-/** An item of the attention list before it is presented. Only the items of the page that is asked for are shown. */
+/** An item of the attention list before it is presented. Only the items of the requested page are presented. */
 export interface Draft extends Pick<AttentionItem, "kind" | "subject"> {
-  /** Which part of the subject, if it can have several items of a kind. */
+  /** The part of the subject, if the subject can have several items of a kind. */
   readonly part?: string;
   readonly since: number;
   readonly expires?: number | null;
-  /** The outcomes that wait for nothing but this. */
+  /** The outcomes that wait only for this. */
   readonly leaves: ReadonlySet<string>;
-  /** It needs no decision yet: Home lists it under "Good to know" (attention-notes.ts) and counts leave it out. */
+  /** True if no decision is needed yet: Home lists it under "Good to know" (attention-notes.ts), and counts leave it out. */
   readonly isNote?: boolean;
-  /** The agent that asked, and when. The session that it had then tells which work it is about. */
+  /** The agent that asked, and when. Its session at that time shows which work the item is about. */
   readonly asked?: { readonly agentId: string | null; readonly at: number };
   readonly show: () => Pick<AttentionItem, "title" | "reason" | "by" | "facts" | "abilities">;
 }
@@ -49,11 +49,11 @@ export interface Look {
   readonly leavesOf: (cause: Cause) => ReadonlySet<string>;
   readonly kinds: ApprovalKinds;
   readonly company: Awaited<ReturnType<typeof companyState>>;
-  /** What would move if the company were not frozen. */
+  /** The outcomes that would move if the company were not frozen. */
   readonly still: ReadonlySet<string>;
 }
 
-/** The items for which a row stands. */
+/** Items that come from rows. */
 export async function rowItems(look: Look): Promise<Draft[]> {
   return [
     ...(await approvalItems(look)),
@@ -66,7 +66,7 @@ export async function rowItems(look: Look): Promise<Draft[]> {
   ];
 }
 
-/** MCP servers that agents may use and that don't work. Sessions go on without them, so they hold up no outcome by themselves. */
+/** Broken MCP servers that agents may use. Sessions run without them, so they hold up no outcome by themselves. */
 function serverItems({ companyId, sight }: Look): Draft[] {
   if (sight.you !== null) return [];
   return sight.broken.map((server): Draft => {
@@ -107,7 +107,7 @@ export function partyRef(sight: CompanySight, agentId: string | null): Reference
   return { kind: "agent", id: agentId, title: sight.agentNamed(agentId)?.name ?? null };
 }
 
-/** When the newest event of this kind about each thing was recorded. */
+/** The time of the newest event of this kind about each thing. */
 export async function lastEvents(
   tx: ReadTx,
   operation: string,
@@ -147,7 +147,7 @@ async function approvalItems(look: Look): Promise<Draft[]> {
   const hasLeft = (id: string): boolean => (sight.agentNamed(id)?.status ?? "terminated") === "terminated";
   return (
     rows
-      // Only the board decides. The requester revises its request by itself, or the board does if the requester has left.
+      // Leaves out requests that the requester has to revise, because only the board decides.
       .filter(({ status, requested_by }) =>
         you === null
           ? status === "pending" || requested_by === null || hasLeft(requested_by)
@@ -247,7 +247,9 @@ async function permissionItems({ tx, companyId, sight }: Look): Promise<Draft[]>
   return drafts;
 }
 
-/** Pools that paused an agent, that an agent with work lacks, or of which 80 % are spent. A manager gives its reports theirs. */
+/**
+ * Budgets that paused an agent, that an agent with work lacks, or of which 80 % are spent. A manager gives its reports theirs.
+ */
 async function budgetItems(look: Look): Promise<Draft[]> {
   const { tx, sight, leavesOf } = look;
   const found: { pool: Pool; paused: readonly string[]; leaves: ReadonlySet<string> }[] = [];
@@ -308,7 +310,7 @@ function budgetItem(
   };
 }
 
-/** Messages of the board, or of the position, that could not be delivered and that were not put aside. */
+/** Messages of the board, or of the position, that could not be delivered and were not acknowledged. */
 async function mailItems({ tx, companyId, sight }: Look): Promise<Draft[]> {
   const { you } = sight;
   const rows = await (you === null

@@ -22,7 +22,7 @@ for (const kind of storeKinds)
     const look = ({ board, companyId }: Organization) => board(viewAttention, { companyId });
     const said = (notes: readonly AttentionNote[]): string[] => notes.map(({ says }) => says).toSorted();
 
-    /** A person who works as Mill, whose report is Ann. Otto works elsewhere. */
+    /** A person who works as Mill, whose report is Ann. Otto works in another team. */
     async function positions({ org }: Stage) {
       const { id: person, signIn: link } = await org.board(createPerson, { name: "Pia", role: "member" });
       const { token = "" } = await org.as(link.code)(signIn, { code: link.code, kind: "program" });
@@ -53,14 +53,14 @@ for (const kind of storeKinds)
       assert.equal((await look(org)).next, at(9));
       const early = await block(otto, "early", at(3));
       assert.deepEqual([(await look(org)).next, (await look(org)).health.scheduled], [at(3), 3]);
-      // Otto's dates are not Mill's.
+      // Mill does not see Otto's dates.
       assert.equal((await see()).next, null);
       await block(mill, "hers", at(5));
       assert.equal((await see()).next, at(5));
       assert.equal((await look(org)).next, at(3));
       for (const id of [early, late]) await otto.call(updateOutcome, { id, blocked: null });
       assert.equal((await look(org)).next, at(5));
-      // An agent that starts later has a time too.
+      // The time of an agent that starts later is shown too.
       await ann.call(createOutcome, { title: "soon", parents: [ann.id] });
       const later = stage.now() + minute;
       await stage.store.write((tx) => tx.run(startLater, { id: ann.id, at: later }));
@@ -104,7 +104,7 @@ for (const kind of storeKinds)
         id: ann.id,
         title: "Ann",
       });
-      // One that is used up stops work. It needs a person.
+      // A used-up budget stops work, so it needs a person.
       await spend(stage, otto.id, 10);
       const stopped = await look(org);
       assert.deepEqual([said(stopped.notes), stopped.pressing], [[ofMill, ofAnn], 1]);
@@ -144,7 +144,7 @@ for (const kind of storeKinds)
         `${name} has 4 open outcomes. The limit is 5 (setting maxOpenOutcomes).`;
       const heads = "The company has 4 agents. Agents can't hire above 5 (setting maxAgents).";
       assert.deepEqual(said((await look(org)).notes), [of("Ann"), of("Otto"), heads]);
-      // The limits of the company are the board's.
+      // Only the board sees the limits of the company.
       assert.deepEqual(said((await see()).notes), [of("Ann")]);
       await org.board(updateCompany, { companyId, maxOpenOutcomes: 6, maxAgents: 6 });
       assert.deepEqual((await look(org)).notes, []);

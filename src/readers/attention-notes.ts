@@ -11,7 +11,7 @@ import type { CompanySight } from "./sight.ts";
 import * as text from "./texts.ts";
 
 /**
- * What is good to know and needs no decision yet. The board reads of the whole company, a position of itself and its direct
+ * Notes that need no decision yet. The board reads those of the whole company; a position reads its own and those of its direct
  * reports. The number of queries does not depend on the number of agents.
  */
 export async function notesIn(tx: ReadTx, companyId: string, sight: CompanySight): Promise<AttentionNote[]> {

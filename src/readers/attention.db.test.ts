@@ -34,7 +34,10 @@ for (const kind of storeKinds)
     };
     const look = ({ board, companyId }: Organization) => board(viewAttention, { companyId });
 
-    /** The health is what `why` answers for every open outcome, and each that does not move by itself is held up by an item. */
+    /**
+     * Checks that the health agrees with `why` for every open outcome, and that an item holds up each outcome that does not
+     * move by itself.
+     */
     async function demandAgreement(org: Organization): Promise<Record<OutcomeState, number>> {
       const { companyId, board } = org;
       const { outcomes } = await board(listOutcomes, { companyId, limit: 1000 });
@@ -136,7 +139,7 @@ for (const kind of storeKinds)
       assert.equal(all.length, 6);
       const first = await board(viewAttention, { companyId, limit: 2 });
       const [settled, last] = first.items;
-      // Both are gone: also the one that the page ended with.
+      // Both items are gone, including the one at the end of the page.
       for (const one of [settled, last]) await board(approve, { id: one?.subject.id ?? "" });
       const rest = await board(viewAttention, { companyId, cursor: first.nextCursor ?? "" });
       assert.deepEqual(
@@ -247,7 +250,7 @@ for (const kind of storeKinds)
       await org.root(sendMessage, { to: "board", body: "Which colour?\nRed or blue." });
       const item = await only(org);
       assert.deepEqual([item?.kind, item?.title, item?.by?.title], ["question", "Which colour?", "Root"]);
-      // The command of a call has everything that the call has.
+      // The command of a call has the same arguments as the call.
       assert.deepEqual(item?.abilities[1]?.asks, ["body"]);
       assert.equal(item.abilities[1].command, `agency send <body> --in-reply-to ${item.subject.id}`);
       await settle(org, item, { body: "Red." }, 1);
@@ -282,7 +285,7 @@ for (const kind of storeKinds)
       const kinds = async () =>
         (await see()).items.map(({ kind: each, title }) => `${each}: ${title}`).toSorted();
       assert.deepEqual(await kinds(), []);
-      // Her own task, a question, a request, a submission and a stall of her report.
+      // Items for her: her own task, a question, a request, a submission and a stall of her report.
       const task = await org.root(createOutcome, { title: "her task", parents: [org.rootId] });
       await org.root(delegateOutcome, { id: task.id, to: mill.id });
       const part = await pia(createOutcome, { title: "a part", parents: [mill.id] });
@@ -293,7 +296,7 @@ for (const kind of storeKinds)
       const stuck = await pia(createOutcome, { title: "stuck", parents: [mill.id] });
       await pia(delegateOutcome, { id: stuck.id, to: ann.id });
       await ann.call(updateOutcome, { id: stuck.id, blocked: { reason: "no key" } });
-      // Nothing of the following is hers.
+      // None of the following items is for her.
       const secret = await other.call(createOutcome, { title: "secret", parents: [other.id] });
       await other.call(updateOutcome, { id: secret.id, blocked: { reason: "hidden" } });
       await org.root(sendMessage, { to: "board", body: "For the board only" });
@@ -314,7 +317,7 @@ for (const kind of storeKinds)
       const seen = await see();
       assert.doesNotMatch(JSON.stringify(seen), /secret|hidden|For the board|Nina|Otto/);
       assert.deepEqual([seen.total, seen.counts.verdict, seen.counts.approval], [7, 1, 0]);
-      // The stuck part, and her mandate that it serves.
+      // The stuck part, and her mandate above it.
       assert.equal(seen.health.stuck, 2);
       const verdict = seen.items.find((item) => item.kind === "verdict");
       assert.deepEqual(
@@ -387,7 +390,7 @@ for (const kind of storeKinds)
       const ann = await org.agent("Ann");
       await ann.call(requestPermission, { resource: "org:hire", reason: "the root decides this" });
       assert.equal((await look(org)).counts.permission, 0);
-      // A file is named by its description. For a person in a position, only if the position may know the file.
+      // A file appears with its description. A person in a position sees it only if the position may know the file.
       const { id: file } = await ann.call(createFile, { description: "Prices", content: "1" });
       const resource = `kb:${file}`;
       await org.root(requestPermission, { resource, reason: "to compare" });
@@ -413,7 +416,7 @@ for (const kind of storeKinds)
       await org.board(pauseAgent, { id: ann.id });
       const paused = await only(org);
       assert.deepEqual([paused?.kind, paused?.subject.kind, paused?.subject.id], ["stall", "agent", ann.id]);
-      // The notice that the board unblocked her work waits in Ann's inbox.
+      // Ann's inbox holds the notice that the board unblocked her work.
       const held = new Set(paused?.holdsUp.outcomes.map(({ title }) => title));
       assert.deepEqual([paused?.holdsUp.count, held], [3, new Set(["job", "later", "Process inbox"])]);
       await settle(org, paused);

@@ -24,13 +24,13 @@ import type { Cause, Trail } from "./trail.ts";
 import { answerAbout } from "./why.ts";
 
 /**
- * The attention list: everything in a company that waits for a person, and how the open outcomes do. One pass over the rows
- * of the company finds both: each open outcome is asked why it moves or does not (why.ts), and a trail that does not move by
- * itself ends at the cause that an item here names. So no outcome can be stuck, or wait for the board, without an item.
+ * The attention list: everything in a company that waits for a person, and the health of the open outcomes. One pass over the
+ * rows of the company finds both. It asks of each open outcome why it moves or does not (why.ts). A trail that does not move by
+ * itself ends at a cause, for which there is an item here. So no outcome can be stuck, or wait for the board, without an item.
  *
- * The board sees the whole company. A person who works from a position sees what waits for that position: messages to it,
- * work it has to judge or to do, and what is stuck where it can help. Both cost the same number of queries, however many
- * outcomes and items there are; only the values of secrets and what requests for rights name are looked up one by one.
+ * The board sees the whole company. A person who works from a position sees what waits for that position: messages to it, work it
+ * has to judge or to do, and stuck work that it can help. Both take the same number of queries, however many outcomes and
+ * items there are. Only values of secrets and the subjects of requests for rights are looked up one by one.
  */
 export interface AttentionParts {
   readonly sandbox: () => Sandbox;
@@ -89,7 +89,10 @@ export async function attentionIn(
 
 const keyOf = ({ kind, about, on }: Cause): string => `${kind} ${about} ${on}`;
 
-/** A person in a position can decide verdicts and questions. What waits for the board is decided by another person. */
+/**
+ * A person in a position can decide verdicts and questions. For all other things that wait for the board, another person
+ * decides.
+ */
 const isForYou = (you: string | null, { cause }: Trail): boolean =>
   you === null || cause?.kind === "verdict" || cause?.kind === "question";
 
@@ -120,14 +123,14 @@ export const attentionHandlers = (parts: AttentionParts): Guarded[] => [
 ];
 
 /**
- * Where an item stands in the list. The list is made at each call, and items are settled between two calls. So a page begins
- * behind a place, not after so many items: that would leave out one item for each that was settled meanwhile.
+ * The place of an item in the list. Each call makes the list again, and items are settled between two calls. So a page begins
+ * after a place, not after a number of items: counting would skip one item for each that was settled meanwhile.
  */
 interface Place {
   readonly count: number;
   readonly expires: number;
   readonly since: number;
-  /** Tells items with the same figures apart. */
+  /** Tells apart items with the same figures. */
   readonly name: string;
 }
 
@@ -135,7 +138,7 @@ function placeIn({ now }: ReadTx, { kind, subject, part = "", expires, since }: 
   return {
     count,
     expires: expires ?? Infinity,
-    // What was not recorded began "now", which is another time at the next call.
+    // An item without a recorded time began "now", which is another time at the next call.
     since: since < now ? since : Infinity,
     name: `${kind} ${subject.kind} ${subject.id ?? ""} ${part}`,
   };
@@ -146,7 +149,7 @@ const byPlace = (a: Place, b: Place): number =>
 
 const compare = <T extends number | string>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Never is written as a dash. */
+/** A dash stands for never. */
 const cursorAt = ({ count, expires, since, name }: Place): string =>
   [count, ...[expires, since].map((time) => (time === Infinity ? "-" : time)), name].join(" ");
 
@@ -173,8 +176,8 @@ export function countByKind(kinds: readonly AttentionKind[]): Record<AttentionKi
 }
 
 /**
- * Which items concern an outcome: those that it, or an outcome below it, waits for, and those that an agent asked for in a
- * session for such an outcome. An agent has one session at a time, so the time of asking tells the session.
+ * The items that concern an outcome: those that it, or an outcome below it, waits for, and those that an agent asked for in a
+ * session for such an outcome. An agent has one session at a time, so the time of asking identifies the session.
  */
 async function concerning(
   tx: ReadTx,
@@ -182,7 +185,7 @@ async function concerning(
   items: readonly Draft[],
   outcome: string,
 ): Promise<(item: Draft) => boolean> {
-  // The outcomes of sessions may have ended since, so they are looked up below this one, whatever their status.
+  // The outcomes of sessions may have ended since. So they are searched below this one, whatever their status.
   const within = new Set((await tx.all(below, { outcome })).map(({ id }) => id));
   const asked = new Map<Draft, string | null>();
   for (const item of items)
@@ -222,9 +225,9 @@ const mostHeld = 1000;
 const mostShown = 5;
 
 /**
- * The outcomes that can't be completed before an item is settled. A standing outcome is never completed, so none holds it up.
- * Most outcomes have one outcome that waits for them, so counting upward remembers what it found: a thousand blocked
- * outcomes in a chain are counted in one pass.
+ * The outcomes that can't be completed before an item is settled. Standing outcomes are left out, because they never complete.
+ * Most outcomes have one outcome that waits for them. So counting upward remembers its results: a thousand blocked outcomes in
+ * a chain are counted in one pass.
  */
 function holdingUp(sight: CompanySight) {
   const waiters = (id: string): readonly Looked[] => sight.waitersOn(id).filter((one) => !isStanding(one));
@@ -244,7 +247,9 @@ function holdingUp(sight: CompanySight) {
     if (subject.kind === "outcome" && subject.id !== null) found.delete(subject.id);
     return [...found.values()];
   };
-  /** How many wait above an outcome that only single chains lead up from. Undefined: they branch, or run in a circle. */
+  /**
+   * How many outcomes wait above an outcome, if only single chains lead up from it. Undefined if they branch or form a circle.
+   */
   const above = new Map<string, number | undefined>();
   const countAbove = (start: string): number | undefined => {
     const way: string[] = [];
@@ -264,7 +269,7 @@ function holdingUp(sight: CompanySight) {
       seen.add(id);
       id = next?.id;
     }
-    // The topmost has no waiter, unless the way ended at one that was counted before.
+    // The topmost outcome has no waiter, unless the way ended at an outcome that was already counted.
     let isTop = found === 0 && way.length > 0 && waiters(way.at(-1) ?? "").length === 0;
     for (const id of way.toReversed()) {
       found = found === undefined ? undefined : isTop ? 0 : found + 1;

@@ -7,7 +7,7 @@ import { holds } from "../capabilities/rights.ts";
 import { textQuery } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
-/** The audiences that an agent belongs to now, by its place and its rights. Its list of tools depends on them; what it may do does not. */
+/** The audiences of an agent now, from its place and its rights. They decide its list of tools, not its rights. */
 export async function audiencesOf(tx: ReadTx, agentId: string): Promise<ReadonlySet<Audience>> {
   const found: Readonly<Record<Audience, boolean>> = {
     manager: (await reportsOf(tx, agentId)).length > 0,

@@ -5,7 +5,7 @@ import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { dynamic } from "../store/query.ts";
 import { attentionIn, type AttentionParts } from "./attention.ts";
 
-/** The companies of the installation; for people who see all of them, also how each one does. */
+/** The companies of the installation. People who see all of them also get the health of each one. */
 export const companyListHandlers = (parts: AttentionParts): Guarded[] => [
   guarded(listCompanies, async ({ tx, actor, caller, input }) => {
     const own = caller.companyId;

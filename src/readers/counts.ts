@@ -4,7 +4,7 @@ import { guarded, type Guarded } from "../dispatch/guarded.ts";
 import { query, textQuery } from "../store/query.ts";
 import { attentionIn, type AttentionParts } from "./attention.ts";
 
-/** What a company has, as numbers for a sidebar. Everything that needs a person is counted as the attention list counts it. */
+/** Counts for a sidebar. Things that need a person are counted as in the attention list. */
 export const countHandlers = (parts: AttentionParts): Guarded[] => [
   guarded(viewCounts, async ({ tx, companyId }) => {
     const { pressing, health } = await attentionIn(tx, companyId, parts);
@@ -46,7 +46,7 @@ type Counted = Record<
   number
 >;
 
-/** Each number is a subquery of one statement, so each is read from the index that fits. */
+/** Each number is a subquery of one statement, and each uses the index that fits. */
 const counts = textQuery((p: { companyId: string }) => {
   const count = (table: string, and: string, as: keyof Counted) =>
     sql`(select count(*) from ${sql.table(table)} where company_id = ${p.companyId} ${sql.raw(and)}) as ${sql.ref(as)}`;

@@ -2,7 +2,7 @@ import type { By } from "../contract/actors.ts";
 import type { Reference } from "../contract/words.ts";
 import { nameOfBy } from "../capabilities/people.ts";
 
-/** What an event says: "Ada completed "The guide"." The star stands for what it was about, `{key}` for a value of its data. */
+/** The sentence of an event: "Ada completed "The guide"." The star stands for its subject, `{key}` for a value of its data. */
 const deeds: Readonly<Record<string, string>> = {
   "agent.bind": "became the person behind *",
   "agent.create": "created the agent *",
@@ -146,7 +146,7 @@ const deeds: Readonly<Record<string, string>> = {
 
 export const hasDeed = (operation: string): boolean => operation in deeds;
 
-/** The kind of thing that the events of a noun are about. Other events are about agents first. */
+/** The kind of subject that events of a noun have. For all other events, it is an agent first. */
 const kinds: Readonly<Record<string, string>> = {
   approval: "approval",
   company: "company",
@@ -159,7 +159,7 @@ const kinds: Readonly<Record<string, string>> = {
 };
 
 /**
- * Which of the things with the subject's id an event is about. An agent and its mandate have the same id: what happened to an agent
+ * The subject of an event, among the things with that id. An agent and its mandate have the same id: an event about an agent
  * that was deleted since is not about the mandate.
  */
 export function aboutIn(operation: string, things: readonly Reference[] | undefined): Reference | null {

@@ -1,4 +1,4 @@
-// What the pages of a dashboard ask about a whole company: lists with filters and totals, the graph, counts, several whys at once,
+// The questions of a dashboard about a whole company: lists with filters and totals, the graph, counts, several whys at once,
 // one search over everything, one page of an agent, and the events as sentences.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -53,7 +53,7 @@ for (const kind of bothStores)
       assert.deepEqual(ids(own.outcomes), [one, two, three].toSorted());
       assert.deepEqual(own.totals, { total: 3, open: 2, submitted: 0, completed: 1, closed: 0, blocked: 1 });
       assert.deepEqual(ids((await list({ owner: ada.id, blocked: true })).outcomes), [two]);
-      // What has ended since does not fill the page of what has not.
+      // Ended outcomes must not take places on the page of live ones.
       const live = await list({ owner: ada.id, kind: "work", live: true, limit: 2 });
       assert.deepEqual([ids(live.outcomes), live.nextCursor], [[one, two].toSorted(), null]);
       assert.deepEqual(live.totals, own.totals);
@@ -119,7 +119,7 @@ for (const kind of bothStores)
           [hidden, other.rootId],
         ],
       );
-      // What it can't read and what does not exist look the same, also as the first id.
+      // A hidden thing and a missing one look the same, even as the first id.
       for (const first of [other.rootId, hidden, randomUUID()])
         assert.deepEqual(await mia.call(whyMany, { ids: [first] }), { answers: [], missing: [first] });
       await refusal(board(whyMany, { ids: [] }), "invalid");
@@ -219,7 +219,7 @@ for (const kind of bothStores)
       assert.equal(await files({ query: "ledger", kind: "state" }), 0);
       assert.equal(await files({ query: "(" }), 0);
       await files({});
-      // To count the files that an agent may read, each would have to be looked at.
+      // Counting the files that an agent may read would mean checking each of them.
       assert.equal("count" in (await pat.call(listFiles, {})), false);
 
       const sessions = (call: typeof board, input: object) =>
@@ -228,7 +228,7 @@ for (const kind of bothStores)
           return { rows, ...rest };
         });
       assert.equal((await sessions(board, {})) >= 2, true);
-      // A manager sees the sessions of its reports, also of those that left, and of no other agent.
+      // A manager sees the sessions of its reports, including departed ones, and of no other agent.
       assert.equal(await sessions(lou.call, {}), 1);
       assert.equal(await sessions(lou.call, { live: true }), 1);
       assert.equal(await sessions(pat.call, {}), 1);
@@ -271,7 +271,7 @@ for (const kind of bothStores)
       ]);
       assert.deepEqual(await found(max.call, "qui"), [
         ["agent", ["Zoe Quill"]],
-        // The mandate that its own serves.
+        // The mandate that its own mandate serves.
         ["outcome", ["Zoe Quill: worker"]],
         ["message", ["Quill news"]],
       ]);
@@ -281,7 +281,7 @@ for (const kind of bothStores)
         ["file", ["State document of Zoe Quill"]],
       ]);
       assert.deepEqual(await found(board, "* ("), []);
-      // Sessions and people are for people.
+      // Only people find sessions and people.
       const session = await org.session(max.id);
       const [sessions] = (await board(search, { companyId, q: "max", kind: "session" })).groups;
       assert.deepEqual(
@@ -400,7 +400,7 @@ for (const kind of bothStores)
 test("every operation that leaves an event has a sentence, and so has every other event", () => {
   const recorded = operations.filter(({ effect }) => effect !== "read").map(({ name }) => name);
   const reads = new Set(operations.filter(({ effect }) => effect === "read").map(({ name }) => name));
-  // A refusal is a sentence already.
+  // A refusal is already a sentence.
   reads.add("access.refused");
   const src = join(import.meta.dirname, "..");
   const nouns = [...new Set([...operations.map(({ name }) => name.split(".")[0]), "access", "budget"])];

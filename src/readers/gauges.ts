@@ -2,11 +2,11 @@ import { sql } from "kysely";
 import { textQuery } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
-/** Figures of all companies together, for `/metrics`. They count only what is live, so they cost the same however old it is. */
+/** Figures of all companies together, for `/metrics`. They count only live things, so their cost does not grow with age. */
 export interface Gauge {
   readonly name: string;
   readonly help: string;
-  /** `state="open"`, with a word that this program knows. */
+  /** A label such as `state="open"`, with a word that this program knows. */
   readonly label: string | null;
   readonly value: number;
 }
@@ -45,7 +45,7 @@ type Figure =
   | "overdue"
   | "calls";
 
-/** Each is a subquery with the condition of the index that holds only the live rows. */
+/** Each figure is a subquery with the condition of the index that holds only the live rows. */
 const sums = textQuery((p: { now: number }) => {
   const count = (as: Figure, table: string, where: string, and = sql``) =>
     sql`(select count(*) from ${sql.table(table)} where ${sql.raw(where)} ${and}) as ${sql.ref(as)}`;

@@ -17,9 +17,9 @@ import type { ReadTx } from "../store/store.ts";
 import type { Looked, LookedAgent, Sight } from "./sight.ts";
 import type { Cause, Trail } from "./trail.ts";
 
-/** The calls that settle what a trail ends at. `why` and the attention list offer the same ones. */
+/** The calls that settle the end of a trail. `why` and the attention list offer the same calls. */
 
-/** Who looks: a position or, for null, the board. */
+/** The viewer: a position or, for null, the board. */
 export interface Helper {
   readonly companyId: string;
   readonly you: string | null;
@@ -51,7 +51,7 @@ const limitCalls = ({ companyId }: Helper, { id, blocked_reason }: Looked): Abil
   callTo(outcomes.closeOutcome, { id }),
 ];
 
-/** What a person does with work of the position that he or she holds. */
+/** The calls of a person for work of their own position. */
 const workCalls = ({ id, delegated }: Looked): Ability[] => [
   callTo(delegated === 1 ? outcomes.submitOutcome : outcomes.completeOutcome, { id }),
   callTo(outcomes.updateOutcome, { id }, ["blocked"]),
@@ -64,7 +64,7 @@ function stallCalls({ companyId, you }: Helper, outcome: Looked): Ability[] {
   // The next message unblocks an inbox (mail/post.ts), and makes a verifier look again.
   if (kind === "inbox") return [write(owner)];
   if (status === "submitted") return [write(verifier), ...verdictCalls(outcome)];
-  // Escalated work is decided, not unblocked.
+  // Escalated work must be decided; it can't be unblocked.
   if (you !== null && isEscalated(outcome)) return [write(verifier)];
   return [
     outcome.blocked_reason !== null
@@ -76,7 +76,7 @@ function stallCalls({ companyId, you }: Helper, outcome: Looked): Ability[] {
   ];
 }
 
-/** What the board or, from its position, the requester can do with an open request. */
+/** The calls on an open request, by the board or by the requester from its position. */
 export function requestCalls(
   { you }: Helper,
   row: ApprovalRow,
@@ -100,7 +100,7 @@ export const poolCalls = ({ companyId }: Helper, id: string, measure: Measure): 
     : callTo(setBudget, { id }, [measure]),
 ];
 
-/** A brain that can't be used: the secret that it lacks, or another brain for the agents that have it. */
+/** The calls for a brain that can't be used: set the missing secret, or give its agents another brain. */
 export function brainCalls(
   { companyId }: Helper,
   { about, on }: Cause,
@@ -111,11 +111,11 @@ export function brainCalls(
   return [...concerned].map((id) => callTo(agents.updateAgent, { id }, ["adapterType"]));
 }
 
-/** A company that was stopped starts again only by a person. */
+/** The calls that start a stopped company again. Only a person can make them. */
 export const startCalls = (companyId: string, state: CompanyState): Ability[] =>
   state === "active" ? [] : [callTo(state === "frozen" ? thawCompany : unarchiveCompany, { companyId })];
 
-/** What helps at the end of one trail. From a position, only what that position can do. */
+/** The calls that help at the end of one trail. From a position, only those that the position can make. */
 export async function callsFor(
   tx: ReadTx,
   sight: Sight,

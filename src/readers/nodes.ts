@@ -7,21 +7,21 @@ import { type Row, tables } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
- * The nodes, as their rows tell. A node that renewed nothing for as long as a lease lasts is silent, and counts no more. The node
- * that looks is never silent: on SQLite, where it is the only one, it renews its row only when something changed.
+ * The nodes, from their rows. A node that renewed nothing for as long as a lease lasts is silent and does not count. The asking
+ * node is never silent: on SQLite, where it is the only one, it renews its row only on changes.
  */
 export const leaseMilliseconds = 20_000;
 
 type NodeRow = Row<"nodes">;
 type Configured = Pick<Row<"agents">, "brain_type" | "brain_config">;
 
-/** What `why` and the scheduler ask about the nodes. */
+/** Facts about the nodes for `why` and the scheduler. */
 export interface NodesSeen {
-  /** Whether a node other than the one that looks can start sessions of this agent, or may find that it can. */
+  /** Whether a node other than the asking one can start sessions of this agent, or may find that it can. */
   canStartElsewhere(agent: Configured): boolean;
-  /** none: no node starts sessions. full: every node that can start this agent runs as many sessions as it may. */
+  /** none: no node starts sessions. full: every node that can start this agent has reached its maximum of sessions. */
   roomFor(agent: Configured): "none" | "full" | "free";
-  /** How many nodes start sessions. */
+  /** The number of nodes that start sessions. */
   readonly count: number;
 }
 
@@ -42,7 +42,7 @@ export async function seeNodes(tx: ReadTx, own: string | undefined): Promise<Nod
   };
 }
 
-/** The nodes that run, apart from this one, as `alpha (http://10.0.0.5:4600)`. */
+/** The running nodes apart from this one, such as `alpha (http://10.0.0.5:4600)`. */
 export async function runningBeside(tx: ReadTx, own: string | undefined): Promise<string[]> {
   const running = (await tx.all(allNodes, {})).filter(
     (row) => row.id !== own && isRunning(row, tx.now, undefined),

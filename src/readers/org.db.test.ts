@@ -61,7 +61,7 @@ for (const kind of storeKinds)
         [0, 1, 2, 1],
       );
       assert.equal(byName.get("Busy")?.workable, 1);
-      // Blocked and submitted outcomes are open too. A mandate and an inbox don't count.
+      // Blocked and submitted outcomes are open too. Mandates and inboxes don't count.
       assert.deepEqual(
         ["Root", "Lead", "Busy", "Stuck", "Idle"].map((name) => byName.get(name)?.open),
         [0, 1, 1, 2, 0],

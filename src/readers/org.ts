@@ -9,7 +9,9 @@ import type { ReadTx } from "../store/store.ts";
 import { companyState } from "../dispatch/company-settings.ts";
 import { companyStopped, positionText } from "./texts.ts";
 
-/** The organization as a tree, with what each agent is doing. It takes a few queries for the whole company, and none per agent. */
+/**
+ * The organization as a tree, with the work of each agent. It takes a few queries for the whole company, and none per agent.
+ */
 const mostAgents = 5000;
 
 const onView = guarded(viewOrg, async ({ tx, actor, companyId }) => {
@@ -20,7 +22,7 @@ const onView = guarded(viewOrg, async ({ tx, actor, companyId }) => {
   const there = new Set(rows.map(({ id }) => id));
   const agents: Position[] = [];
   const place = (row: (typeof rows)[number], depth: number): void => {
-    // An agent sees who is employed where, but the work only of itself and its direct reports, and only its own mail.
+    // An agent sees all reporting lines, but the work only of itself and its direct reports, and only its own mail.
     const isSeen = actor.agentId === null || [row.id, row.boss_id].includes(actor.agentId);
     const work = isSeen ? facts.work.get(row.id) : undefined;
     const session = isSeen ? facts.sessions.get(row.id) : undefined;
@@ -49,7 +51,7 @@ const onView = guarded(viewOrg, async ({ tx, actor, companyId }) => {
     });
     for (const report of reports.get(row.id) ?? []) place(report, depth + 1);
   };
-  // An agent whose boss is beyond the limit is shown at the top. It must not be missing.
+  // If the boss of an agent is beyond the limit, the agent is shown at the top. It must not be missing.
   for (const row of rows) if (row.boss_id === null || !there.has(row.boss_id)) place(row, 0);
   const stopped = companyStopped(await companyState(tx, companyId));
   return { agents, truncated: found.length > mostAgents, stopped };

@@ -9,22 +9,22 @@ import { trailOfAgent } from "./agent-trail.ts";
 import type { AgentTrail, Cause, TrailStep, Trail } from "./trail.ts";
 
 /**
- * Why an agent or outcome moves or does not. Starting from it, the trail follows what each outcome waits for, link by link.
- * It ends at a live end (a session, a timer, a person, an agent about to start) or at the broken link. If an outcome waits
- * for several others, the trail follows the first that is stuck, else the first that waits for a person, else the first that
- * moves, else the first that has a time.
+ * Why an agent or outcome moves or does not. The trail starts there and follows what each outcome waits for, link by link. It
+ * ends at a live end (a session, a timer, a person, an agent about to start) or at a broken link. If an outcome waits for
+ * several others, the trail follows the first stuck one, else the first that waits for a person, else the first that moves,
+ * else the first with a time.
  */
 
-/** One look around. Everything that was found is remembered until the look ends. */
+/** One look around, with everything that was found so far. */
 export interface Looking {
   readonly sight: Sight;
   readonly sandbox: Sandbox;
-  /** The position that looks: what waits for it waits for the reader. Null: the board. */
+  /** The viewing position; null for the board. Work that waits for this position waits for the reader. */
   readonly you: string | null;
   readonly looks: { left: number };
   readonly outcomes: Map<string, Trail>;
   readonly agents: Map<string, AgentTrail>;
-  /** The outcomes between the start and here, in this order. */
+  /** The outcomes between the start and this point, in order. */
   readonly entered: Set<string>;
 }
 
@@ -38,7 +38,7 @@ export const viewOf = (sight: Sight, sandbox: Sandbox, most: number, you: string
   entered: new Set(),
 });
 
-/** How many outcomes one look may visit. */
+/** The most outcomes that one look may visit. */
 export const mostLooks = 500;
 
 export async function fromAgent(view: Looking, agentId: string): Promise<Trail> {
@@ -54,7 +54,7 @@ export async function fromAgent(view: Looking, agentId: string): Promise<Trail> 
   return worst === undefined ? { ...state, says: `${state.says} ${text.nothingToDo}` } : behind(state, worst);
 }
 
-/** The trail of one that waits for another. */
+/** The trail of an outcome that waits for another. */
 const behind = (waiter: { readonly step: TrailStep }, next: Trail, says = next.says): Trail => ({
   ...next,
   step: waiter.step,
@@ -62,7 +62,7 @@ const behind = (waiter: { readonly step: TrailStep }, next: Trail, says = next.s
   says,
 });
 
-/** The trail never enters an outcome that the actor can't read, and says nothing that depends on one. */
+/** The trail of an outcome. It never enters an outcome that the actor can't read, and nothing in it depends on one. */
 export async function trailOf(view: Looking, id: string): Promise<Trail> {
   const known = view.outcomes.get(id);
   if (known !== undefined) return known;
@@ -106,7 +106,7 @@ const stuck = (outcome: Looked, says: string, on = outcome.id, named?: Ref): Tra
     ...(named && { names: [{ kind: "outcome", id: named.id, title: named.title }] }),
   });
 
-/** In this order, the first of what an outcome waits for is followed. */
+/** The first of the awaited outcomes in this order is followed. */
 const urgency: readonly OutcomeState[] = ["stuck", "waiting", "moving", "scheduled"];
 const isWorse = (one: Trail, other: Trail): boolean =>
   urgency.indexOf(one.state) < urgency.indexOf(other.state);
@@ -140,7 +140,8 @@ async function follow(view: Looking, outcome: Looked): Promise<Trail> {
   const children = await sight.children(id);
   for (const child of children.seen) {
     if (worst?.state === "stuck") break;
-    // A permanent outcome waits for neither an inbox nor a mandate. Work waits for its agent's inbox like for any other child.
+    // A permanent outcome waits neither for inboxes nor for mandates. Work waits for its agent's inbox like for any other
+    // child.
     if (isStanding && (child.kind === "inbox" || child.kind === "mandate")) continue;
     if (child.kind === "mandate") return stuck(outcome, text.mandateBelow(title, child.title), id, child);
     await consider(child.id);
@@ -169,7 +170,7 @@ async function blockOf(view: Looking, outcome: Looked): Promise<Trail | string |
   if (on !== null && !(await sight.sees(on))) return ending(outcome, "moving", text.waitsUnseen(title));
   const status = on === null ? null : (await sight.outcome(on)).status;
   if (status === "completed" || status === "closed") return null;
-  // The time or the other outcome ends the block, and the time is certain to come.
+  // Either the time or the other outcome ends the block, and the time is certain to come.
   if (until !== null) return ending(outcome, "scheduled", text.blockedUntil(title, until, reason), { until });
   if (on !== null) return on;
   const says = text.blocked(title, reason, isEscalated(outcome), sight.isPerson);
@@ -184,7 +185,7 @@ async function blockOf(view: Looking, outcome: Looked): Promise<Trail | string |
   return decider(view, outcome, by, says, says);
 }
 
-/** Work that waits for a verdict of this agent or, for null, of the board. */
+/** For work that waits for a verdict of this agent or, for null, of the board. */
 async function decider(
   view: Looking,
   outcome: Looked,

@@ -3,13 +3,13 @@ import { redactText } from "../redaction/redact.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
-/** When, why and by which call an agent was paused last. Undefined if no call paused it: its budget did. */
+/** The last pause of an agent by a call: when, why and which call. Undefined if its budget paused it. */
 export async function lastPauseOf(tx: ReadTx, agentId: string) {
   const event = await tx.first(lastPause, { subject: agentId });
   return event === undefined ? undefined : { event, reason: reasonIn(event.data) };
 }
 
-/** What was said when each paused agent of a company was paused, in one query. */
+/** The reasons given for the pauses of a company's agents, in one query. */
 export async function pauseReasonsIn(tx: ReadTx, companyId: string): Promise<ReadonlyMap<string, string>> {
   const rows = await tx.all(lastPauses, { companyId });
   return new Map(

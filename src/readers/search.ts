@@ -13,16 +13,16 @@ import type { ReadTx } from "../store/store.ts";
 import { foundDetail, foundSession } from "./texts.ts";
 
 /**
- * One search over the names of everything that the caller may see: a fixed number of queries, and for an agent a check of each
- * hit. Nothing of a text but its first line is shown, so no reading is recorded.
+ * One search over the names of everything that the caller may see: a fixed number of queries and, for an agent, a check of each
+ * hit. Only the first line of a text is shown, so no reading is recorded.
  */
 interface Asked {
   readonly tx: ReadTx;
   readonly companyId: string;
-  /** Null: a person, who sees everything. */
+  /** Null for a person, who sees everything. */
   readonly agentId: string | null;
   readonly words: readonly string[];
-  /** One more than is shown. */
+  /** One more than the number of results. */
   readonly limit: number;
 }
 
@@ -138,7 +138,7 @@ const rowsOf = async (tx: ReadTx, files: readonly FileRow[]) =>
 
 const idsOf = (files: readonly FileRow[]): string[] => files.map(({ id }) => id);
 
-/** The newest message with each text, of those that the caller sent or got. */
+/** The newest message with each text, among those that the caller sent or got. */
 const sentIn = async ({ tx, agentId }: Asked, files: readonly FileRow[]) =>
   files.length === 0
     ? []
@@ -161,7 +161,7 @@ const sentIn = async ({ tx, agentId }: Asked, files: readonly FileRow[]) =>
         {},
       );
 
-/** Agents that have not left come first. The words are compared here, because databases differ in how they fold letters. */
+/** All agents, employed ones first. The words are compared here, because databases differ in how they fold letters. */
 const everyAgent = query((db, p: { companyId: string }) =>
   db
     .selectFrom("agents as a")

@@ -9,10 +9,10 @@ import { Id } from "../contract/words.ts";
 
 /**
  * Short ids, such as O41: the letter of a table and the number that a row gets in the transaction that creates it. The number
- * never changes. It tells how many things there are, so only people who see everything can ask.
+ * never changes. Numbers show how many things there are, so only people who see everything can ask for them.
  */
 const letters = [
-  // An outcome is also a file with the same id. It is called by its own letter.
+  // An outcome is also a file with the same id. Its own letter wins.
   ["outcomes", "O"],
   ["approvals", "A"],
   ["messages", "M"],
@@ -65,7 +65,7 @@ async function rowsOf(tx: ReadTx, table: Numbered, ids: readonly string[], numbe
   );
 }
 
-/** A slug that several companies use names no agent, unless the others are archived. An agent that has left gave its slug back, so another may have it now. */
+/** A slug that several active companies use names no agent. A departed agent's slug may belong to another agent now. */
 async function agents(tx: ReadTx, ids: readonly string[]) {
   if (ids.length === 0) return [];
   const rows = await tx.all(

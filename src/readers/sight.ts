@@ -21,7 +21,7 @@ import { lastPauseOf, pauseReasonsIn } from "./pauses.ts";
 import { type NodesSeen, seeNodes } from "./nodes.ts";
 
 /**
- * What `why` and the attention list look at. There are two ways to look:
+ * The sources of `why` and the attention list. There are two:
  *
  *   askingSight   a query for each look; an agent sees only what it may read
  *   companySight  everything that is open in a company, read in a fixed number of queries; only for people. A person who
@@ -31,34 +31,34 @@ import { type NodesSeen, seeNodes } from "./nodes.ts";
  */
 export interface Sight {
   readonly now: number;
-  /** People read what to do, agents which tool does it. */
+  /** A person's sentences say what to do. An agent's name the tool. */
   readonly isPerson: boolean;
   outcome(id: string): Promise<Looked>;
   isLive(outcomeId: string): Promise<boolean>;
-  /** What it depends on and the viewer may read, in order. `whole` is false if something is left out. */
+  /** The dependencies that the viewer may read, in order. `whole` is false if some are left out. */
   dependencies(id: string): Promise<{ readonly seen: readonly Ref[]; readonly whole: boolean }>;
-  /** The live outcomes below that the viewer may read. */
+  /** The live children that the viewer may read. */
   children(id: string): Promise<{ readonly seen: readonly Ref[]; readonly whole: boolean }>;
   /** The live work of an agent that the viewer may read. */
   work(agentId: string): Promise<readonly { readonly id: string }[]>;
   sees(outcomeId: string): Promise<boolean>;
   inbox(agentId: string): Promise<{ readonly id: string } | undefined>;
   agent(id: string): Promise<LookedAgent | undefined>;
-  /** Of an agent that does not report to it, an agent sees only the status. */
+  /** Whether the viewer sees more than the status. An agent sees only the status of agents that don't report to it. */
   knows(agent: LookedAgent): boolean;
   approval(agentId: string): Promise<ApprovalRow | undefined>;
   isAtWork(agentId: string): Promise<boolean>;
   isPausedByBudget(agentId: string): Promise<boolean>;
-  /** What was said when the agent was paused. Null if nothing was. */
+  /** The reason given for the agent's pause. Null if there was none. */
   pauseReason(agentId: string): Promise<string | null>;
   /** The budget that the agent lacks. Undefined if the budget suffices. */
   want(agent: LookedAgent): Promise<Want | undefined>;
   missingSecrets(agent: LookedAgent): Promise<readonly string[]>;
-  /** Why the agent's brain can't work now. */
+  /** The reason why the agent's brain can't work now. */
   trouble(agent: LookedAgent): Promise<Trouble | undefined>;
   /** The nodes of the installation. */
   nodes(): Promise<NodesSeen>;
-  /** The MCP servers that the agent may use and that don't work now. */
+  /** The broken MCP servers that the agent may use. */
   brokenServers(agent: LookedAgent): Promise<readonly BrokenServer[]>;
 }
 
@@ -95,23 +95,23 @@ export type LookedAgent = Pick<Row<"agents">, (typeof lookedOfAgent)[number]>;
 export interface Want {
   readonly pool: Pool;
   readonly called: string;
-  /** It is used up or too small for a call. Otherwise running sessions have reserved the rest. */
+  /** True if the budget is used up or too small for a call. Otherwise running sessions have reserved the rest. */
   readonly isShort: boolean;
-  /** This month's request to raise it. */
+  /** This month's request to raise the budget. */
   readonly raise?: ApprovalRow | undefined;
 }
 
 /** The part of the secret store that this file needs. */
 export interface Resolver {
-  /** The node that answers. */
+  /** The node that answers the call. */
   readonly nodeId?: string | undefined;
-  /** Which of these secrets have no value. */
+  /** Finds the secrets among these that have no value. */
   readonly lacking?: Lacking;
   resolve(
     tx: ReadTx,
     agent: Pick<Row<"agents">, "company_id" | "brain_config">,
   ): Promise<{ readonly missing: readonly string[] }>;
-  /** Why the brain of an agent can't work now. */
+  /** Finds the reason why the brain of an agent can't work now. */
   troubleOf?(
     tx: ReadTx,
     agent: Pick<Row<"agents">, "company_id" | "brain_type" | "brain_config">,
@@ -161,17 +161,17 @@ export function askingSight(tx: ReadTx, viewer: Viewer, secrets: Resolver, isPer
   };
 }
 
-/** What is open in a company, in memory. */
+/** Everything that is open in a company, in memory. */
 export interface CompanySight extends Sight {
-  /** The position that looks. Null: the board, which sees everything. */
+  /** The viewing position. Null for the board, which sees everything. */
   readonly you: string | null;
   /** The live outcomes that concern the viewer, in the order of creation: those it owns, delegated or decides about. */
   readonly live: readonly Looked[];
   readonly pools: readonly Pool[];
   readonly agents: readonly LookedAgent[];
-  /** How many sessions run. */
+  /** The number of running sessions. */
   readonly running: number;
-  /** How many live outcomes an agent is responsible for. */
+  /** The number of live outcomes that an agent is responsible for. */
   loadOf(agentId: string): number;
   readonly broken: readonly BrokenServer[];
   /** The agents that a pool has paused, because it is used up or too small for a call. */
@@ -184,7 +184,7 @@ export interface CompanySight extends Sight {
   deciderOf(outcome: Looked): string | null;
 }
 
-/** For a position, only what lies below its own and its delegated outcomes is looked at (capabilities/structure.ts). */
+/** For a position, only the tree below its own and its delegated outcomes is read (capabilities/structure.ts). */
 export async function companySight(
   tx: ReadTx,
   companyId: string,
@@ -390,7 +390,9 @@ const openEdges = textQuery(
     select e.parent_id, e.child_id as id from outcomes c join edges e on e.child_id = c.id
     where c.company_id = ${p.companyId} and ${isLive("c")}`,
 );
-/** What a position may read below its own and its delegated outcomes, as ownsAncestor in capabilities/structure.ts. */
+/**
+ * The outcomes that a position may read below its own and its delegated ones, like ownsAncestor in capabilities/structure.ts.
+ */
 const belowOwn = textQuery(
   (p: { agentId: string }) => sql<{ id: string }>`
     with recursive down(id) as (
@@ -398,7 +400,7 @@ const belowOwn = textQuery(
       union select e.child_id from edges e join down on e.parent_id = down.id)
     select id from down`,
 );
-/** `id` is what the live outcome depends on. */
+/** `id` is the dependency of the live outcome. */
 const openDependencies = textQuery(
   (p: InCompany) => sql<{ outcome_id: string; id: string }>`
     select d.outcome_id, o.id from outcomes w join dependencies d on d.outcome_id = w.id

@@ -10,12 +10,12 @@ export const deepCheckLost = () =>
     "Start again: `agency audit verify --deep`.",
   );
 
-/** What `why` and the organization chart say. An outcome is named by its title, an agent by its name. */
+/** Texts of `why` and the organization chart. They name an outcome by its title and an agent by its name. */
 
-/** Ends the answer about an agent without open work. The simulator recognizes it. */
+/** The end of the answer about an agent without open work. The simulator recognizes it. */
 export const nothingToDo = "It has nothing to do.";
 
-/** An agent that starts by itself once it has work. The simulator recognizes it. */
+/** The state of an agent that starts by itself once it has work. The simulator recognizes it. */
 export const isIdle = "is idle";
 export const whenItStarts = "A session starts when it has work and a place is free.";
 
@@ -51,7 +51,7 @@ export const boardCanAssign = "The board can delegate or close it.";
 export const blockedUntil = (title: string, until: number, reason: string): string =>
   `"${title}" is blocked until ${iso(until)}: ${reason}`;
 
-/** An agent reads which tool helps. A person reads what to do: the dashboard and the commands have it under that name. */
+/** An agent reads which tool helps. A person reads what to do, in the words of the dashboard and the commands. */
 export const blocked = (title: string, reason: string, isEscalated: boolean, isPerson: boolean): string =>
   `"${title}" is blocked: ${reason.replace(/[.!?]+$/, "")}. ${
     isEscalated
@@ -110,10 +110,10 @@ export const boardCanRaise = "the board can raise it";
 
 const iso = (time: number): string => new Date(time).toISOString();
 
-/** What an agent in the organization chart is doing or waiting for. */
+/** The present activity of an agent in the organization chart. */
 export function positionText(
   position: Pick<Position, "working" | "workable" | "blocked" | "submitted" | "inbox" | "status"> & {
-    /** Its inbox is blocked, and no time ends the block. */
+    /** True if the inbox is blocked and no time ends the block. */
     readonly isStuck: boolean;
   },
   isHuman: boolean,
@@ -151,7 +151,7 @@ export const triedAgain = (at: number): string => `Agency tries again at ${iso(a
 export const thinksLater = (brain: string, until: number): string =>
   `starts after ${iso(until)}, because its brain ${brain} has to wait`;
 
-/** What the attention list says. */
+/** Texts of the attention list. */
 export const needsDecision = {
   pending: "The request takes effect only if the board approves it.",
   revision: "The board sent the board's request back for a revision. Resubmit or reject it.",
@@ -183,7 +183,7 @@ export const budgetNearlyUsed = (
   percent: number,
 ): string => `${percent} % is spent: ${spent} of ${limit}. Agents are paused when it is used up.`;
 
-/** What the attention list has to say that needs no decision. */
+/** Notes in the attention list that need no decision. */
 export const notes = {
   budget: (budget: string, { spent, limit }: { spent: string; limit: string }, percent: number): string =>
     `${percent} % of ${budget} is spent: ${spent} of ${limit}.`,
@@ -209,7 +209,7 @@ export const brainFails = {
   secret: (name: string) => `The secret ${name} is missing`,
 };
 
-/** Why nothing moves in a company; null if it is active. */
+/** The reason why nothing moves in a company. Null if the company is active. */
 export const companyStopped = (company: {
   readonly state: string;
   readonly name: string;
@@ -221,7 +221,7 @@ export const companyStopped = (company: {
       ? `${company.name} is archived. Take it out of the archive: agency companies unarchive "${company.name}".`
       : `${company.name} is frozen${company.reason === null ? "" : ` (${company.reason})`}. No agent works until the board thaws it: agency thaw.`;
 
-/** What tells a thing that was found from others. */
+/** Details that tell search results apart. */
 export const foundDetail = {
   agent: (role: string, status: string): string =>
     status === "idle" ? role : `${role}, ${status.replace("_", " ")}`,
@@ -237,7 +237,7 @@ export const foundDetail = {
 export const foundSession = (of: { agent: string; outcome: string | null }): string =>
   of.outcome === null ? `Session of ${of.agent}` : `Session of ${of.agent}: ${of.outcome}`;
 
-/** What a server wrote is quoted: it must not pass for words of Agency. */
+/** A quotation of a server, which must not pass for a text of Agency. */
 export const serverFails = (server: {
   readonly name: string;
   readonly says: string;

@@ -49,7 +49,7 @@ for (const kind of storeKinds)
         for (const says of ['Ann completed "part".', 'Ann created the file "hers".'])
           assert.ok(read.includes(says), read.join("\n"));
         assert.ok(!JSON.stringify(managers).includes(file) && managers.entries.length > 0);
-        // Chief sees all work below the job. What the company spends is not shown to every agent that reads its outcome.
+        // Chief sees all work below the job. Not every agent that reads its outcome sees the company's spending.
         assert.notEqual((await chief.call(viewTimeline, { id: job.id })).cost, null);
         assert.equal((await ann.call(viewTimeline, { id: org.rootId })).cost, null);
         assert.notEqual((await org.board(viewTimeline, { id: org.rootId })).cost, null);

@@ -11,8 +11,8 @@ import type { Row } from "../store/schema.ts";
 import { toldEvents } from "./activity.ts";
 
 /**
- * What was done for an outcome: the events about it, and those of the sessions that were started for it. An agent sees the
- * calls of the sessions it may look at. Of a call about something it can't read, it sees that the call was made.
+ * The work on an outcome: the events about it, and those of the sessions that were started for it. An agent sees the calls of
+ * the sessions it may look at. If a call is about something that the agent can't read, it sees only that the call was made.
  */
 const onTimeline = guarded(viewTimeline, async ({ tx, actor, companyId, input }) => {
   const { id } = input;
@@ -26,7 +26,7 @@ const onTimeline = guarded(viewTimeline, async ({ tx, actor, companyId, input })
   const rows: Row<"events">[] = [];
   for (const row of await tx.all(eventsFor, { id, companyId })) {
     const doer = row.operation.startsWith("session.") ? row.subject : row.agent_id;
-    // Which other agents read the outcome is not told to agents.
+    // Agents don't learn which other agents read the outcome.
     const isAboutIt = row.subject === id && row.operation.startsWith("outcome.");
     if (rows.length === mostEntries) break;
     if (!isAboutIt && actor.agentId !== null && (doer === null || !(await looksAt(doer)))) continue;
@@ -46,7 +46,7 @@ const onTimeline = guarded(viewTimeline, async ({ tx, actor, companyId, input })
     data,
     says,
   }));
-  // Work that an agent can't see costs something too.
+  // The costs include work that the agent can't see.
   const outcome = await tx.first(outcomeRow, { id });
   const seesBelow = actor.agentId === null || (await readsBelow(tx, actor.agentId, id));
   const cost = seesBelow ? await tx.first(costOf, { id, companyId }) : undefined;
@@ -79,7 +79,7 @@ function kindOf(operation: string): "session" | "file" | "mail" | "decision" | "
 
 const isFor = (id: string) => sql`(s.first_outcome_id = ${id} or s.work_outcome_id = ${id})`;
 
-/** A session records its start and end as events about its agent, with its id in the data. */
+/** A session's start and end are recorded as events about its agent, with the session's id in the data. */
 const eventsFor = textQuery(
   (p: { id: string; companyId: string }) => sql<Row<"events">>`
     select e.* from events e where e.company_id = ${p.companyId} and e.subject = ${p.id}

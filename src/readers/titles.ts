@@ -6,7 +6,7 @@ import { dynamic } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
- * The names of things by their ids, in two queries however many there are. Only for people: nothing is checked. An agent and its
+ * The names of things by id, in two queries however many there are. Only for people: no right is checked. An agent and its
  * mandate have the same id, so an id can have several names.
  */
 export async function namesOf(

@@ -25,7 +25,7 @@ import { onStage, type Stage } from "../testing/stage.ts";
 // covers OUT-16
 for (const kind of storeKinds)
   describe(`why on ${kind}`, () => {
-    /** No agent is started: the test can look at every state. ask() asks as the board. */
+    /** No agent is started, so the test can look at every state. ask() asks as the board. */
     const staged = (name: string, play: (stage: Stage, ask: Ask) => Promise<void>): void => {
       test(name, () => onStage(kind, (stage) => play(stage, async (id) => stage.org.board(why, { id }))));
     };
@@ -142,7 +142,7 @@ for (const kind of storeKinds)
         await ann.call(updateOutcome, { id: job.id, blocked: { reason: "first that", on: stuck.id } });
         const behind = await ask(job.id);
         assert.deepEqual([behind.moves, ids(behind)], [false, [job.id, stuck.id]]);
-        // A block that has run out is none.
+        // A block whose time is over no longer counts.
         await ann.call(updateOutcome, { id: job.id, blocked: { reason: "a holiday", until } });
         stage.advance(60_000);
         assert.match((await ask(job.id)).says, /Ann is idle/);
@@ -208,7 +208,7 @@ for (const kind of storeKinds)
       const answer = await ask(a.id);
       assert.deepEqual([answer.moves, ids(answer)], [false, [a.id, b.id, c.id, a.id]]);
       assert.match(answer.says, /wait for each other in a circle/);
-      // Also where one link is a child and the other a block.
+      // This also works if one link is a child and the other a block.
       const whole = await make(ann.call, "whole", [ann.id]);
       const part = await make(ann.call, "part", [whole.id]);
       await ann.call(updateOutcome, { id: part.id, blocked: { reason: "the whole first", on: whole.id } });
@@ -227,7 +227,7 @@ for (const kind of storeKinds)
         await ann.call(submitOutcome, { id: job.id });
         const waiting = await ask(job.id);
         assert.deepEqual([waiting.moves, ids(waiting)[0], ids(waiting).at(-1)], [true, job.id, boss.id]);
-        // The verifier put the message away without deciding: nothing will make it look again.
+        // The verifier acknowledged the message without deciding, so nothing will make it look again.
         for (const { id } of (await boss.call(readInbox, {})).messages)
           await boss.call(acknowledgeMessage, { id });
         const forgotten = await ask(job.id);
@@ -235,7 +235,7 @@ for (const kind of storeKinds)
         assert.match(forgotten.says, /no message that would start a session\. Send it one/);
         await ann.call(sendMessage, { to: "boss", body: "please look" });
         assert.equal((await ask(job.id)).moves, true);
-        // A person is a live path by being there.
+        // A person counts as a live end of the trail.
         for (const { id } of (await boss.call(readInbox, {})).messages)
           await boss.call(acknowledgeMessage, { id });
         await org.board(updateAgent, { id: boss.id, adapterType: "human" });
@@ -297,7 +297,7 @@ for (const kind of storeKinds)
         await board(pauseAgent, { id: ann.id });
         const resume = `agent.resume /api/agents/${ann.id}/resume`;
         assert.deepEqual([named(await ask(job.id)), named(await ask(ann.id))], [[resume], [resume]]);
-        // Several at once get the same calls, and an agent gets none: its tools do it.
+        // Several answers at once offer the same calls. An agent is offered none, because it has tools.
         const many = (await board(whyMany, { ids: [job.id, ann.id] })).answers;
         assert.deepEqual(many.map(named), [[resume], [resume]]);
         assert.deepEqual((await chief.call(why, { id: ann.id })).next, []);

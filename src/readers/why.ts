@@ -34,8 +34,8 @@ const onWhyMany = (parts: WhyParts) =>
   });
 
 /**
- * The answers about those of the ids that the actor may ask about. A person who asks about several gets them from one look at
- * everything that is open. Of an outcome that has ended, that look knows nothing.
+ * The answers for those ids that the actor may ask about. A person who asks about several gets them from one look at everything
+ * that is open. That look has no outcomes that have ended.
  */
 async function answers(
   { tx, actor, caller, companyId }: Call<unknown>,
@@ -79,7 +79,7 @@ async function answers(
   return found;
 }
 
-/** The commits that sessions of an agent, or of the agent responsible for an outcome, did not publish. */
+/** The unpublished commits of the sessions of an agent or, for an outcome, of its responsible agent. */
 async function unpublishedOf(tx: ReadTx, sight: Sight, kind: Answer["kind"], id: string): Promise<string[]> {
   const agentId = kind === "agent" ? id : ((await tx.first(outcomeOf, { id }))?.responsible_id ?? "");
   const agent = await sight.agent(agentId);
@@ -109,7 +109,7 @@ const openBundles = selection(
   sql`and settled_at is null order by created_at, id limit 5`,
 );
 
-/** An agent and its mandate have the same id. The agent answers, unless it has left and the outcome lives on. */
+/** An agent and its mandate have the same id. The answer is about the agent, unless it has left and the outcome lives on. */
 export async function answerAbout(
   view: Looking,
   id: string,
