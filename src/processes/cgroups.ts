@@ -4,13 +4,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionLimits } from "./runner.ts";
 
 /**
- * One control group per session, where the system lets the daemon create one: the kernel then counts the session's processes and
- * memory, and ends all of them at once, whatever they did to hide. Elsewhere the watchdog alone does that, as well as it can.
+ * One control group per session, if the system lets the daemon create one. The kernel then counts the session's processes and
+ * memory, and ends all of them at once, whatever they did to hide. Without groups, the watchdog alone does that as well as it
+ * can.
  *
- * With version 2 of control groups there is one folder per session. With version 1 each kind of limit has its own tree.
+ * Version 2 of control groups has one folder per session. In version 1, each kind of limit has a separate tree.
  */
 export interface SessionGroup {
-  /** Shell commands by which a process joins. What it starts is in the group, too. */
+  /** Shell commands by which a process joins. Processes that it starts are in the group, too. */
   readonly join: string;
   readonly folders: readonly string[];
   /** The limits at which the kernel ended a process or refused to start one. */
@@ -69,7 +70,10 @@ export function killGroups(folders: readonly string[]): void {
   }
 }
 
-/** Removes groups whose processes have ended. The kernel needs a moment to notice. Their parents go with the last of them. */
+/**
+ * Removes groups whose processes have ended. The kernel needs a moment to notice that. The last child's removal also removes
+ * its parents.
+ */
 export async function removeGroups(folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
     for (let tries = 0; tries < 40 && !removeFolder(folder); tries++) await sleep(25);
@@ -116,7 +120,7 @@ function places(): Place[] {
     });
 }
 
-/** Groups of daemons that were killed together with their watchdog. */
+/** Removes groups of daemons that were killed together with their watchdog. */
 export async function removeAbandonedGroups(): Promise<void> {
   for (const { base } of places())
     for (const name of list(base)) {

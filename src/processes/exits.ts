@@ -9,21 +9,21 @@ import { killGroup } from "./process-table.ts";
 import type { Exit } from "./runner.ts";
 import { leaseLost } from "./texts.ts";
 
-/** How a process ended is kept on disk until the session is settled. */
+/** The exit of a process is kept on disk until the session is settled. */
 
 export const exitFile = (folder: string, id: string): string => join(folder, `${id}.exit`);
 
-/** Renamed only when complete, so a crash while writing leaves no half-written file. */
+/** The file is renamed only when complete, so a crash while writing leaves no half-written file. */
 function keepExit(file: string, exit: Exit): void {
   try {
     writeFileSync(`${file}.part`, JSON.stringify(exit), { mode: 0o600 });
     renameSync(`${file}.part`, file);
   } catch {
-    // The disk is full, for example. If the daemon dies before the session is settled, its output is lost.
+    // Failed, for example because the disk is full. If the daemon dies before the session is settled, the output is lost.
   }
 }
 
-/** Returns it once: an output that crashes the daemon must not crash it at every start. */
+/** Returns an exit only once: an output that crashes the daemon must not crash it at every start. */
 export function takeExit(file: string): Exit | undefined {
   if (!existsSync(file)) return undefined;
   try {
@@ -60,17 +60,17 @@ export function exitOf(
   file: string,
   parts: {
     readonly judge: (end: End) => Judgement;
-    /** Why it was stopped, if it used more than it may. */
+    /** The reason why it was stopped, if it exceeded a limit. */
     readonly excess: () => string | undefined;
     readonly clear: () => Promise<void>;
   },
 ): Promise<Exit> {
   return new Promise((resolve) => {
     child.once("close", (exitCode, exitSignal) => {
-      // A sandbox reports a program that was killed from outside by this code.
+      // A sandbox reports a program that was killed from outside with this code.
       const [code, signal] = exitCode === 137 ? [null, "SIGKILL"] : [exitCode, exitSignal];
       heard.close();
-      // Kills what the process left behind in its group.
+      // Kills the processes that it left behind in its group.
       if (child.pid !== undefined) killGroup(child.pid);
       const said = heard.said().toWellFormed();
       const judgement = parts.judge({

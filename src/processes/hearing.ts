@@ -10,19 +10,19 @@ import type { TranscriptWriter } from "./transcript.ts";
 import { usageIn } from "./usage-line.ts";
 
 /**
- * Listens to a session's process: writes the transcript, passes usage on, and keeps what the agent said last.
+ * Listens to a session's process: writes the transcript, passes usage on, and keeps the agent's final output.
  *
- * A brain with an ear understands the lines of its program. Its words are then what the program says the model said. Without an
- * ear everything on standard output is what the agent says.
+ * A brain with an ear understands the lines of its program, which say what the model said. Without an ear, everything on
+ * standard output counts as said by the agent.
  */
 export interface Hearing {
-  /** What the agent said last, 64 kB at most. */
+  /** The agent's final output, at most its last 64 kB. */
   readonly said: () => string;
-  /** What was asked for in the part before that, which is not kept. */
+  /** The directives in the part before that, which is not kept. */
   readonly lost: () => Lost | undefined;
   readonly usage: () => Usage | undefined;
   readonly toolCalls: () => number;
-  /** The last errors: those the brain named, and the end of standard error. */
+  /** The last errors: those that the brain named, and the end of standard error. */
   readonly errors: () => string;
   /** The last error that the brain named. */
   readonly named: () => string;
@@ -33,7 +33,7 @@ const mostOutput = 64 * 1024;
 const mostErrors = 4096;
 const mostAtOnce = 64 * 1024;
 const restMilliseconds = 100;
-/** A line of a brain with an ear may contain a whole file. */
+/** For a brain with an ear, one line may contain a whole file. */
 const mostLine = 16 * 1024 * 1024;
 
 export function hearing(
@@ -85,7 +85,7 @@ export function hearing(
       fail(`${heard.text}\n`);
     }
     if (heard.kind === "text") speak(heard.text);
-    // What was said before a call led to it. The last words are those after the last one.
+    // Words before a call belong to the call. The final output is what follows the last call.
     if (heard.kind === "tool") {
       toolCalls++;
       said = "";
@@ -132,7 +132,10 @@ export function hearing(
   };
 }
 
-/** A process that prints without end would keep the daemon busy. After each piece of this size its pipe is left full for a moment. */
+/**
+ * A process that prints without end would keep the daemon busy. After each piece of this size, the daemon stops reading its
+ * pipe for a moment.
+ */
 function paced(stream: Readable | null, hear: (chunk: Buffer) => void): void {
   let heard = 0;
   stream?.on("data", (chunk: Buffer) => {
@@ -146,8 +149,8 @@ function paced(stream: Readable | null, hear: (chunk: Buffer) => void): void {
 }
 
 /**
- * Assembles lines. A pipe may cut anywhere, even inside a character, and some brains never end their last line. A line that looks
- * like a complete report is heard before it ends.
+ * Assembles lines. A pipe may cut anywhere, even inside a character, and some brains never end their last line. A line that
+ * looks like a complete report is passed on before it ends.
  */
 function lines(
   hear: (line: string) => void,

@@ -1,8 +1,8 @@
 import { byWorkspace, sendSignal, workspaceOf } from "./process-table.ts";
 
 /**
- * A process that ended while no daemon was running may have left others behind, in its group or outside. All processes are read
- * once for all sessions. Each is read again before it is killed, because pids are reused.
+ * A process that ended while no daemon was running may have left other processes, in its group or outside. All processes are
+ * read once for all sessions. Each is read again before it is killed, because pids are reused.
  */
 export function leftoverKiller(): (workspace: string) => void {
   let seen: Map<string, number[]> | undefined;
@@ -17,7 +17,7 @@ export type Sweep = (workspace: string) => Promise<void>;
 
 /**
  * Kills processes that left the group of a session, such as a background server, but kept its environment. Reading all
- * processes takes a while, and sessions often end together, so all that end within 10 ms share one reading.
+ * processes takes a while, and sessions often end together. So all sessions that end within 10 ms share one reading.
  */
 export function sweeper(): Sweep {
   const wanted = new Set<string>();

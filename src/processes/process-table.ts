@@ -20,7 +20,7 @@ export function processTable(): Map<number, ProcessRow> {
   if (process.platform !== "linux") return rows;
   for (const name of readdirSync("/proc")) {
     const row = /^\d+$/.test(name) ? rowOf(Number(name)) : undefined;
-    // A process that has ended and waits for its parent runs nothing.
+    // A zombie: it has ended, waits for its parent, and runs nothing.
     if (row !== undefined && row.state !== "Z") rows.set(row.pid, row);
   }
   return rows;
@@ -44,7 +44,7 @@ function rowOf(pid: number): ProcessRow | undefined {
   }
 }
 
-/** The name of its program, up to 15 characters. */
+/** The name of the process's program, up to 15 characters. */
 export function programOf(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
@@ -63,8 +63,8 @@ export function descendants(table: ReadonlyMap<number, ProcessRow>, root: number
 }
 
 /**
- * The ids of a process and of everything that descends from it. The kernel lists the children of each process, so other
- * processes of the machine cost nothing. A kernel without these lists (CONFIG_PROC_CHILDREN) is asked for all processes.
+ * The ids of a process and all its descendants. The kernel lists the children of each process, so other processes of the
+ * machine cost nothing. If the kernel has no such lists (CONFIG_PROC_CHILDREN), all processes are read.
  */
 export function family(root: number): number[] {
   if (!existsSync("/proc/self/task")) return [root];
@@ -94,7 +94,7 @@ export function byWorkspace(): Map<string, number[]> {
   );
 }
 
-/** The workspace of a process's session. Undefined if it belongs to none. */
+/** The workspace of a process's session. Undefined if the process belongs to no session. */
 export function workspaceOf(pid: number): string | undefined {
   try {
     return /(?:^|\0)AGENCY_WORKSPACE=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, "utf8"))?.[1];

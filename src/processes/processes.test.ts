@@ -54,7 +54,7 @@ test("its workspace is its own and goes away with it; its transcript stays", asy
   await runner.cleanUp("one");
   assert.deepEqual(readdirSync(join(folder, "workspaces")), []);
   const transcript = () => textIn(folder);
-  // It is written behind the session.
+  // The error line is written asynchronously.
   for (let tries = 0; !(await transcript()).includes("on stderr") && tries < 6000; tries++) await sleep(10);
   assert.match(await transcript(), /on stderr/);
   assert.match(await transcript(), /settings.json/);
@@ -76,7 +76,7 @@ test("its environment is made for it: nothing of the daemon's", async (context) 
   const own = ["AGENCY_TOKEN", "AGENCY_URL", "AGENCY_WORKSPACE", "EXTRA", "HOME", "LANG", "PATH", "TMPDIR"];
   const proxies = ["HTTPS_PROXY", "HTTP_PROXY", "NODE_USE_ENV_PROXY", "NO_PROXY"];
   proxies.push("http_proxy", "https_proxy", "no_proxy");
-  // The shell itself sets a few.
+  // The shell itself sets a few variables.
   assert.deepEqual(
     names.filter((name) => !["PWD", "OLDPWD", "SHLVL", "_"].includes(name)),
     [...own, ...proxies].toSorted(),
@@ -270,7 +270,7 @@ test("how a process ended is kept until it is dealt with, also for the next life
   const next = nextLife();
   const file = join(folder, "transcripts", "one.exit");
   assert.equal(statSync(file).mode & 0o777, 0o600);
-  // Once: what brings a daemon down must not do so at every start.
+  // Only once: an exit that crashes the daemon must not do so at every start.
   assert.deepEqual([next.takeExit("one"), next.takeExit("one")], [exit, undefined]);
   for (const broken of ["", '{"code":0', '{"code":"0"}']) {
     writeFileSync(file, broken);

@@ -19,14 +19,14 @@ import type { Watchdog } from "./watchdog.ts";
 
 /**
  * Runs sessions as processes of this machine. Each session has its own process group, its own workspace and its own
- * environment, which inherits nothing from the daemon. A brain that runs programs runs in a sandbox (sandbox.ts). Where there
- * is none, it does not start, unless the installation allows that.
+ * environment, which inherits nothing from the daemon. A brain that runs programs runs in a sandbox (sandbox.ts). Without a
+ * sandbox it does not start, unless the installation allows that.
  *
- * The gate: a process starts behind a gate, which becomes the command when the daemon says so. The daemon says so only after
- * the pid is recorded. If the daemon dies before that, the gate ends without having run anything. So the next start of the
- * daemon knows every process that ever ran a command. In a sandbox the gate is gate.ts, otherwise a line of shell.
+ * The gate: a process starts behind a gate, which becomes the command when the daemon opens it. The daemon opens it only after the
+ * pid is recorded. If the daemon dies before that, the gate ends without having run anything. So the next start of the daemon knows
+ * every process that ever ran a command. In a sandbox the gate is gate.ts, otherwise a line of shell.
  */
-/** What a session used, and what failed for it, as the daemon knows it. */
+/** The usage and the failures of a session, as the daemon knows them. */
 export type SessionNote = { readonly kind: "usage" | "error"; readonly text: string };
 
 export interface ProcessOptions {
@@ -34,14 +34,14 @@ export interface ProcessOptions {
   readonly transcripts: string;
   /** Called when there is something new in the transcript of a session. */
   readonly onTranscript?: (sessionId: string, closed: Promise<void>) => void;
-  /** By session: takes what the daemon knows of it, for its transcript. */
+  /** For each session, a function that writes a note of the daemon into its transcript. */
   readonly notes?: Map<string, (entry: SessionNote) => void>;
   /** A home for each agent, which outlives its sessions. */
   readonly agentHomes: string;
   readonly home: string;
   readonly url: () => string;
   readonly sandbox: Pick<SandboxKeeper, "report" | "wrap" | "filter">;
-  /** A sandbox has its own network. Called with the socket on which its session looks for the daemon. */
+  /** Called with the socket on which a session in a sandbox reaches the daemon. A sandbox has its own network. */
   readonly onDoor: (door: Server) => void;
   readonly watchdog: Watchdog;
   readonly path: string;
@@ -49,7 +49,7 @@ export interface ProcessOptions {
   readonly beforeRemoval?: (sessionId: string, workspace: string) => Promise<void>;
 }
 
-/** How long a process that is asked to end may take. */
+/** How long a process may take after it was asked to end. */
 const patience = 10_000;
 
 export function processRunner(options: ProcessOptions): Runner {
@@ -71,7 +71,8 @@ export function processRunner(options: ProcessOptions): Runner {
       const found = startTimeOf(pid);
       if (found === started) killGroup(pid);
       if (process.platform === "linux") killLeftovers(join(options.workspaces, id));
-      // A pid is not reused while a process group has that number. If the leader is gone, the group is what it left.
+      // A pid is not reused while a process group has that number. If the leader is gone, the group consists of the processes
+      // it left.
       else if (found === undefined) killGroup(pid);
     },
     takeExit: (id) => takeExit(exitFile(options.transcripts, id)),
@@ -92,14 +93,15 @@ export function processRunner(options: ProcessOptions): Runner {
   };
 }
 
-/** Where the home of an agent is put that took too much space. It is removed with the workspace of the session. */
+/** The place for the home of an agent that took too much space. It is removed with the workspace of the session. */
 const oldHome = ({ workspaces }: ProcessOptions, id: string): string => join(workspaces, `${id}.home`);
 
 async function moveAway(home: string, to: string, remove: (path: string) => Promise<void>): Promise<void> {
   try {
     renameSync(home, to);
   } catch {
-    // On another disk, for example. A home that can't be removed either must not keep the session from being settled.
+    // Failed, for example because it is another disk. A home that can't be removed either must not keep the session from being
+    // settled.
     await remove(home).catch(() => undefined);
   }
 }
@@ -115,7 +117,7 @@ async function startProcess(
   mkdirSync(temporary, { mode: 0o700 });
   const { brain_type: type, brain_config: config } = session.agent;
   const home = join(options.agentHomes, session.agent.id);
-  // A brain keeps its conversations in the home. Without it there is none to resume.
+  // A brain keeps its conversations in the home. Without a home, there is no conversation to resume.
   const resume = existsSync(home) ? session.resume : undefined;
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const brain = launchBrain(type, config, {
@@ -161,7 +163,7 @@ async function startProcess(
     child.once("spawn", resolve);
     child.once("error", reject);
   });
-  // While the gate starts, the rest is made ready.
+  // While the gate starts, the daemon prepares the rest.
   try {
     writeSettings(session, options.url());
     brain.prepare();
@@ -180,7 +182,7 @@ async function startProcess(
   );
   const failures = new Set<string>();
   options.notes?.set(session.id, (entry) => {
-    // What fails again says nothing new.
+    // A repeated failure says nothing new.
     if (entry.kind === "error" && failures.has(entry.text)) return;
     if (entry.kind === "error") failures.add(entry.text);
     transcript.add(entry);
@@ -226,7 +228,7 @@ async function startProcess(
   };
   const clear = async (): Promise<void> => {
     await endRest();
-    // It outlives its sessions. If it stayed, the next ones would be ended for the same reason, for ever.
+    // The home outlives its sessions. If it stayed, the next ones would be ended for the same reason, for ever.
     if (isHomeFull) await moveAway(home, oldHome(options, session.id), remove);
     forget();
     void removeGroups(group?.folders ?? []);
@@ -251,11 +253,11 @@ async function startProcess(
       for (const inner of family(pid)) sendSignal(inner, signal);
     },
     stop: (milliseconds = patience) => {
-      // The sandbox itself must stay until what is in it has ended.
+      // The sandbox itself must stay until all processes in it have ended.
       const asked = family(pid).filter((inner) => programOf(inner) !== "bwrap");
       if (!isBoxed) sendSignal(-pid, "SIGTERM");
       for (const inner of asked) sendSignal(inner, "SIGTERM");
-      // Once it has closed, its number may be that of another process.
+      // After it has closed, its number may be that of another process.
       if (isClosed) return;
       const last = setTimeout(kill, milliseconds).unref();
       child.once("close", () => clearTimeout(last));
@@ -264,7 +266,9 @@ async function startProcess(
   };
 }
 
-/** Where programs find the way to other hosts (gateway/relay.ts). Node's own fetch looks there only if it is told to. */
+/**
+ * The variables by which programs find the proxy to other hosts (gateway/relay.ts). Node's own fetch uses them only if told to.
+ */
 export function proxyVariables(url: string, token: string): Record<string, string> {
   const { host, hostname } = new URL(url);
   const proxy = `http://session:${token}@${host}`;

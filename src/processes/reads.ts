@@ -12,8 +12,9 @@ import { homedir } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, sep } from "node:path";
 
 /**
- * What a session must be able to read to run this command: Node, the program, its interpreter, what is installed with them, and
- * the files that the arguments and the brain name. Nothing that contains Agency's home or lies in it, even if the command names it.
+ * The files that a session must be able to read to run this command: Node, the program, its interpreter, what is installed with
+ * them, and the files that the arguments and the brain name. Files in Agency's home, and folders that contain it, are left out
+ * even if the command names them.
  */
 export function readsOf(
   command: readonly string[],
@@ -27,7 +28,7 @@ export function readsOf(
     ...args.filter((arg) => isAbsolute(arg) && isFile(arg)).flatMap((arg) => [arg, ...packagesAround(arg)]),
     ...(at.more ?? []),
   ].filter((path) => overlaps(realpathSync(path), home) === false);
-  // What is in one of the folders need not be named again, and a symbolic link there can't be.
+  // Files in one of the folders need not be named again, and a symbolic link there can't be.
   return [...new Set(found)].filter(
     (path) => !found.some((folder) => folder !== path && overlaps(path, folder) === "inside"),
   );
@@ -54,7 +55,7 @@ function findProgram(program: string, path: string): string | undefined {
 /** `#!/usr/bin/env node` names env and node. */
 function interpretersOf(file: string): string[] {
   const start = Buffer.alloc(256);
-  // A program that can be run but not read has no such line.
+  // A program that can be run but not read has no readable first line.
   if (!isAllowed(file, constants.R_OK)) return [];
   const descriptor = openSync(file, "r");
   try {
@@ -66,7 +67,9 @@ function interpretersOf(file: string): string[] {
   return line.split(/\s+/).filter((word) => word !== "" && !word.startsWith("-"));
 }
 
-/** The folder with the `bin` and `lib` of a program, unless people keep other things there, and the packages around it. */
+/**
+ * The folder with the `bin` and `lib` of a program, unless people keep other things there, and the packages around the program.
+ */
 function installFolders(file: string): string[] {
   const prefixes = [file, realpathSync(file)]
     .filter((path) => basename(dirname(path)) === "bin")
@@ -92,7 +95,7 @@ function isPersonal(folder: string): boolean {
   );
 }
 
-/** Where the first of two folders is, seen from the second. */
+/** The relation of two folders, as seen from the second: the first one is inside it, around it, or apart. */
 function overlaps(first: string, second: string): "inside" | "around" | false {
   if (`${first}/`.startsWith(`${second}/`)) return "inside";
   return `${second}/`.startsWith(`${first}/`) ? "around" : false;

@@ -16,10 +16,10 @@ import { describe, test } from "node:test";
 import { remover } from "./removal.ts";
 
 const isRoot = process.getuid?.() === 0;
-/** Root enters every folder. So these run as another user as well, if the tests run as root. */
+/** Root can enter every folder. So if the tests run as root, these run as another user as well. */
 const users = isRoot ? (["root", "nobody"] as const) : (["this user"] as const);
 
-/** What a session can leave behind. Each is a shell script that runs in the workspace. */
+/** Things that a session can leave behind. Each is a shell script that runs in the workspace. */
 const shapes: Readonly<Record<string, string>> = {
   "a folder without any right": "mkdir a && echo x > a/file && chmod 000 a",
   "folders without rights in each other": "mkdir -p a/b/c && echo x > a/b/c/file && chmod 000 a/b/c a/b a",
@@ -87,7 +87,7 @@ test("20,000 files are removed while the daemon keeps answering", async (context
   assert.ok(turns > 5, `the daemon had ${turns} turns meanwhile`);
 });
 
-/** Node enters one folder after the other. A shell would fail to say where it is. */
+/** Node enters one folder after the other. A shell would fail to print its working directory. */
 function deep(levels: number, then: string): string {
   const enter = `for (let i = 0; i < ${levels}; i++) { fs.mkdirSync(n); process.chdir(n); }`;
   return `'${process.execPath}' -e 'const n = "d".repeat(100); ${enter} ${then}'`;

@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { lstatSync, unlinkSync } from "node:fs";
 
 /**
- * Removes folders that a session could fill as it liked: with folders it may not enter, with paths longer than the system takes,
- * with links to the outside, with any number of files. Other programs do the work, because they take as long as they need without
- * blocking the daemon, and because they go from folder to folder, where a long path does not matter. They follow no link. One
- * removal at a time: sessions often end together.
+ * Removes folders that a session could fill as it liked: with folders it can't enter, with paths longer than the system
+ * accepts, with links to the outside, with any number of files. Other programs do the work. They may take as long as they need
+ * without blocking the daemon, and they go from folder to folder, so a long path does not matter. They follow no links. There
+ * is one removal at a time, because sessions often end together.
  */
 export function remover(): (path: string) => Promise<void> {
   let last: Promise<unknown> = Promise.resolve();
@@ -33,8 +33,8 @@ async function removeTree(path: string): Promise<void> {
 }
 
 /**
- * What helps when `rm` alone does not. Only the modes of folders are changed: a file may have another name outside, which shares
- * its mode. `-execdir` runs before find enters the folder.
+ * The steps to try when `rm` alone fails. Only the modes of folders are changed: a file may have another name outside, which
+ * shares its mode. `-execdir` runs before find enters the folder.
  */
 const steps: readonly (readonly [string, ...string[]] | undefined)[] = [
   undefined,

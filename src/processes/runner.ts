@@ -3,7 +3,10 @@ import type { Judgement } from "../brains/brain.ts";
 import type { Usage } from "../contract/budgets.ts";
 import type { Lost } from "../contract/directives.ts";
 
-/** Workspaces and processes, as the scheduler needs them. processes.ts runs real ones; the simulator has its own. */
+/**
+ * Workspaces and processes, as the scheduler needs them. processes.ts runs real ones; the simulator has an implementation
+ * without processes.
+ */
 export interface Runner {
   workspaceFor(sessionId: string): string;
   /** False for a brain that runs programs on a machine without a sandbox. */
@@ -11,17 +14,17 @@ export interface Runner {
   /** Whether sessions of this brain run in a sandbox now. */
   isolates?(brainType: string): boolean;
   /**
-   * Call it before the leases of this node are written, and the returned function after that: from the moment of the first call,
-   * sessions may run this long. Without this, they are ended.
+   * Called before the leases of this node are written. The returned function is called afterwards: sessions may then run for
+   * this long from the moment of the first call. Without a renewal, they are ended.
    */
   leaseRenewal(): (milliseconds: number) => void;
   /** Creates the workspace and starts the process, which does nothing until it is released. */
   start(session: StartSpec): Promise<Running>;
-  /** Kills a process of an earlier run of this node, if the pid is still that process, and everything it started. */
+  /** Kills a process of an earlier run of this node and everything it started, if the pid still belongs to that process. */
   killOrphan(pid: number, started: string, sessionId: string): void;
   /**
-   * How a process ended, if an earlier run of this node saw it end and did not settle the session. It is returned only once:
-   * an output that crashes the daemon must not crash it at every start.
+   * The exit of a process that an earlier run of this node saw but did not settle. It is returned only once: an output that
+   * crashes the daemon must not crash it at every start.
    */
   takeExit(sessionId: string): Exit | undefined;
   /** Removes everything the session left on disk except its transcript. */
@@ -33,20 +36,20 @@ export interface Runner {
 export interface StartSpec {
   readonly id: string;
   readonly token: string;
-  /** Its configuration has the values of its secrets. They exist only in memory. */
+  /** The agent's row. Its configuration has the values of its secrets, which exist only in memory. */
   readonly agent: AgentRow;
-  /** How much its model can read, if its brain asks one through the gateway. */
+  /** How many tokens its model can read, if its brain asks one through the gateway. */
   readonly contextTokens?: number | undefined;
-  /** Values of the company that its output must not show. */
+  /** Values of the company's secrets, which its output must not show. */
   readonly secrets: readonly string[];
   readonly workspace: string;
   readonly briefing: {
     readonly text: string;
     readonly assignment: string;
     readonly systemPrompt: string;
-    /** How things stand for the agent, as data. */
+    /** The situation of the agent, as data. */
     readonly situation: object;
-    /** Names of the further MCP servers that the agent may use. */
+    /** Names of the company's MCP servers that the agent may use. */
     readonly mcpServers: readonly string[];
     /** Whether the brain's own sub-agents may be used. */
     readonly mayConsult: boolean;
@@ -54,17 +57,17 @@ export interface StartSpec {
   readonly limits: SessionLimits;
   /** Folders that its sandbox shows, read-only. */
   readonly shows?: readonly string[];
-  /** What the brain calls the conversation of an earlier session that was cut off. */
+  /** The brain's name for the conversation of an earlier session that was cut off. */
   readonly resume?: string;
   /** The company's skills. */
   readonly skills: readonly SkillCopy[];
-  /** Called when the brain says what it calls this conversation. */
+  /** Called when the brain reports its name for this conversation. */
   readonly onThread?: (thread: string) => void;
   /** Called whenever the process reports what it has used so far. */
   readonly onUsage: (usage: Usage) => void;
 }
 
-/** What all processes of a session may use together. */
+/** The limits for all processes of a session together. */
 export interface SessionLimits {
   /** Processes and threads. */
   readonly processes: number;
@@ -78,7 +81,7 @@ export interface Running {
   readonly started: string;
   readonly exited: Promise<Exit>;
   release(): void;
-  /** Stops the process (SIGSTOP), or lets it continue. */
+  /** Suspends the process (SIGSTOP), or lets it continue. */
   hold(still: boolean): void;
   /** Asks the process to end (SIGTERM), and kills it after this time. Default: 10 seconds. */
   stop(milliseconds?: number): void;
@@ -88,16 +91,16 @@ export interface Running {
 
 export interface Exit {
   readonly code: number | null;
-  /** Left out: `done` if the code is 0. */
+  /** Default: `done` if the code is 0. */
   readonly cause?: Judgement["cause"];
   readonly reason: string;
-  /** What the agent said last, 64 kB at most. */
+  /** The agent's final output, at most its last 64 kB. */
   readonly output: string;
-  /** What was asked for before that. Left out if nothing was cut off. */
+  /** The directives in the part that was cut off. Absent if nothing was cut off. */
   readonly lost?: Lost;
-  /** It was ended because its node could not renew its lease. */
+  /** True if it was ended because its node could not renew its lease. */
   readonly leaseLost?: true;
-  /** Left out: none was heard. */
+  /** Absent if no call was heard. */
   readonly toolCalls?: number;
   readonly usage?: Usage;
 }

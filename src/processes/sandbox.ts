@@ -19,29 +19,30 @@ import { callFilter } from "./seccomp.ts";
 import * as text from "./texts.ts";
 
 /**
- * The sandbox of a session: bubblewrap with a list of what the session may see. Everything else does not exist inside.
+ * The sandbox of a session: bubblewrap with a list of what the session can see. Nothing else exists inside.
  *
  *   files      system programs and libraries, the program of the brain and files its arguments name, read-only; a private /tmp;
  *              the workspace and the agent's home, writable
  *   processes  only its own; they end with the first one, which ends with the daemon
  *   network    only loopback, and there only the daemon's door (gate.ts)
  *   rights     no capabilities, no way to get any, no further user namespaces
- *   calls      none that reach what no namespace separates, such as keyrings and virtual sockets (seccomp.ts)
+ *   calls      none that reach past the namespaces, such as keyrings and virtual sockets (seccomp.ts)
  *
- * The user inside is never root, even if the daemon is. Without capabilities root could still write what belongs to root:
- * that is why /proc is read-only (kernel.core_pattern would run a program outside) and /etc is a short list (/etc/shadow).
+ * The user inside is never root, even if the daemon is. Even without capabilities, root could write files that belong to root.
+ * For that reason /proc is read-only (kernel.core_pattern would run a program outside), and /etc is a short list without
+ * /etc/shadow.
  */
 interface Box {
   readonly workspace: string;
-  /** The workspace can't be written. */
+  /** True if the session can't write to the workspace. */
   readonly readOnly?: boolean;
   /** The agent's home. */
   readonly home?: string;
-  /** Where `prepare` put its files. */
+  /** The folder with the files that `prepare` wrote. */
   readonly folder: string;
   /** Files and folders the session may read. */
   readonly reads: readonly string[];
-  /** Folders outside that an MCP server may change, because the board says so. */
+  /** Folders outside that an MCP server may change, because the board allowed it. */
   readonly writes?: readonly string[];
 }
 
@@ -69,13 +70,13 @@ const ofEtc = [
   "ssl/openssl.cnf",
 ];
 
-/** Where gate.ts is inside. The ending tells Node its format, because no package.json is there. */
+/** The path of gate.ts inside. Its ending tells Node the format, because there is no package.json. */
 const gateInside = import.meta.url.endsWith(".ts") ? "/run/agency/gate.mts" : "/run/agency/gate.mjs";
 const gate = fileURLToPath(
   new URL(`../processes/gate${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url),
 );
 
-/** The arguments of bubblewrap up to the gate's own argument, the address where the daemon is found. */
+/** The arguments of bubblewrap up to the gate's own argument, which is the address of the daemon. */
 function sandboxed(box: Box, limits: string, nests: boolean): string[] {
   return [
     ...walls(box, nests),
@@ -107,14 +108,14 @@ function walls(box: Box, nests: boolean): string[] {
     [box.readOnly === true ? "--ro-bind" : "--bind", realpathSync(box.workspace), box.workspace],
     box.home === undefined ? [] : ["--bind", realpathSync(box.home), box.home],
     (box.writes ?? []).flatMap((path) => ["--bind", realpathSync(path), path]),
-    // Last, because making the places for all of the above needs to write.
+    // Last, because creating the places for everything above needs write access.
     ["--remount-ro", "/"],
     ["--chdir", box.workspace],
     ["--"],
   ].flat();
 }
 
-/** Where bubblewrap finds the filter of calls. Node's channel has the number before. */
+/** The descriptor on which bubblewrap gets the filter of calls. Node's channel has the number before. */
 const filterDescriptor = 4;
 
 const isolation = [
@@ -157,7 +158,7 @@ const bind = (from: string, to: string): string[] => ["--ro-bind", from, to];
 const isOfSystem = (path: string): boolean =>
   ["usr", "nix/store", ...systemFolders].some((folder) => path.startsWith(`/${folder}/`));
 
-/** The files of /etc that the sandbox does not take from the system, because those name the users of this machine. */
+/** Writes the files of /etc that are not taken from the system, because the system's files name the users of this machine. */
 function prepare(folder: string): void {
   for (const name of ["probe", "probe-home"]) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
   const put = (name: string, content: string | Uint8Array): void =>
@@ -169,25 +170,25 @@ function prepare(folder: string): void {
 }
 
 export interface SandboxKeeper {
-  /** Resolves when the sandbox was tried for the first time. */
+  /** Resolves when the sandbox has been tried for the first time. */
   readonly tried: Promise<Sandbox>;
   readonly report: () => Sandbox;
-  /** The installation accepts sessions without a sandbox. */
+  /** Called if the installation accepts sessions without a sandbox. */
   allowUnsandboxed(): void;
   /** The arguments of bubblewrap that run the gate in a sandbox. */
   readonly wrap: (box: Omit<Box, "folder">, limits: string) => string[];
-  /** How other commands than sessions run in a sandbox. Undefined: there is none. */
+  /** Runs commands other than sessions in a sandbox. Undefined if there is none. */
   readonly enclose: (
     box: Omit<Box, "folder">,
   ) => { program: string; args: readonly string[]; filter: string } | undefined;
-  /** The file with the filter of calls, which bubblewrap gets as its descriptor 4. */
+  /** The file with the filter of calls, which bubblewrap gets as descriptor 4. */
   readonly filter: string;
   stop(): void;
 }
 
 /**
- * Finds out whether the sandbox works, by running it. Being installed is not enough: some systems forbid the namespaces it
- * needs. While it does not work, it is tried again every 30 seconds.
+ * Finds out whether the sandbox works by running it. An installed bubblewrap is not enough: some systems forbid the namespaces
+ * it needs. While the sandbox does not work, it is tried again every 30 seconds.
  */
 export function keepSandbox(options: {
   readonly folder: string;
@@ -250,7 +251,7 @@ async function probe(folder: string): Promise<Probed> {
   return { status: "forbidden", says: text.sandboxForbidden(said), remedy: remedyFor(), nests: true };
 }
 
-/** What bubblewrap complains about; undefined if the sandbox works. */
+/** The complaint of bubblewrap. Undefined if the sandbox works. */
 async function failureOf(args: readonly string[], filter: string): Promise<string | undefined> {
   const calls = openSync(filter, "r");
   try {

@@ -1,13 +1,13 @@
 /**
- * The system calls that a sandbox refuses: those that reach what no namespace separates. bubblewrap loads the filter, and every
+ * The system calls that a sandbox refuses, because they reach past the namespaces. bubblewrap loads the filter, and every
  * process inside inherits it.
  *
  *   keys       the session's keyring is the daemon's: one session could read its keys, and leave something there for another
  *   sockets    all families but Unix, internet and netlink; a vsock reaches the machine that runs this one, whatever the network
- *   io_uring   makes sockets without the call that is checked here
+ *   io_uring   creates sockets without the call that is checked here
  *   others     tracing and kernel programs, which only widen what an attacker can try
  *
- * A call through another table of calls (32-bit programs on a 64-bit system) is refused, because its numbers differ.
+ * Calls through another table (32-bit programs on a 64-bit system) are refused, because their numbers differ.
  */
 interface Calls {
   /** The name of the architecture in the kernel's audit records. */
@@ -35,7 +35,7 @@ const calls: Readonly<Record<string, Calls>> = {
 
 /** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK */
 const families = [1, 2, 10, 16];
-/** On x64, calls from this number on are those of another table (x32). */
+/** On x64, calls from this number on belong to another table (x32). */
 const firstOfX32 = 0x40000000;
 
 const allow = 0x7fff0000;
@@ -44,11 +44,11 @@ const notPermitted = 1;
 const noSuchCall = 38;
 const noSuchFamily = 97;
 
-/** The filter as bubblewrap reads it. Empty for processors that are not in the table: their sandbox has no filter. */
+/** The filter in bubblewrap's format. Empty for processors that are not in the table: their sandbox has no filter. */
 export function callFilter(processor: string = process.arch): Buffer {
   const known = calls[processor];
   if (known === undefined) return Buffer.alloc(0);
-  // Each check jumps over the answer that follows it, so no jump has to be counted.
+  // Each check jumps over the result that follows it, so no jump has to be counted.
   return Buffer.concat([
     load(architecture),
     ...unless([known.audit], withError | noSuchCall),
@@ -62,7 +62,7 @@ export function callFilter(processor: string = process.arch): Buffer {
   ]);
 }
 
-/** Answers unless the loaded value is one of these. */
+/** Returns `result` unless the loaded value is one of these. */
 function unless(values: readonly number[], result: number): Buffer[] {
   return [...values.map((value, at) => jump(equal, value, values.length - at, 0)), answer(result)];
 }
@@ -84,7 +84,7 @@ const jump = (test: number, value: number, then: number, otherwise: number): Buf
   instruction(test, value, [then, otherwise]);
 const answer = (result: number): Buffer => instruction(0x06, result);
 
-/** Where the kernel shows a call to the filter. Processors of the table are little-endian. */
+/** The place where the kernel shows a call to the filter. All processors of the table are little-endian. */
 const number = 0;
 const architecture = 4;
 const firstArgument = 16;

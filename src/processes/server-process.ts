@@ -13,7 +13,7 @@ import { behindSandboxGate, behindShellGate, filesUpTo } from "./starting.ts";
 import { itWrote, noSandboxForServer, pathMissing, pathOfAgency } from "./texts.ts";
 
 /**
- * Runs the MCP servers that are programs: each in a sandbox, in a folder that is thrown away with it. A server has secrets, so it
+ * Runs the MCP servers that are programs: each in a sandbox, in a folder that is removed with it. A server has secrets, so it
  * shares nothing with the session it works for: no files, no processes, and only the hosts that its record names.
  */
 export interface ServerSpec {
@@ -23,7 +23,7 @@ export interface ServerSpec {
   readonly reads: readonly string[];
   readonly writes: readonly string[];
   readonly limits: SessionLimits;
-  /** What opens the way to other hosts for it (gateway/relay.ts). */
+  /** The token with which the server reaches other hosts (gateway/relay.ts). */
   readonly token: string;
 }
 
@@ -31,14 +31,14 @@ export interface ServerProcess {
   readonly pid: number;
   readonly input: Writable;
   readonly output: Readable;
-  /** Says how it ended, with the last lines it wrote to standard error. Everything it left is gone then. */
+  /** Resolves with how it ended and the last lines of its standard error. By then everything it left is gone. */
   readonly exited: Promise<string>;
   kill(): void;
 }
 
 export type StartServer = (spec: ServerSpec) => Promise<ServerProcess>;
 
-/** More than is shown: a value that is cut off could not be found and hidden any more. */
+/** More than is shown: a value that is cut off could not be found and hidden. */
 const mostComplaint = 64 * 1024;
 
 export function serverStarter(
@@ -46,7 +46,7 @@ export function serverStarter(
 ): StartServer {
   const sweep = sweeper();
   const remove = remover();
-  // What an earlier run left.
+  // Remove the folders of an earlier run.
   rmSync(options.servers, { recursive: true, force: true });
   return async (spec) => {
     const { status, unsandboxedAllowed } = options.sandbox.report();

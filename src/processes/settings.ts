@@ -4,13 +4,13 @@ import { fileURLToPath } from "node:url";
 import { ownServer } from "../brains/mcp-config.ts";
 import type { StartSpec } from "./runner.ts";
 
-/** The tool by which a brain starts its own sub-agents. It was renamed once, so it has two names. */
+/** The names of the tool with which a brain starts its own sub-agents. It was renamed once. */
 const consultants = ["Task", "Agent"];
 
-/** The skills that are shipped with Agency. The path is the same from src/ and from dist/. */
+/** The skills that ship with Agency. The path is the same from src/ and from dist/. */
 const ownSkills = fileURLToPath(new URL("../../skills", import.meta.url));
 
-/** Where the files are that a brain reads first. */
+/** The files that a brain reads first. */
 export const settingsIn = (workspace: string) => ({
   mcpConfigFile: join(workspace, ".mcp.json"),
   settingsFile: join(workspace, "settings.json"),
@@ -19,15 +19,15 @@ export const settingsIn = (workspace: string) => ({
 
 /**
  * Writes the files that a session starts with:
- *   .mcp.json         Agency's door with all its tools, and the servers the agent was granted
+ *   .mcp.json         Agency's door with all its tools, and the servers that the agent was granted
  *   settings.json     allows the tools of those servers and, if the agent may consult, sub-agents
  *   system-prompt.md  the prompt
- *   briefing.json     how things stand for the agent, for programs that should not parse sentences
+ *   briefing.json     the situation of the agent, for programs that should not parse sentences
  *   .claude/skills    the skills of Agency and of the company
- * No file contains the session's token. They refer to the environment variable AGENCY_TOKEN.
+ * No file contains the session's token. The files refer to the environment variable AGENCY_TOKEN.
  */
 export function writeSettings(session: StartSpec, url: string): void {
-  // The daemon starts and calls the servers. A session only knows the daemon's door to each.
+  // The daemon starts and calls the servers. A session only knows the daemon's door to each server.
   const door = (path: string) => ({
     type: "http",
     url: `${url}/mcp${path}`,
@@ -37,8 +37,8 @@ export function writeSettings(session: StartSpec, url: string): void {
   const granted = session.briefing.mcpServers.map((name): [string, unknown] => [name, door(`/${name}`)]);
   const servers = {
     ...Object.fromEntries(granted),
-    // One door for Agency's own tools: each further connection costs a session time. The tools of the other servers would be
-    // listed twice otherwise.
+    // One door for Agency's own tools, because each further connection delays a session. Without this header, the door would
+    // also list the tools of the other servers.
     [ownServer]: {
       ...door(""),
       headers: { ...door("").headers, "Agency-Tools": "own" },

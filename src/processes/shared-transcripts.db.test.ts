@@ -24,7 +24,7 @@ for (const kind of bothStores)
         shareTranscripts({
           store,
           folder,
-          // Only the pause between two copies is shorter. A stop may wait as long as usual for the file.
+          // Only the pause between two copies is shorter. The wait for the file at a stop is as long as usual.
           sleep: (milliseconds, signal) =>
             sleep(milliseconds === 2000 ? 20 : milliseconds, undefined, { signal }).catch(() => undefined),
           reportBug: (error) => bugs.push(error),
@@ -69,7 +69,7 @@ for (const kind of bothStores)
         const id = await session();
         const wide = lineOf("\u0001".repeat(256 * 1024));
         const many = Array.from({ length: 40_000 }, (_, at) => lineOf(`line ${at}`)).join("");
-        // The last line ends in the middle of a letter.
+        // The last line ends in the middle of a character.
         const torn = Buffer.from(lineOf("é")).subarray(0, -4);
         writeFileSync(
           join(folder, `${id}.jsonl`),
@@ -100,7 +100,7 @@ for (const kind of bothStores)
         await share().stop();
         assert.equal((await elsewhere(id)).entries.length, 1);
         writeFileSync(file, lineOf("one") + lineOf("two"));
-        // This session is not in this database.
+        // This database does not have this session.
         writeFileSync(join(folder, "01900000-0000-7000-8000-00000000abcd.jsonl"), lineOf("other"));
         await share().stop();
         assert.deepEqual(

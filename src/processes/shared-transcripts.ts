@@ -5,12 +5,12 @@ import type { ReadTx, Store } from "../store/store.ts";
 import { localTranscript, localTranscripts, longestLine, type TranscriptBytes } from "./transcript.ts";
 
 /**
- * Transcripts as rows, for the other nodes and for the time after this node is gone. The node that writes a transcript copies the
+ * Transcripts as rows, for the other nodes and for the time after this node is gone. The node that writes a transcript copies
  * new lines of its file every two seconds, in chunks that end with a line. The copy has the same bytes at the same places, so a
  * reader can continue on another node.
  */
 
-/** Undefined if no node stored anything of this session. */
+/** Undefined if no node has stored anything of this session. */
 export async function storedTranscript(tx: ReadTx, sessionId: string): Promise<TranscriptBytes | undefined> {
   const size = (await tx.first(extentOf, { sessionId }))?.size ?? 0;
   if (size === 0) return undefined;
@@ -28,17 +28,17 @@ export async function storedTranscript(tx: ReadTx, sessionId: string): Promise<T
 }
 
 export interface SharedTranscripts {
-  /** There is something new in the transcript of this session. `closed`: it is complete. */
+  /** Called when there is something new in the transcript of this session. `closed` resolves when it is complete. */
   readonly written: (sessionId: string, closed: Promise<void>) => void;
-  /** Stores what is not stored yet, once the sessions have ended. */
+  /** Stores the rest, once the sessions have ended. */
   stop(): Promise<void>;
 }
 
 const copyEvery = 2000;
-/** How long a stop waits for transcripts that are still being written to their files. */
+/** How long a stop waits for transcripts that are still being written to files. */
 const closingWithin = 5000;
 
-/** On SQLite no other node can read the rows, so there are none. */
+/** Copies transcripts into rows. On SQLite no other node can read rows, so nothing is copied. */
 export function shareTranscripts(parts: {
   readonly store: Store;
   readonly folder: string;
@@ -48,9 +48,9 @@ export function shareTranscripts(parts: {
   const { store, folder } = parts;
   if (store.dialect === "sqlite") return { written: () => undefined, stop: async () => undefined };
   const stopping = new AbortController();
-  // An earlier run may have ended before it stored everything, or the files come from a home that used SQLite.
+  // An earlier run may have ended before it stored everything, or the files may come from a home that used SQLite.
   const changed = new Set(localTranscripts(folder));
-  /** How much of each is stored. */
+  /** How many bytes of each transcript are stored. */
   const stored = new Map<string, number>();
   const open = new Map<string, Promise<void>>();
 
@@ -61,11 +61,11 @@ export function shareTranscripts(parts: {
     for (; from !== undefined && from < file.size;) {
       const bytes = await file.read(from, Math.min(longestLine, file.size - from));
       const length = bytes.lastIndexOf("\n") + 1;
-      // A line that is being written comes next time.
+      // A line that is still being written is copied next time.
       if (length === 0) break;
       const chunk = { session_id: sessionId, start_byte: from, bytes: length };
       const text = bytes.subarray(0, length).toString();
-      // What a damaged file has instead of text would move all places after it.
+      // Invalid bytes in a damaged file would become longer text and move all places after them.
       if (Buffer.byteLength(text) !== length) break;
       await store.write((tx) => tx.run(insertChunk, { ...chunk, text }));
       from += length;
@@ -73,7 +73,7 @@ export function shareTranscripts(parts: {
     if (from !== undefined) stored.set(sessionId, from);
   }
 
-  /** Undefined: the session is not in this database. */
+  /** Undefined if the session is not in this database. */
   const extentIn = (sessionId: string): Promise<number | undefined> =>
     store.read(async (tx) => {
       if ((await tx.first(sessionRow, { sessionId })) === undefined) return undefined;
@@ -81,14 +81,14 @@ export function shareTranscripts(parts: {
     });
 
   async function copyAll(): Promise<void> {
-    // One that fails is tried again later, not now.
+    // A copy that fails is tried again later, not now.
     const now = [...changed];
     for (const id of now) {
       changed.delete(id);
       try {
         await copy(id);
       } catch (error) {
-        // The write may have been made all the same, so the next try looks.
+        // The write may have been committed nevertheless, so the next try checks.
         stored.delete(id);
         changed.add(id);
         parts.reportBug(error, `transcript of session ${id}`);

@@ -6,11 +6,11 @@ import { readsOf } from "./reads.ts";
 import type { SessionLimits, StartSpec } from "./runner.ts";
 import type { SandboxKeeper } from "./sandbox.ts";
 
-/** How a command is started behind a gate: in a sandbox (gate.ts), or as a line of shell. */
+/** Starts a command behind a gate: in a sandbox (gate.ts), or with a line of shell. */
 
 const shellGate = 'read -r go <&3 && exec 3<&- && exec "$@"';
 
-/** No file may become larger than all files together may be. The unit of the shell is half a kilobyte. */
+/** No single file may become larger than the limit for all files. The shell counts in units of half a kilobyte. */
 export const filesUpTo = ({ diskMb }: SessionLimits): string => `ulimit -c 0; ulimit -f ${diskMb * 2048}; `;
 
 export interface Gated {
@@ -22,7 +22,7 @@ export interface Gated {
 interface Start {
   readonly command: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** What the shell does first: join the group and set limits. */
+  /** The first commands of the shell: join the group and set limits. */
   readonly before: string;
 }
 
@@ -44,7 +44,7 @@ export function behindShellGate(workspace: string, { command, env, before }: Sta
   };
 }
 
-/** The environment goes through the channel, because everyone can see who has which command line, and root every environment. */
+/** The environment goes through the channel: everyone can see the command line of a process, and root every environment. */
 export function behindSandboxGate(
   options: {
     readonly path: string;
@@ -92,8 +92,8 @@ export function behindSandboxGate(
 }
 
 /**
- * Inside, because it counts the processes of the sandbox's user, and since Linux 5.14 only those in the sandbox. It does not hold
- * for a daemon that runs as root. Shells disagree about the letter.
+ * Set inside the sandbox: the limit counts the processes of the sandbox's user, since Linux 5.14 only those in the sandbox. A
+ * daemon that runs as root has no such limit. Shells disagree about the letter.
  */
 function processesUpTo({ processes }: SessionLimits): string {
   const [major = 0, minor = 0] = release().split(".").map(Number);

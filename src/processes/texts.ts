@@ -1,4 +1,4 @@
-/** What the sandbox and the watchdog say, and how to get a sandbox. */
+/** Texts of the sandbox and the watchdog, and how to get a sandbox. */
 
 export const sandboxWorking = "bubblewrap isolates every session that runs programs.";
 export const sandboxOff = "The sandbox is switched off (AGENCY_SANDBOX=off).";
@@ -18,7 +18,7 @@ export const allowNamespaces = (setting: string, value: string): string =>
 export const allowInContainer =
   "If the daemon runs in a container, start the container with user namespaces allowed, for example `docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined`.";
 
-/** Why the watchdog ended a session. Shown after "ended:", so a clause. */
+/** Why the watchdog ended a session. It is a clause, because it is shown after "ended:". */
 export const leaseLost = "its lease was not confirmed for 13 seconds";
 export const tooManyProcesses = (used: number, limit: number): string =>
   `it ran ${used} processes and threads, more than the limit of ${limit} (maxSessionProcesses)`;
@@ -33,10 +33,10 @@ export const tooMuchDisk = (used: number, limit: number): string =>
 export const andHomeEmptied = (reason: string): string =>
   `${reason}; its home folder (HOME) took more than half of that and was emptied, so keep what must last in the knowledge base`;
 
-/** Why an MCP server is not started. */
+/** The reason why an MCP server is not started. */
 export const noSandboxForServer = "There is no sandbox to run it in. `agency doctor` says how to get one.";
 
-/** Stands between how a server ended and what it had written to standard error. */
+/** Between the way a server ended and the end of its standard error. */
 export const itWrote = " It wrote: ";
 
 export const pathMissing = (path: string): string => `${path} does not exist on this machine.`;

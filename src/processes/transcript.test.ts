@@ -22,7 +22,7 @@ test("a long transcript is read from its end, or in parts from its beginning", a
     many.slice(-end.entries.length),
   );
   assert.deepEqual((await read("many", end.next)).entries, []);
-  // The place of an entry leads back to it, also where characters take several bytes.
+  // The place of an entry leads back to it, even if characters take several bytes.
   writeFileSync(join(folder, "places.jsonl"), ["zwölf", "thirteen", "vierzehn – 14"].map(lineOf).join(""));
   for (const { place, text } of (await read("places")).entries)
     assert.equal((await read("places", place)).entries[0]?.text, text);
@@ -35,7 +35,7 @@ test("a long transcript is read from its end, or in parts from its beginning", a
   }
   assert.deepEqual(all, many);
 
-  // The last entry alone is longer than what is read of an end.
+  // The last entry alone is longer than the part that is read from an end.
   writeFileSync(join(folder, "wide.jsonl"), lineOf("first") + lineOf("x".repeat(400_000)));
   assert.equal((await read("wide")).entries.at(-1)?.text.length, 400_000);
 });

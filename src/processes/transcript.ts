@@ -6,12 +6,12 @@ import { hiderOf } from "../redaction/known-texts.ts";
 import { scrubber } from "../redaction/transcripts.ts";
 
 /**
- * What a session said and did, as entries: one line of JSON each, with its time. Secrets are removed before an entry is
- * written. An entry never changes, so a reader can continue where it stopped.
+ * A session's words and acts as entries: one line of JSON each, with its time. Secrets are removed before an entry is written.
+ * Entries never change, so a reader can continue where it stopped.
  */
 export interface TranscriptWriter {
   add(entry: Omit<TranscriptEntry, "at">): void;
-  /** Takes the chunks of a stream that is kept as it comes. */
+  /** Takes the chunks of a stream that is kept as it arrives. */
   stream(): (chunk: Buffer) => void;
   close(): void;
   /** Resolves when everything is in the file. */
@@ -21,9 +21,9 @@ export interface TranscriptWriter {
 const mostBytes = 8 * 1024 * 1024;
 const mostOfEntry = 256 * 1024;
 const mostRead = 1024 * 1024;
-/** An entry of signs that JSON writes with six bytes each. */
+/** The longest line: an entry of characters that JSON writes with six bytes each. */
 export const longestLine = 2 * 1024 * 1024;
-/** A person looks at the end first: some thousand lines, which a page shows at once. */
+/** A person looks at the end first. This is enough for some thousand lines, which a page shows at once. */
 const mostOfEnd = 256 * 1024;
 
 const fileOf = (folder: string, sessionId: string): string => join(folder, `${sessionId}.jsonl`);
@@ -69,20 +69,20 @@ export function writeTranscript(
 
 export interface TranscriptPart {
   readonly entries: readonly PlacedEntry[];
-  /** Where the next part begins. */
+  /** The place where the next part begins. */
   readonly next: number;
   /** True if earlier entries are left out. */
   readonly truncated: boolean;
 }
 
-/** A transcript as bytes, wherever they are. Both copies of one have the same. */
+/** A transcript as bytes, from a file or from rows. Both copies have the same bytes. */
 export interface TranscriptBytes {
   readonly size: number;
-  /** Fewer bytes at its end. */
+  /** Returns fewer bytes at the end of the transcript. */
   read(from: number, length: number): Buffer | Promise<Buffer>;
 }
 
-/** Undefined if this machine has none of this session. */
+/** Undefined if this machine has no transcript of this session. */
 export function localTranscript(folder: string, sessionId: string): TranscriptBytes | undefined {
   const file = fileOf(folder, sessionId);
   if (!existsSync(file)) return undefined;
@@ -106,7 +106,7 @@ export function localTranscripts(folder: string): string[] {
   return readdirSync(folder).flatMap((name) => (name.endsWith(".jsonl") ? [name.slice(0, -6)] : []));
 }
 
-/** The complete entries from a place on, a megabyte at most. Without a place: the last ones. */
+/** The complete entries after a place, at most a megabyte. Without a place: the last entries. */
 export async function readTranscript(
   bytes: TranscriptBytes | undefined,
   after?: number,
@@ -115,7 +115,7 @@ export async function readTranscript(
   const { size } = bytes;
   if (after !== undefined) return readPart(bytes, Math.min(after, size), true);
   const end = await readPart(bytes, Math.max(0, size - mostOfEnd), false);
-  // The last entry is longer than that.
+  // The last entry alone is longer than this.
   return end.entries.length > 0 || !end.truncated
     ? end
     : readPart(bytes, Math.max(0, size - mostRead), false);
@@ -128,7 +128,8 @@ async function readPart(
 ): Promise<TranscriptPart> {
   const some = await bytes.read(from, Math.min(mostRead, bytes.size - from));
   const read = some.includes("\n") ? some : await bytes.read(from, Math.min(longestLine, bytes.size - from));
-  // A reader that starts in the middle of a line begins with the next one. A line that is being written comes next time.
+  // A reader that starts in the middle of a line begins with the next line. A line that is still being written is read next
+  // time.
   const begin = startsWithEntry || from === 0 ? 0 : read.indexOf("\n") + 1;
   const end = read.lastIndexOf("\n") + 1;
   const lines = end <= begin ? [] : read.subarray(begin, end).toString().split("\n").slice(0, -1);
@@ -145,7 +146,7 @@ async function readPart(
   };
 }
 
-/** Entries as people read them. What a program printed is shown as it is. */
+/** Entries as people read them. The output of a program is shown unchanged. */
 export function asText(entries: readonly TranscriptEntry[]): string {
   const marks = { text: "", tool: "→ ", result: "← ", error: "! ", usage: "· " };
   return entries
@@ -157,7 +158,7 @@ export function asText(entries: readonly TranscriptEntry[]): string {
     .join("");
 }
 
-/** A crash can leave a torn line, which is left out. */
+/** A crash can leave an incomplete line, which is left out. */
 function entryIn(line: string): TranscriptEntry[] {
   try {
     return [TranscriptEntry.parse(JSON.parse(line))];

@@ -22,7 +22,7 @@ function amounts(said: unknown): Omit<Usage, "consultants"> {
   return { inputTokens: amount(inputTokens), outputTokens: amount(outputTokens), costUsd: amount(costUsd) };
 }
 
-/** A process may print anything: where it should have printed an object and did not, nothing was said. */
+/** A process may print anything. Anything other than an object counts as empty. */
 const Fields = JsonObject.catch({});
 
 function amount(value: unknown): number {

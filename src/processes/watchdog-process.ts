@@ -1,11 +1,11 @@
 /**
- * A process beside the daemon that ends sessions when the daemon can't, and sessions that use more than they may.
+ * A process beside the daemon. It ends sessions when the daemon can't, and sessions that exceed their limits.
  *
  *   the daemon confirms its leases every 2 seconds ──13 seconds of silence──▶ every session is ended
  *   the daemon is gone (its pipe closes) ──▶ every session is ended, and so is this process
  *   a session is above a limit ──▶ the daemon is told and ends it; after 2 more seconds this process does
  *
- * Silence is counted in this process's own ticks, not with a clock: if the whole machine stood still, the daemon could not speak.
+ * Silence is counted in this process's own ticks, not with a clock: if the whole machine stood still, the daemon could not report.
  */
 import { lstat, readdir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -90,12 +90,12 @@ function over(session: Watched, reason: string, full: readonly string[] = []): v
   report(session, reason, full);
 }
 
-/** `full`: the folders that take more than half of what the session may write. */
+/** `full` lists the folders that take more than half of the session's space. */
 function report({ id }: Watched, reason: string, full: readonly string[] = []): void {
   process.stdout.write(`${JSON.stringify({ id, reason, full })}\n`);
 }
 
-/** Ends everything that the session started, and looks again until nothing is left. */
+/** Ends every process of the session, and looks again until none is left. */
 async function end(session: Watched): Promise<void> {
   const { pid, started, workspace, groups, seen } = session;
   for (let round = 0; round < 40; round++) {
@@ -117,7 +117,7 @@ async function end(session: Watched): Promise<void> {
   await removeGroups(groups);
 }
 
-/** Walks the folders of sessions, one after the other, resting ten times as long as that takes. */
+/** Walks the folders of sessions one after the other. Each walk is followed by a rest of ten times its length. */
 async function measureDisks(): Promise<void> {
   for (;;) {
     const start = performance.now();
@@ -138,7 +138,7 @@ async function sizeOf(folder: string): Promise<number> {
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
     const entry = await lstat(path).catch(() => undefined);
-    // An empty file takes a place on the disk, too.
+    // An empty file takes space on the disk, too.
     bytes +=
       Math.max((entry?.blocks ?? 0) * 512, leastOfEntry) +
       (entry?.isDirectory() === true ? await sizeOf(path) : 0);

@@ -10,7 +10,7 @@ import { allowed } from "../testing/allowed.ts";
 const isRunning = (pid: number): boolean => processTable().has(pid);
 const node = JSON.stringify(process.execPath);
 
-/** What a session tries that has limits, and the reason its end is recorded with. */
+/** Attempts of a session to exceed its limits, and the reason that each end is recorded with. */
 const excesses = {
   "starts more processes than it may": [
     "for i in $(seq 30); do sleep 100 & done; wait",
@@ -64,7 +64,7 @@ test("a home that takes too much is emptied, the agent's next session is told wh
   second.release();
   const { code, output } = await second.exited;
   assert.deepEqual([code, output.trim()], [0, "0"]);
-  // What took the space was the workspace, so the home stays.
+  // The workspace took the space, so the home stays.
   const third = await start(
     `echo kept > $HOME/notes; for i in $(seq 30); do head -c 1000000 /dev/zero > file$i; done; sleep 100`,
     "three",
@@ -89,7 +89,7 @@ test("sessions whose leases are not confirmed for 15 seconds are ended, with wha
   running.release();
   const workspace = runner.workspaceFor("one");
   const left = join(workspace, "left");
-  // The leases are confirmed until everything runs.
+  // The leases are confirmed until all sessions run.
   let from = performance.now();
   for (const begun = from; !existsSync(left); from = performance.now()) {
     assert.ok(from - begun < allowed(60_000), "it does not start");

@@ -5,16 +5,16 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import type { SessionLimits } from "./runner.ts";
 
-/** The daemon's side of the watchdog (watchdog-process.ts), which runs while there are sessions. */
+/** The daemon's side of the watchdog (watchdog-process.ts), which runs only while there are sessions. */
 export interface Watchdog {
-  /** Returns a function that ends the watch. `onEnd` hears why the session must end. */
+  /** Returns a function that ends the watch. `onEnd` is called with the reason when the session must end. */
   watch(session: WatchedSession, onEnd: OnEnd): () => void;
-  /** Begins a renewal of the leases. The returned function says for how long from now on sessions may run. */
+  /** Begins a renewal of the leases. The returned function takes how long sessions may run from then on. */
   renewal(): (milliseconds: number) => void;
   stop(): Promise<void>;
 }
 
-/** `full`: its folders that take more than half of what it may write, if that is the reason. */
+/** `full` lists the folders that take more than half of the session's space, if that is the reason. */
 type OnEnd = (reason: string, full: readonly string[]) => void;
 
 export interface WatchedSession {
@@ -22,7 +22,7 @@ export interface WatchedSession {
   readonly pid: number;
   readonly started: string;
   readonly workspace: string;
-  /** Where its files count against its limit. */
+  /** The folders whose files count against its limit. */
   readonly folders: readonly string[];
   readonly limits: SessionLimits;
   /** The folders of its control groups. */
@@ -45,7 +45,7 @@ export function keepWatchdog(): Watchdog {
   const watched = new Map<string, { session: WatchedSession; onEnd: OnEnd }>();
   let child: ChildProcess | undefined;
   let idle: NodeJS.Timeout | undefined;
-  /** Until then the watchdog hears that the leases are good. What it does not hear for 13 seconds it ends. */
+  /** Until this time, the watchdog is told that the leases are valid. After 13 seconds of silence, it ends the sessions. */
   let speaksUntil = 0;
 
   const tell = (order: WatchOrder): void => void child?.stdin?.write(`${JSON.stringify(order)}\n`);
@@ -70,7 +70,7 @@ export function keepWatchdog(): Watchdog {
     next.once("exit", () => {
       if (child !== next) return;
       child = undefined;
-      // It was killed. Its sessions get a new one.
+      // The watchdog was killed. Its sessions get a new one.
       if (watched.size > 0) resume();
     });
     next.unref();
