@@ -4,58 +4,62 @@ import type { Usage } from "../contract/budgets.ts";
 import type { EndCause, TranscriptEntry } from "../contract/sessions.ts";
 
 /**
- * What thinks for an agent. A brain module declares its configuration (strictly: unknown keys are refused), documents it,
- * and says how one session runs:
+ * A brain: the program or model that thinks for an agent. Its module declares a configuration (strictly: unknown keys are
+ * refused), documents it, and defines how one session runs:
  *
- *   probe    is it here, in which version, is it signed in?
+ *   probe    is the program here, in which version, is it signed in?
  *   launch   makes the command
- *   prepare  writes what its program expects in the agent's home, which outlives sessions
+ *   prepare  writes the files that the program expects in the agent's home, which outlives sessions
  *   hear     understands the lines that the program prints
- *   judge    says why it ended
+ *   judge    decides why the session ended
  *
  * Starting, watching and stopping the command is the same for all brains (processes/).
  */
 export interface Brain<C extends z.ZodObject = z.ZodObject> {
   readonly type: string;
-  /** A field or record with `.meta({ secret: true })` is never shown. */
+  /** The schema of the configuration. A field or record with `.meta({ secret: true })` is never shown. */
   readonly config: C;
-  /** For the agent or person that chooses a brain: what it is and how it works. Markdown. */
+  /** Markdown for the agent or person that chooses a brain: what it is and how it works. */
   readonly documentation: string;
   /** Risks to know, one sentence each. */
   readonly safety: readonly string[];
   /** Realistic configurations. Each one fits the schema. */
   readonly examples: readonly Readonly<Record<string, unknown>>[];
   /**
-   * Is what it needs on this machine? Without a configuration, it looks for what is usual. A program that a configuration names is
-   * never run, because an agent may have written its name. Whether the provider answers is not its question (daemon/brain-probe.ts).
-   * A program that is asked is ended when `closing` is aborted.
+   * Checks that this machine has everything the brain needs. Without a configuration, it looks for the usual program. A program
+   * that a configuration names is never run, because an agent may have written its name. Whether the provider answers is
+   * checked elsewhere (daemon/brain-probe.ts). When `closing` is aborted, a running program is ended.
    */
   readonly probe: (config?: z.infer<C>, closing?: AbortSignal) => Promise<Probe>;
-  /** The program that a session with this configuration runs and that may be missing on a machine. Without it, none can be. */
+  /** The program of a session with this configuration, if a machine may lack it. Absent if no machine can lack it. */
   readonly program?: (config: z.infer<C>) => NeededProgram | undefined;
-  /** The provider of models that sessions with this configuration ask (gateway/). The gateway refuses all others. */
+  /** The provider that sessions with this configuration ask for models (gateway/). The gateway refuses all others. */
   readonly provider?: (config: z.infer<C>) => string;
   /**
-   * Only for a brain without `provider` that runs a command of the one who hires: the command finds its providers itself. It may ask
-   * these for their default model, and the others only for the model that the agent's settings name. Without both, no model is asked.
+   * Only for a brain without `provider` that runs a command of the hirer. The command finds its providers itself. It may ask
+   * these providers for their default model, and others only for the model in the agent's settings. Without both, it can't ask
+   * for a model.
    */
   readonly usualProviders?: readonly string[];
   /** The API of that provider that sessions with this configuration ask. */
   readonly api?: (config: z.infer<C>) => ModelApi;
-  /** True if it continues from a summary, in the same session, when its context is nearly full. Otherwise the session is asked to stop. */
+  /**
+   * True if the brain continues from a summary, in the same session, when its context is nearly full. Otherwise the session is
+   * asked to stop.
+   */
   readonly compacts?: true;
-  /** Whether it runs programs that Agency does not contain. Such a brain needs a sandbox. */
+  /** Whether the brain runs programs that Agency does not contain. Such a brain needs a sandbox. */
   readonly runsPrograms: boolean;
-  /** The files outside the workspace that a session with this configuration gets to read because it names them. */
+  /** The files outside the workspace that a session can read because its configuration names them. */
   readonly reads?: (config: z.infer<C>) => readonly string[];
-  /** True if a session may have no tools. It is then given the work as text, and its final output counts as the result. */
+  /** True if a session may have no tools. It then gets the work as text, and its final output counts as the result. */
   readonly plain?: (config: z.infer<C>) => boolean;
   readonly prepare?: (config: z.infer<C>, session: SessionSpec) => void;
   /** The command of one session. Null for a brain that is never started (a person). */
   readonly launch: (config: z.infer<C>, session: SessionSpec) => Launch | null;
-  /** Makes an ear for one session. Without it, everything that the program prints is what the agent says. */
+  /** Makes an ear for one session. Without an ear, everything that the program prints counts as said by the agent. */
   readonly ear?: () => Ear;
-  /** Without it, exit code 0 means done. */
+  /** Judges an end. By default, exit code 0 means done. */
   readonly judge?: (end: End) => Judgement;
 }
 
@@ -64,7 +68,7 @@ export type ModelApi = "messages" | "responses" | "chat";
 export interface NeededProgram {
   /** A name on PATH, or an absolute path. */
   readonly command: string;
-  /** What to say, and to do, where it is missing. */
+  /** The refusal and the advice if the program is missing. */
   readonly missing: string;
 }
 
@@ -79,15 +83,15 @@ export type Ear = (line: string) => readonly Heard[];
 
 export type Heard =
   | (Omit<TranscriptEntry, "at" | "kind"> & {
-      /** What an answer of a model used is counted by the gateway. */
+      /** Anything but usage of a model's answer, which the gateway counts. */
       readonly kind: Exclude<TranscriptEntry["kind"], "usage">;
     })
   /** Totals of the session so far. */
   | { readonly kind: "usage"; readonly usage: Usage }
-  /** What the program calls this conversation. A later session can resume it. */
+  /** The program's name for this conversation. A later session can resume it. */
   | { readonly kind: "thread"; readonly id: string };
 
-/** What is known of a program that ended. */
+/** Facts about a program that ended. */
 export interface End {
   readonly code: number | null;
   readonly signal: string | null;
@@ -100,28 +104,31 @@ export interface End {
 }
 
 /**
- * Why a program ended. `missing` and `signed_out` are the brain's fault: all agents that use it wait, and sessions try again after
- * waits that grow (gateway/growing-waits.ts). `overloaded` waits. Neither counts as a session without progress. Only what was said
- * before `done` is carried out.
+ * Why a program ended. `missing` and `signed_out` are faults of the brain: all agents that use it wait, and sessions try again
+ * after growing waits (gateway/growing-waits.ts). `overloaded` waits. None of these counts as a session without progress. Only
+ * with `done` is the final output applied.
  */
 export interface Judgement {
   readonly cause: EndCause;
-  /** One sentence for people, in the program's own words where it has some. */
+  /** One sentence for people, with the program's own words if there are any. */
   readonly says: string;
 }
 
-/** Why a brain can't work now. All agents that use it wait together. */
+/** The reason why a brain can't work now. All agents that use it wait together. */
 export interface Trouble {
-  /** Waiting ends by itself. The others end when something changes: the program is installed, the key is set. With a time, it is tried again then. */
+  /**
+   * `waiting` ends by itself. The other causes end when something changes: the program is installed, or the key is set. With a
+   * time, the brain is tried again then.
+   */
   readonly cause: "missing" | "no_key" | "signed_out" | "refused" | "waiting";
   readonly says: string;
-  /** Milliseconds on the database's clock. Null: until something changes. */
+  /** Milliseconds on the database's clock. Null if it lasts until something changes. */
   readonly until: number | null;
-  /** The secret with the key. */
+  /** The name of the secret with the key. */
   readonly secret?: string | undefined;
 }
 
-/** For a brain that says nothing more exact. */
+/** The judgement for brains that have none of their own. */
 export function plainJudgement({ code, signal }: End): Judgement {
   if (code === 0) return { cause: "done", says: "exited with code 0" };
   return {
@@ -132,15 +139,15 @@ export function plainJudgement({ code, signal }: End): Judgement {
 
 export interface SessionSpec {
   readonly id: string;
-  /** Its credential for tools and for models. A session holds no other. */
+  /** The credential for tools and for models. A session has no other. */
   readonly token: string;
   readonly workspace: string;
   /** The agent's own folder, which outlives its sessions. */
   readonly home: string;
-  /** The agent's own, or the default of its provider. */
+  /** The agent's own model, or the default of its provider. */
   readonly model: string | null;
   readonly effort: string | null;
-  /** How much the model can read, as the gateway measures it. Null if it is not known. */
+  /** How many tokens the model can read, as the gateway counts them. Null if unknown. */
   readonly contextTokens: number | null;
   /** Whether the brain's own sub-agents may be used. */
   readonly mayConsult: boolean;
@@ -151,19 +158,19 @@ export interface SessionSpec {
   readonly mcpConfigFile: string;
   readonly settingsFile: string;
   readonly briefing: string;
-  /** The work as text. Empty for a brain that looks it up with its tools. */
+  /** The work as text. Empty for a brain that looks up its work with tools. */
   readonly assignment: string;
 }
 
 export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
-  /** Added to the few variables every session gets. */
+  /** Variables in addition to the few that every session gets. */
   readonly env: Readonly<Record<string, string>>;
   readonly stdin: string;
-  /** Files and folders that a sandbox must show, beside those that the command line names. */
+  /** Files and folders that a sandbox must show, besides those in the command line. */
   readonly reads?: readonly string[];
-  /** A command that the program starts. A sandbox shows what that needs, too. */
+  /** A command that the program starts. A sandbox shows the files of that command, too. */
   readonly starts?: readonly string[];
 }
 
@@ -172,7 +179,7 @@ export function brain<C extends z.ZodObject>(module: Brain<C>): Brain<C> {
 }
 
 /**
- * The files outside the system's folders that these words name. Every user of the machine may read the system's folders. A path
+ * The files outside the system's folders that these words name. Every user of the machine can read the system's folders. A path
  * with `..` may lead out of them.
  */
 export const filesNamed = (words: readonly string[]): string[] =>
@@ -180,7 +187,7 @@ export const filesNamed = (words: readonly string[]): string[] =>
     (word) => word.startsWith("/") && !(/^\/(usr|s?bin|lib\w*)\//.test(word) && normalize(word) === word),
   );
 
-/** The variables of a session. Its secrets were put in before (secrets/), so a reference is a bug. */
+/** The variables of a session. Their secrets were resolved before (secrets/), so a reference here is a bug. */
 export function withValues(variables: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(variables).map(([name, value]) => {

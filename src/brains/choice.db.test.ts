@@ -20,7 +20,7 @@ for (const kind of storeKinds)
       await refusal(hire({ adapterType: "telepathy" }), "invalid");
       await refusal(hire({ adapterType: "rehearsal", adapterConfig: { command: "/bin/sh" } }), "invalid");
       await refusal(hire({ adapterConfig: { delayMs: "soon" } }), "invalid");
-      // Nor by leaving the type out where the company's own default runs commands.
+      // Leaving out the type does not help either, if the company's default brain runs commands.
       await org.board(updateCompany, {
         companyId: org.companyId,
         defaultAdapterType: "process",

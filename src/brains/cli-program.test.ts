@@ -38,7 +38,7 @@ test("an end is judged by what the program says", () => {
     [{ errors: "Prompt is too long" }, "out_of_context"],
     [{ errors: "Codex ran out of room in the model's context window." }, "out_of_context"],
     [{ errors: "Segmentation fault" }, "failed"],
-    // It was killed, whatever it had complained about before.
+    // The program was killed, whatever it had complained about before.
     [{ code: 137, errors: "API Error: 529 overloaded_error" }, "failed"],
   ];
   for (const [change, cause] of cases) {
@@ -54,7 +54,7 @@ test("a probe says what is missing and how to get it, and runs nothing that a co
   assert.equal(missing.available, false);
   assert.match(missing.says, /no-such-program-here.*npm install --global sage/);
   assert.equal((await probeCli(program, "/nowhere/sage")).available, false);
-  // `false` fails when it is run.
+  // The program `false` fails when it runs.
   assert.deepEqual(
     [
       (await probeCli(program, "false")).available,
@@ -76,7 +76,7 @@ test("settings of Codex survive any text", () => {
     "[table.of]",
     `deep = ${lines[0]?.slice("a = ".length)}`,
   ]);
-  // One line for each value, and what stands there is the text: a quoted string of YAML escapes alike.
+  // One line for each value, and each is the text itself: YAML escapes a quoted string in the same way.
   assert.equal(parse(lines[0]?.slice("a = ".length) ?? ""), text);
   assert.doesNotMatch(written, /\u007f/);
 });

@@ -17,9 +17,9 @@ import { exposing } from "./exposed-secrets.ts";
 import { ownServer } from "./mcp-config.ts";
 import * as texts from "./texts.ts";
 
-/** What the brains that run a coding agent's own command line have in common. */
+/** The common part of the brains that run a coding agent's command line. */
 export interface CliProgram {
-  /** What people call it. */
+  /** The name of the program for people. */
   readonly name: string;
   readonly command: string;
   readonly install: string;
@@ -65,7 +65,10 @@ export const cliSettings = ({ name, command, providers, subscribed }: CliProgram
     .describe(`key (default): the provider's secret is an API key. subscription: it is ${subscribed}.`),
 });
 
-/** Finds the program and, if no configuration names one, asks it for its version. That takes a second, so an answer counts for a minute. */
+/**
+ * Finds the program and, if no configuration names one, asks it for its version. That takes a second, so an answer is valid for
+ * a minute.
+ */
 export async function probeCli(
   program: CliProgram,
   command: string | undefined,
@@ -86,7 +89,7 @@ export async function probeCli(
     if (!isHere) return;
     isHere = false;
     question.waiting -= 1;
-    // No one else wants to know it, and what a program that is ended says is not kept.
+    // The program runs on while another call waits for its answer. The answer of an ended program is not kept.
     if (question.waiting > 0 || question.isAnswered) return;
     if (asked.get(key) === question) asked.delete(key);
     question.end();
@@ -129,7 +132,7 @@ function askVersion(program: CliProgram, found: string, until: number): Question
   const question: Question = {
     until,
     probe: Promise.race([answered, ended.promise]).finally(() => (question.isAnswered = true)),
-    // Its own end counts. A process that it started may keep its output open for longer.
+    // The exit of the program itself counts. A process that it started may keep its output open for longer.
     end: () => {
       const isGone = (): void => {
         child.stdout?.destroy();
@@ -151,7 +154,7 @@ const neededCli = (program: CliProgram, command = program.command): NeededProgra
   missing: texts.cliMissing(program, command),
 });
 
-/** The program that a command names, as the daemon finds it. */
+/** The file of a command's program, as the daemon finds it. */
 export function programFile(command: string, path = process.env["PATH"] ?? ""): string | undefined {
   const places = command.includes("/")
     ? [command]
@@ -168,27 +171,27 @@ export function programFile(command: string, path = process.env["PATH"] ?? ""): 
 }
 
 /**
- * The file to run. Programs look for their packages around the place they are started from, and a link to them would be a file
- * without any in the sandbox.
+ * The file to run, with links resolved: programs look for their packages near their own path, and in the sandbox the path of a
+ * link has no packages.
  */
 export function programAt(command: string): string {
   const found = programFile(command);
   return found === undefined ? command : realpathSync(found);
 }
 
-/** The skills of a session, where its program looks for them. */
+/** Copies the skills of a session to the place where its program looks for them. */
 export function copySkills({ workspace }: SessionSpec, to: string): void {
   const from = join(workspace, ".claude", "skills");
   rmSync(to, { recursive: true, force: true });
   if (existsSync(from)) cpSync(from, to, { recursive: true });
 }
 
-/** What a session hears first. One that continues a conversation has lost the workspace it knows. */
+/** The first message of a session. If it continues a conversation, it is told that its old workspace is gone. */
 export function openingOf({ briefing, resume }: SessionSpec, resumes = resume !== undefined): string {
   return resumes ? `${texts.continued}\n\n${briefing}` : briefing;
 }
 
-/** What the programs say when the fault is not the agent's. The first pattern that fits counts. */
+/** Complaints of programs that are not the agent's fault. The first pattern that matches counts. */
 const complaints: readonly (readonly [Judgement["cause"], RegExp])[] = [
   [
     "out_of_context",

@@ -1,7 +1,10 @@
 import { z } from "zod";
 import type { Brain } from "./brain.ts";
 
-/** The pages about the installed brains, for agents and people who hire. They are made from the modules, so they are never out of date. */
+/**
+ * Pages about the installed brains, for agents and people who hire. They are made from the modules, so they are never out of
+ * date.
+ */
 export function indexText(brains: readonly Brain[], allowed: readonly string[]): string {
   return [
     "# Agent configuration",

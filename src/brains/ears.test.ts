@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Heard } from "./brain.ts";
 import { findBrain } from "./registry.ts";
 
-/** What the real programs printed (`npm run test:brains` makes the recordings and checks that they are still true). */
+/** The output of the real programs (`npm run test:brains` makes the recordings and checks that they are still true). */
 function heardIn(type: string, recording: string): Heard[] {
   const file = new URL(`../testing/recordings/${type}-${recording}.jsonl`, import.meta.url);
   const ear = findBrain(type).ear?.();
@@ -61,7 +61,7 @@ for (const [type, shell] of Object.entries(shells)) {
     assert.deepEqual(calls, ["read_inbox", shell, "create_file", "acknowledge_message", "submit_summary"]);
     const said = textsOf(heard, "text");
     assert.deepEqual(said, ["I write it down.", "All is done."]);
-    // Claude names the server. Codex does not, and the daemon reports it (daemon/server-keeper.ts).
+    // Claude names the server. Codex does not, so the daemon reports it (daemon/server-keeper.ts).
     const errors = textsOf(heard, "error");
     if (type === "claude_local")
       assert.match(errors.join("\n"), /^MCP server broken did not connect \(\w+\)\.$/);
@@ -112,7 +112,7 @@ test("claude_local: servers that did not connect are errors, and the words of su
   assert.deepEqual(said("m1", null), [{ kind: "text", text: "Hi." }]);
   const consultants = { inputTokens: 29, outputTokens: 7, costUsd: 0 };
   const none = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
-  // A message comes in several lines, and counts once.
+  // The message comes in several lines, and counts once.
   for (const _ of [1, 2])
     assert.deepEqual(said("m2", "call"), [{ kind: "usage", usage: { ...none, consultants } }]);
 });

@@ -33,14 +33,14 @@ async function serverWith(answer: RequestListener): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** A server that answers these paths, and nothing else. */
+/** A server that answers only these paths. */
 const serving =
   (answers: Readonly<Record<string, unknown>>): RequestListener =>
   ({ url = "" }, response) =>
     void response.writeHead(url in answers ? 200 : 404).end(JSON.stringify(answers[url] ?? {}));
 type Listed = Readonly<Record<string, unknown>>;
 const listing = (...models: readonly Listed[]) => serving({ "/v1/models": { data: models } });
-/** As vLLM lists them. */
+/** A list of models in the format of vLLM. */
 const vllm = (...models: readonly Listed[]) =>
   serving({
     "/v1/models": { data: models.map((model) => ({ owned_by: "vllm", ...model })) },
@@ -80,7 +80,7 @@ test("the first brain that can work is chosen, in a fixed order, and the sentenc
     [programs("codex"), [key], "anthropic_api", /ANTHROPIC_API_KEY.*charged/],
     [programs("claude"), [openAiKey], "openai_compatible", /OPENAI_API_KEY.*charged/],
     ["", [key, openAiKey], "anthropic_api", /ANTHROPIC_API_KEY/],
-    // A token of a subscription works only in Claude Code.
+    // The token of a subscription works only in Claude Code.
     ["", [token, login], "rehearsal", /no model was found/],
     [programs("claude"), [], "rehearsal", /Claude Code is installed.*no key/],
     [programs("codex"), [], "rehearsal", /Codex is installed.*no key/],

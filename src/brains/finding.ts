@@ -7,24 +7,24 @@ import { codexProgram, loginFileSecret } from "./codex/brain.ts";
 import * as texts from "./texts.ts";
 
 /**
- * What there is on this machine to think with. Finding out asks nothing outside the machine and runs no program: it looks for
- * files on the PATH, for the names of secrets, and for model servers at their usual ports on the loopback address.
+ * The brains that this machine offers. The search asks nothing outside the machine and runs no program: it looks for files on
+ * the PATH, for the names of secrets, and for model servers at their usual ports on the loopback address.
  */
 export interface Surroundings {
   readonly path: string;
   /** Whether a secret was given to the daemon at its start. */
   readonly has: (secret: string) => boolean;
-  /** The ports where a model server may listen. */
+  /** The ports at which a model server may listen. */
   readonly ports: readonly number[];
 }
 
-/** The brain that the root agent of a new company gets, and the company's other agents by default. */
+/** The brain of a new company's root agent, and by default of its other agents. */
 export interface StartingBrain {
   readonly type: string;
   readonly config: Readonly<Record<string, unknown>>;
-  /** The provider that the company needs for it. */
+  /** The provider that the company needs for this brain. */
   readonly provider?: { readonly name: string; readonly config: ProviderConfig };
-  /** Which brain, why, and how to choose another, for people. */
+  /** A text for people: which brain, why, and how to choose another. */
   readonly says: string;
 }
 
@@ -84,18 +84,17 @@ const ModelList = z.object({
     .max(1000),
 });
 
-/** A model that answers no questions. */
+/** Names of models that can't answer questions. */
 const isOther = /embed|rerank|whisper|\btts\b|\bbge\b/i;
 
 /**
- * How the servers that run models on this machine say what they are, each in another way, and which of their models run
- * here. Only those cost nothing: anything else at such a port may be a proxy to models that are paid for, and needs a price from
- * the board.
+ * How local model servers identify themselves, each in a different way, and which of their models run here. Only those cost
+ * nothing. Anything else at such a port may be a proxy to paid models, and needs a price from the board.
  */
 const ownAnswers: readonly {
   readonly name: string;
   readonly path: string;
-  /** The models that run here: those that the answer names, or those of this owner. */
+  /** The models that run on this machine: those that the answer names, or those of this owner. */
   readonly runs: z.ZodType<readonly string[] | { readonly owner: string }>;
 }[] = [
   {
@@ -134,12 +133,12 @@ const ownAnswers: readonly {
 ];
 
 interface FoundServer {
-  /** Undefined if it did not say what it is. */
+  /** Undefined if the server did not identify itself. */
   readonly name: string | undefined;
   readonly config: ProviderConfig;
 }
 
-/** The model server at a port of this machine. A connection that does not answer quickly is not waited for. */
+/** The model server at a port of this machine. Connections that don't answer quickly are given up. */
 async function serverAt(port: number): Promise<FoundServer | undefined> {
   const baseUrl = `http://127.0.0.1:${port}`;
   const listed = ModelList.safeParse(await jsonAt(`${baseUrl}/v1/models`));
@@ -174,11 +173,11 @@ async function serverAt(port: number): Promise<FoundServer | undefined> {
   };
 }
 
-/** A server on a busy machine takes a while. A port where nothing listens refuses at once. */
+/** A server on a busy machine takes a while. A port without a server refuses at once. */
 const patience = 2000;
 const mostBytes = 1_000_000;
 
-/** `agent: false` makes a plain connection, also where the environment names a proxy for all others. */
+/** `agent: false` makes a direct connection, even if the environment names a proxy. */
 function jsonAt(url: string): Promise<unknown> {
   return new Promise((resolve) => {
     const nothing = (): void => resolve(undefined);

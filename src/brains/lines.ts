@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What programs print and tools return, as the ears read it. */
+/** Output of programs and results of tools, as the ears read them. */
 
 export function jsonIn(line: string): unknown {
   try {

@@ -4,7 +4,7 @@ import { z } from "zod";
 /** The name of the server with Agency's own tools. A session without it can't work. */
 export const ownServer = "agency";
 
-/** The MCP servers of a session, as a program of ours finds them in `.mcp.json` (processes/settings.ts). */
+/** The MCP servers of a session. Our own programs find them in `.mcp.json` (processes/settings.ts). */
 const Config = z.object({
   mcpServers: z.record(
     z.string(),

@@ -6,7 +6,7 @@ import { type Ear, type End, type Heard, type Judgement, type Launch, plainJudge
 
 /**
  * A program that is part of Agency and runs as a session. It prints one line of JSON for each thing it says or does, and its
- * exit code says why it ended. So the daemon understands it without knowing what it talks to.
+ * exit code says why it ended. So the daemon understands it, whichever model or program it talks to.
  */
 export function ownProgram(name: string): Pick<Launch, "command" | "args" | "reads"> {
   const isSource = import.meta.url.endsWith(".ts");
@@ -14,7 +14,7 @@ export function ownProgram(name: string): Pick<Launch, "command" | "args" | "rea
   return {
     command: process.execPath,
     args: [at(`../brains/${name}${isSource ? ".ts" : ".js"}`)],
-    // A built program contains the packages it uses.
+    // The built program contains the packages it uses.
     reads: [at("../"), at("../../package.json"), ...(isSource ? [at("../../node_modules")] : [])],
   };
 }
@@ -37,7 +37,7 @@ const Line = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("thread"), id: z.string() }),
 ]);
 
-/** For the program: prints what the ear below understands. */
+/** For the program: prints a line that the ear below understands. */
 export function tell(heard: z.infer<typeof Line>): void {
   process.stdout.write(`${JSON.stringify(heard)}\n`);
 }
@@ -60,7 +60,7 @@ export class SessionEnd extends Error {
   }
 }
 
-/** For the program: runs it to its end. The last line it prints says why it ended, and so does its exit code. */
+/** For the program: runs its work to the end. The last line and the exit code say why it ended. */
 export async function runToEnd(work: () => Promise<void>): Promise<never> {
   let cause: Judgement["cause"] = "done";
   try {
@@ -69,12 +69,12 @@ export async function runToEnd(work: () => Promise<void>): Promise<never> {
     cause = error instanceof SessionEnd ? error.why : "failed";
     tell({ kind: "error", text: error instanceof Error ? error.message : String(error) });
   }
-  // A pipe takes what was written before the process ends only if the process waits for it.
+  // What was written reaches the pipe only if the process waits for it.
   await new Promise<void>((resolve) => process.stdout.write("", () => resolve()));
   return process.exit(exitCodes[cause]);
 }
 
-/** A session that neither called a tool nor said anything has done nothing, whatever its exit code says. */
+/** A session that called no tool and said nothing has done nothing, whatever its exit code is. */
 export function judgeOwn(end: End): Judgement {
   const { code, toolCalls, said, errors, named } = end;
   if (code === 0 && toolCalls === 0 && said.trim() === "")
@@ -82,7 +82,7 @@ export function judgeOwn(end: End): Judgement {
   const [cause] = Object.entries(exitCodes).find(([, one]) => one === code) ?? [];
   const plain = plainJudgement(end);
   if (code === 0 || cause === undefined) return plain;
-  // The program that ours started prints to the same standard error, and may do so after our own last words.
+  // A program that ours started prints to the same standard error, maybe after our own last words.
   const last = named || errors.split("\n").findLast((line) => line.trim() !== "") || plain.says;
   return { cause: Cause.parse(cause), says: last.replaceAll(/\s+/g, " ").slice(0, 500) };
 }

@@ -37,7 +37,7 @@ export const brains: readonly Brain[] = [
 
 export const defaultBrainType = "rehearsal";
 
-/** The schemas of what stands below these keys, for redaction: they mark secrets with `.meta({ secret: true })`. */
+/** For redaction: the schemas of the values below these keys, which mark secrets with `.meta({ secret: true })`. */
 export const brainMarks: ReadonlyMap<string, readonly Brain["config"][]> = new Map(
   ["adapterConfig", "defaultAdapterConfig"].map((key) => [key, brains.map(({ config }) => config)]),
 );
@@ -64,21 +64,21 @@ export function runsPrograms(type: string): boolean {
   return findBrain(type).runsPrograms;
 }
 
-/** The files outside the workspace that a session with this configuration gets to read. */
+/** The files outside the workspace that a session with this configuration can read. */
 export function namedReads(type: string, config: string): readonly string[] {
   const found = findBrain(type);
   return found.reads?.(found.config.parse(JSON.parse(config))) ?? [];
 }
 
-/** The provider of models that sessions with this configuration ask. */
+/** The provider that sessions with this configuration ask for models. */
 export function providerUsed(type: string, config: string): string | undefined {
   const found = brains.find((candidate) => candidate.type === type);
   return found?.provider?.(found.config.parse(JSON.parse(config)));
 }
 
 /**
- * What sessions with this configuration may ask a provider for: the agent's model or, without one, the provider's default model
- * (`default`), only a model that the agent's settings name (`named`), or nothing.
+ * Which model sessions with this configuration may ask a provider for. `default`: the agent's model or, without one, the
+ * provider's default model. `named`: only a model that the agent's settings name. `nothing`: none.
  */
 export function mayAskFor(type: string, config: string, provider: string): "default" | "named" | "nothing" {
   const used = providerUsed(type, config);
@@ -94,7 +94,7 @@ export function apiUsed(type: string, config: string): ModelApi | undefined {
   return found?.api?.(found.config.parse(JSON.parse(config)));
 }
 
-/** Is the program there that this configuration names? */
+/** Checks that the program of this configuration is present. */
 export function probeBrain(type: string, config: string, closing?: AbortSignal): Promise<Probe> {
   const found = findBrain(type);
   return found.probe(found.config.parse(JSON.parse(config)), closing);
@@ -106,19 +106,19 @@ export function programUsed(type: string, config: string): NeededProgram | undef
   return found?.program?.(found.config.parse(JSON.parse(config)));
 }
 
-/** The same, if it is not on this machine. Nothing is run, so this is cheap. */
+/** The program that sessions with this configuration need, if this machine lacks it. Runs no program, so it is cheap. */
 export function absentProgram(type: string, config: string): NeededProgram | undefined {
   const program = programUsed(type, config);
   return program === undefined || programFile(program.command) !== undefined ? undefined : program;
 }
 
-/** May a session of this brain be without tools? */
+/** Whether a session of this brain may be without tools. */
 export function isPlain(type: string, config: string): boolean {
   const found = brains.find((candidate) => candidate.type === type);
   return found?.plain?.(found.config.parse(JSON.parse(config))) === true;
 }
 
-/** The configuration in the form it is stored, or a refusal that names each mistake. */
+/** The configuration in its stored form, or a refusal that names each mistake. */
 export function checkBrainConfig(type: string, config: unknown): string {
   const schema = findBrain(type).config;
   const checked = check(schema, config ?? {}, "adapterConfig");
@@ -126,7 +126,9 @@ export function checkBrainConfig(type: string, config: unknown): string {
   throw configDoesNotFit(type, sentencesOf(checked.problems), Object.keys(schema.shape));
 }
 
-/** The values of a configuration that its schema marks as secret. A variable may also hold an ordinary setting, such as a model's name. */
+/**
+ * The values of a configuration that its schema marks as secret. Some variables hold ordinary settings, such as a model's name.
+ */
 export function secretsOf(type: string, config: string): string[] {
   const found: string[] = [];
   const marks = new Map([["adapterConfig", [findBrain(type).config]]]);
@@ -142,8 +144,8 @@ export function secretsOf(type: string, config: string): string[] {
 }
 
 /**
- * One session of a brain: its command, its ear and its judgement. Null if the brain is never started. `prepare` writes what the
- * command expects. It may run while the command waits at its gate.
+ * One session of a brain: its command, its ear and its judgement. Null if the brain is never started. `prepare` writes the
+ * files that the command expects. It may run while the command waits at its gate.
  */
 export function launchBrain(
   type: string,

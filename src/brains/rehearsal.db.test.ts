@@ -18,7 +18,7 @@ import type { Script } from "../testing/scripted-runner.ts";
 import { onStage } from "../testing/stage.ts";
 import { play } from "./rehearsal/player.ts";
 
-/** The player as it is, its tools called through dispatch instead of over MCP. */
+/** The real player, whose tools are called through dispatch instead of over MCP. */
 const rehearse: Script = async ({ call, briefing }) => {
   await play((operation, input) => {
     assert.ok(operation.mcp !== undefined, `${operation.name} is not a tool`);
@@ -48,7 +48,7 @@ for (const kind of storeKinds)
         assert.match((await board(readFile, { id: result })).content, /Combined from:/);
         assert.ok((await board(viewLinks, { id: result })).links.every(({ state }) => state === "live"));
 
-        // Three agents were hired for it, on two levels, and stay for what comes next.
+        // Three agents were hired for the goal, on two levels. They stay for the next goal.
         const { agents } = await board(listAgents, { companyId });
         assert.deepEqual(
           agents.map(({ role, status }) => [role, status]),
@@ -90,7 +90,7 @@ for (const kind of storeKinds)
           ],
         );
         assert.equal((await board(listOutcomes, { companyId, status: "submitted" })).outcomes.length, 0);
-        // Each session left its own summary, and no state document is stale.
+        // Each session left its own summary, and no state document is out of date.
         const { sessions } = await board(listSessions, { companyId });
         assert.ok(
           sessions.length >= 6 && sessions.every(({ summarized, exitCode }) => summarized && exitCode === 0),
@@ -100,7 +100,7 @@ for (const kind of storeKinds)
         assert.equal((await board(verifyLedger, {})).ok, true);
         assert.match((await board(why, { id: org.rootId })).says, /nothing to do/);
 
-        // It stays at rest, and takes the next goal.
+        // The organization stays at rest, and takes the next goal.
         const before = runner.started.length;
         stage.advance(600_000);
         await stage.rest();
@@ -133,7 +133,7 @@ for (const kind of storeKinds)
         await stage.rest();
         const { messages } = await board(boardInbox, { companyId });
         assert.ok(messages.some(({ body }) => body?.startsWith("Done: Count the spoons") === true));
-        // The coordinator was hired, and did alone what it could not divide.
+        // The coordinator was hired. It did the work alone, because the work can't be divided.
         const { agents } = await board(listAgents, { companyId });
         assert.deepEqual(
           agents.map(({ role }) => role),
@@ -175,7 +175,7 @@ for (const kind of storeKinds)
           assert.equal(deliverables.length, 1, of);
           assert.match((await board(readFile, { id: deliverables[0]?.id ?? "" })).content, sample);
         }
-        // The board gets one file with the results of all.
+        // The board gets one file with all results.
         const { status, deliverables } = await board(viewOutcome, { id: goal.id });
         assert.equal(status, "submitted");
         const whole = await board(readFile, { id: deliverables[0]?.id ?? "" });
@@ -248,7 +248,7 @@ for (const kind of storeKinds)
         await max.call(completeOutcome, { id: integration, note: `kb://${first.id}`, files: [first.id] });
         await stage.rest();
 
-        // The board sends the goal back. The result has what it asked for.
+        // The board sends the goal back. The new result follows the request.
         const asked = "Add a title.\nAnd a second line.";
         await board(decideOutcome, { id: goal.id, verdict: "rework", note: asked });
         await stage.rest();

@@ -1,7 +1,7 @@
 import type { ProviderConfig } from "../contract/providers.ts";
 import { invalid } from "../contract/refusal.ts";
 
-/** What brains that run a program say about it. */
+/** Texts of the brains that run a program. */
 interface Named {
   readonly name: string;
   readonly install: string;
@@ -22,19 +22,19 @@ export const cliNotStarted = (name: string, says: string): string =>
 export const serverFailed = (server: string, status = "failed"): string =>
   `MCP server ${server} did not connect (${status}).`;
 
-/** Is this line the one above, about any server or about this one? */
+/** Whether this line is the one above, about this server or about any server. */
 export const isServerFailed = (line: string, server = ""): boolean =>
   line.startsWith(`MCP server ${server === "" ? "" : `${server} `}`);
 
 export const didNothing = (name: string): string => `${name} ended without a tool call and without a result`;
 
-/** To a session that continues a conversation. */
+/** For a session that continues a conversation. */
 export const continued = [
   "Your previous session was cut off, and this session continues its conversation. Its workspace is gone: you are in a new one.",
   "Everything you saved in the knowledge base is still there. Before you repeat a call, check whether it took effect.",
 ].join("\n");
 
-/** How a new company's brain was chosen. */
+/** Explanations of how a new company's brain was chosen. */
 const otherBrain = "To choose another brain: agency brains use <type>.";
 
 export const thinksWithCli = ({ name }: Named, type: string, secret: string): string =>
@@ -66,7 +66,7 @@ export const rehearsesUnpriced = (baseUrl: string): string =>
 export const rehearsesUnsandboxed = (type: string): string =>
   `Brain: rehearsal, because ${type} needs a sandbox and there is none here. With a sandbox: agency brains use ${type}.`;
 
-/** Why the login of a person's own Codex can't be used. The path is a secret's value, so it is not named. */
+/** Reasons why the login of a person's own Codex can't be used. The path is a secret's value, so the texts don't contain it. */
 const signIn =
   "Sign in on the daemon's machine, as its user: codex login. The agents then continue by themselves.";
 const linking =

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What the daemon tells the process of a session with the brain `acp`. */
+/** The input that the daemon gives to the process of a session with the brain `acp`. */
 export const AcpSession = z.object({
   command: z.string(),
   args: z.array(z.string()),

@@ -6,7 +6,7 @@ import { commandSettings, neededCommand, probeCommand } from "../process/brain.t
 import type { AcpSession } from "./acp-session.ts";
 import { knownHere, noneKnown } from "./texts.ts";
 
-/** Programs that are known to speak it, with the arguments that make them do so. */
+/** Known programs that speak the protocol, with the arguments that make them do so. */
 const knownPrograms: readonly (readonly [command: string, ...args: string[]])[] = [
   ["gemini", "--acp"],
   ["opencode", "acp"],
@@ -16,7 +16,10 @@ const knownPrograms: readonly (readonly [command: string, ...args: string[]])[] 
   ["codex-acp"],
 ];
 
-/** Any program that speaks the Agent Client Protocol. Ours (main.ts) starts it and speaks with it, in the session's process. */
+/**
+ * Any program that speaks the Agent Client Protocol. Our program (main.ts) starts it and speaks with it, in the session's
+ * process.
+ */
 export const acpBrain = brain({
   type: "acp",
   runsPrograms: true,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { SessionConfigOption } from "@agentclientprotocol/sdk";
 import { chooseIn } from "./choices.ts";
 
-/** What a program that offers these models is asked to set. */
+/** The values that a program with these models is asked to set. */
 async function asked(values: readonly string[], model: string): Promise<unknown[]> {
   const options = values.map((value) => ({ value, name: value }));
   const offered = (currentValue: string): SessionConfigOption[] => [
@@ -31,6 +31,6 @@ test("a model is set by its value, and by its name without the provider if only 
   assert.deepEqual(await asked(["small", "large"], "large"), ["large"]);
   assert.deepEqual(await asked(["one/small", "one/large"], "large"), ["one/large"]);
   assert.deepEqual(await asked(["one/large", "large"], "large"), ["large"]);
-  // A program may know more models than it lists. It is not decided here which of two providers is meant.
+  // A program may know more models than it lists. If two providers offer the model, the program is not asked to choose one.
   assert.deepEqual(await asked(["one/large", "two/large"], "large"), ["large"]);
 });

@@ -8,8 +8,8 @@ import {
 import * as texts from "./texts.ts";
 
 /**
- * Sets the model and the effort of the agent in its program, by the options that the program offers for a conversation. Returns
- * a sentence for each that could not be set: the person who chose it must know.
+ * Sets the model and the effort of the agent in its program, through the options that the program offers for a conversation.
+ * Returns a sentence for each option that could not be set: the person who chose it must know.
  */
 export async function chooseIn(
   agent: Pick<ClientContext, "request">,
@@ -25,7 +25,7 @@ export async function chooseIn(
   let { offered } = of;
   const problems: string[] = [];
 
-  /** A program may take a value for another one that it knows, so what it says afterwards counts. */
+  /** A program may replace a value by another one that it knows, so the values it reports afterwards count. */
   const set = async (option: SessionConfigOption, value: string): Promise<boolean> => {
     if (option.currentValue === value) return true;
     try {
@@ -40,7 +40,7 @@ export async function chooseIn(
 
   if (model !== null) {
     const option = offered.find(({ category, id }) => (category ?? id) === "model");
-    // A program may know more models than it lists. Some older ones have a request of their own.
+    // A program may know more models than it lists. Some older programs have a separate request for the model.
     const isSet =
       option === undefined
         ? await setByOldRequest(agent, sessionId, model)
@@ -48,7 +48,7 @@ export async function chooseIn(
     if (!isSet) problems.push(texts.modelNotSet(command, model, namesIn(option)));
   }
   if (effort !== null) {
-    // What one effort makes possible depends on the model, so it is looked up after the model was set.
+    // The possible efforts depend on the model, so they are looked up after the model was set.
     const option = offered.find(({ category, id }) => (category ?? id) === "thought_level");
     const value = option && valueFor(option, effort === "max" ? ["max", "xhigh"] : [effort]);
     if (option === undefined || value === undefined || !(await set(option, value)))
@@ -57,7 +57,7 @@ export async function chooseIn(
   return problems;
 }
 
-/** Before options there was a request for the model alone. Gemini has only that. */
+/** Before there were options, a request set the model alone. Gemini has only that request. */
 async function setByOldRequest(
   agent: Pick<ClientContext, "request">,
   sessionId: string,
@@ -72,14 +72,17 @@ async function setByOldRequest(
   }
 }
 
-/** The first of these that an option offers, by its value or by its name. OpenCode puts the provider before a model: `openai/gpt-5.1`. */
+/**
+ * The first of these values that an option offers, by value or by name. OpenCode puts the provider before a model:
+ * `openai/gpt-5.1`.
+ */
 function valueFor(option: SessionConfigOption, wanted: readonly string[]): string | undefined {
   const offered = valuesOf(option);
   for (const one of wanted) {
     const isNamed = ({ value, name }: (typeof offered)[number]): boolean =>
       value === one || name.toLowerCase() === one.toLowerCase();
     const ofProviders = offered.filter(({ value }) => value.endsWith(`/${one}`));
-    // Of two providers, the program's own choice would be a guess.
+    // With two providers, the choice would be a guess.
     const found = offered.find(isNamed) ?? (ofProviders.length === 1 ? ofProviders[0] : undefined);
     if (found !== undefined) return found.value;
   }

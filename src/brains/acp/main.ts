@@ -27,16 +27,16 @@ import { entriesOf } from "./updates.ts";
 import { watchTools, type WatchedTools } from "./watched-tools.ts";
 
 /**
- * The process of a session with the brain `acp`. It starts the agent's program, speaks the Agent Client Protocol with it over
- * its standard input and output, and tells the daemon what it says and does.
+ * The process of a session with the brain `acp`. It starts the agent's program and speaks the Agent Client Protocol with it
+ * over standard input and output. It tells the daemon everything that the program says and does.
  */
 const url = process.env["AGENCY_URL"] ?? "";
 const token = process.env["AGENCY_TOKEN"] ?? "";
 const session = AcpSession.parse(JSON.parse(process.env["AGENCY_SESSION_SETTINGS"] ?? ""));
 const { command, workspace } = session;
-/** A program that has not ended by then is killed. */
+/** A program that has not ended after this time is killed. */
 const patience = 3000;
-/** How long a program may take to get the list of tools before it is prompted. */
+/** How long a program may take to get the list of tools before it gets its prompt. */
 const connecting = 10_000;
 
 const child = start();
@@ -79,7 +79,7 @@ await runToEnd(async () => {
   try {
     await Promise.race([failed, converse()]);
   } catch (error) {
-    // How the program ended tells more than that the connection is closed.
+    // The program's exit says more than that the connection is closed.
     const how = error instanceof SessionEnd ? undefined : await Promise.race([ended, sleep(1000)]);
     throw how === undefined ? error : new SessionEnd("failed", texts.programEnded(command, how));
   } finally {
@@ -89,7 +89,7 @@ await runToEnd(async () => {
   }
 });
 
-/** Programs that read the usual variables find their models at the gateway. The agent's configuration comes first. */
+/** Programs that read the usual variables find their models at the gateway. The agent's configuration takes precedence. */
 function start(): ChildProcess {
   const { AGENCY_SESSION_SETTINGS: _, ...own } = process.env;
   const models = {
@@ -97,7 +97,7 @@ function start(): ChildProcess {
     ANTHROPIC_AUTH_TOKEN: token,
     OPENAI_BASE_URL: `${url}/model/openai/v1`,
     OPENAI_API_KEY: token,
-    // Claude takes a model that it does not list only from here.
+    // Claude accepts a model that it does not list only from this variable.
     ...(session.model === null ? {} : { ANTHROPIC_MODEL: session.model }),
   };
   return spawn(command, session.args, {
@@ -148,7 +148,7 @@ async function converse(): Promise<void> {
     const { model, effort } = session;
     for (const problem of await chooseIn(agent, { command, sessionId, offered, model, effort }))
       tell({ kind: "error", text: problem });
-    // A program that connects only when it is prompted is not waited for any longer.
+    // A program that connects only after its prompt is not waited for any longer.
     await Promise.race([tools.listed, sleep(connecting)]);
     tell({ kind: "thread", id: sessionId });
     isHeard = true;
@@ -161,7 +161,7 @@ async function converse(): Promise<void> {
       .catch((error: unknown) => {
         throw endBy(error, found);
       });
-    // The last pieces may come right after the answer.
+    // The last pieces may arrive right after the answer.
     await sleep(20);
     end();
     tellUsage(answer);
@@ -180,14 +180,14 @@ function bytesOf(stdout: Readable): ReadableStream<Uint8Array> {
   return ReadableStream.from(stdout);
 }
 
-/** Agency's own tools, behind a door that knows when the program has them. */
+/** A proxy in front of Agency's own tools, which notices when the program has them. */
 async function ownDoor(): Promise<WatchedTools> {
   const own = serversIn(session.mcpConfigFile).find(([name]) => name === ownServer)?.[1].url;
   if (own === undefined) throw new Error("the settings do not name Agency's tools");
   return watchTools(own);
 }
 
-/** Opens a conversation: the one of the session that was cut off, if the program can continue it, or a new one. */
+/** Opens a conversation: that of the cut-off session if the program can continue it, otherwise a new one. */
 async function open(
   agent: ClientContext,
   { agentCapabilities }: InitializeResponse,
@@ -218,7 +218,7 @@ async function open(
   return { sessionId: created.sessionId, isNew: true, offered: created.configOptions ?? [] };
 }
 
-/** Asks the daemon each time, because a right may be given or taken away while the session runs. */
+/** Asks the daemon each time, because a right may be given or taken while the session runs. */
 async function mayReach(host: string): Promise<boolean> {
   const asked = new URL("/api/access", url);
   asked.searchParams.set("resource", `net:${host}`);
@@ -234,7 +234,7 @@ function pairs(values: Readonly<Record<string, string>> | undefined): { name: st
   return Object.entries(expanded(values ?? {})).map(([name, value]) => ({ name, value }));
 }
 
-/** -32000 is the protocol's code for a program that is not signed in. Otherwise the program's own words tell. */
+/** -32000 is the protocol's code for a program that is not signed in. For all other errors, the program's own words decide. */
 function endBy(error: unknown, { authMethods = [] }: InitializeResponse): unknown {
   if (!(error instanceof RequestError)) return error;
   const says = `${error.message} ${detailsIn(error.data)}`.trim();
@@ -249,8 +249,8 @@ function complaintIn(says: string): "signed_out" | "overloaded" | undefined {
 }
 
 /**
- * Copilot ends its turn as if all were well when its model was refused, and says the error itself as one whole piece. The words of a
- * model come in many pieces, so a model that writes about an error is not meant.
+ * When its model was refused, Copilot ends its turn normally and says the error as one whole piece. The words of a model come
+ * in many pieces, so a model that writes about an error is not mistaken for one.
  */
 function causeIn(piece: string): "signed_out" | "overloaded" | undefined {
   return piece.startsWith("Error:") ? complaintIn(piece) : undefined;
@@ -260,7 +260,7 @@ function detailsIn(data: unknown): string {
   return data === undefined || data === null ? "" : typeof data === "string" ? data : JSON.stringify(data);
 }
 
-/** Some programs say what they used. The gateway books what really passed it. */
+/** Some programs report their usage. The gateway books what really passed it. */
 function tellUsage(answer: unknown): void {
   const { data } = WithUsage.safeParse(answer);
   if (data === undefined) return;

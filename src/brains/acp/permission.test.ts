@@ -33,7 +33,7 @@ const answer = async (asked: Asked, of = rights, offered = options) => {
 const at = (...paths: string[]) => ({ locations: paths.map((path) => ({ path })) });
 const url = (address: string): Asked => ({ title: "WebFetch", rawInput: { url: address } });
 
-/** For every kind of the protocol: what an agent may do, and what it may not. */
+/** For every kind of the protocol: requests that are allowed, and requests that are refused. */
 const table: Readonly<Record<string, { readonly yes: readonly Asked[]; readonly no: readonly Asked[] }>> = {
   read: {
     yes: [{}, at("/w/1/a.txt"), at("a.txt"), at("/homes/ann/.gemini/x"), at("/usr/lib/node/index.js")],

@@ -3,18 +3,18 @@ import type { RequestPermissionRequest, RequestPermissionResponse, ToolKind } fr
 import * as texts from "./texts.ts";
 
 /**
- * Answers what an agent's program asks before it uses a tool, from the rights of the agent. The sandbox and the daemon enforce the same
- * rights. The answer here makes the program's own refusal come before the attempt.
+ * Answers the requests of an agent's program before it uses a tool, from the rights of the agent. The sandbox and the daemon
+ * enforce the same rights. With the answer from here, the program's own refusal comes before the attempt.
  */
 export interface SessionRights {
   /** Tools that the settings deny, such as sub-agents for an agent without the right to consult. */
   readonly denied: readonly string[];
-  /** MCP servers of the session: Agency's own, and those that the agent was granted. */
+  /** The MCP servers of the session: Agency's own, and those that the agent was granted. */
   readonly servers: readonly string[];
   readonly workspace: string;
   /** The agent's own folder. */
   readonly home: string;
-  /** Whether the agent has the right `net:<host>`. With `*`: the right to reach every host. */
+  /** Whether the agent has the right `net:<host>`. `*` asks for the right to reach every host. */
   readonly mayReach: (host: string) => Promise<boolean>;
 }
 
@@ -39,7 +39,7 @@ export async function answerPermission(
   };
 }
 
-/** Why the call is refused. Undefined: it is allowed. */
+/** The reason why the call is refused. Undefined if it is allowed. */
 async function refusalOf(
   call: ToolCall,
   options: RequestPermissionRequest["options"],
@@ -61,7 +61,7 @@ const writes: Rule = (call, { workspace, home }) => {
   return outside === undefined ? undefined : texts.outsideWorkspace(outside);
 };
 
-/** What a session reads beside its own folders is the system: programs, their libraries and their settings. */
+/** Besides its own folders, a session reads only system files: programs, their libraries and their settings. */
 const reads: Rule = (call, { workspace, home }) => {
   const outside = pathsIn(call, workspace).find(
     (path) => !isWithin(path, [workspace, home, ...systemFolders]),
@@ -70,7 +70,7 @@ const reads: Rule = (call, { workspace, home }) => {
 };
 const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt"];
 
-/** A call that names no host, such as a search of the web, may reach any. */
+/** A call without a host, such as a search of the web, may reach any host. */
 const fetches: Rule = async (call, { mayReach }) => {
   const hosts = hostsIn(call);
   for (const host of hosts.length === 0 ? ["*"] : hosts)
@@ -92,8 +92,9 @@ const rules: Readonly<Record<Exclude<ToolKind, "other">, Rule>> = {
 };
 
 /**
- * Programs name the tools of MCP servers in their own ways: `mcp__agency__read_inbox`, `agency_read_inbox`, `mcp.agency.read_inbox`.
- * Gemini shows only the tool's title, but offers to allow its server. A session has no other servers than ours.
+ * Programs have their own names for the tools of MCP servers: `mcp__agency__read_inbox`, `agency_read_inbox`,
+ * `mcp.agency.read_inbox`. Gemini shows only the tool's title, but offers to allow its server. A session has no other servers
+ * than ours.
  */
 function isOfServer(
   { name, title, toolCallId, rawInput }: ToolCall,

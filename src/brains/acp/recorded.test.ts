@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { heardOverAcp } from "../../testing/acp-recording.ts";
 
-/** What the real programs printed (`npm run test:brains` makes the recordings and checks that they are still true). */
+/** The output of the real programs (`npm run test:brains` makes the recordings and checks that they are still true). */
 const recordings = { claude: ["work", "server-down"], codex: ["work", "server-down"], opencode: ["work"] };
 
 for (const [program, names] of Object.entries(recordings))
@@ -13,7 +13,7 @@ for (const [program, names] of Object.entries(recordings))
       const heard = heardOverAcp(readFileSync(file, "utf8").trim().split("\n"));
       const said = (wanted: string): string[] =>
         heard.flatMap((one) => (one.kind === wanted && "text" in one ? [one.text] : []));
-      // Some programs put a notice before their words.
+      // Some programs print a notice first.
       assert.match(said("text").join("\n"), /All is done\.$/);
       assert.deepEqual(said("error"), []);
       const calls = heard.flatMap((one) => (one.kind === "tool" ? [one.tool ?? ""] : []));

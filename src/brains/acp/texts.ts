@@ -1,4 +1,4 @@
-/** What the program of an ACP brain says about the agent's program. */
+/** Texts of an ACP brain's program about the agent's program. */
 
 export const programMissing = (command: string, says: string): string =>
   `The program ${command} can't be started: ${says}`;
@@ -27,7 +27,7 @@ export const stoppedBecause: Readonly<Record<string, string>> = {
 
 export const denied = (title: string, why: string): string => `Permission denied: ${title}. ${why}`;
 
-/** Why a program may not use a tool. */
+/** Reasons why a program can't use a tool. */
 export const toolDenied = (tool: string): string =>
   `The tool ${tool} starts sub-agents, which needs the right org:consult.`;
 export const toolUnknown =
@@ -40,7 +40,7 @@ export const hostDenied = (host: string): string =>
 export const modeStays = "A session keeps the mode it was started in.";
 export const notOffered = "The program offers no answer that allows it.";
 
-/** Why the program does not work with the model or the effort of the agent. */
+/** Reasons why the program does not work with the model or the effort of the agent. */
 const offers = (names: readonly string[]): string =>
   names.length === 0 ? "It offers no choice" : `It offers: ${names.join(", ")}`;
 export const modelNotSet = (command: string, model: string, names: readonly string[]): string =>

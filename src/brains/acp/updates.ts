@@ -4,17 +4,17 @@ import type { tell } from "../own-program.ts";
 
 type Entry = Parameters<typeof tell>[0];
 
-/** Makes entries of a transcript from the updates of an agent's program. Words come in pieces and are said as a whole. */
+/** Makes transcript entries from the updates of an agent's program. Words arrive in pieces and become one entry. */
 export function entriesOf(tell: (entry: Entry) => void): {
   hear: (update: SessionUpdate) => void;
   end: () => void;
-  /** The last piece of what the program said. */
+  /** The last piece of the program's words. */
   lastPiece: () => string;
 } {
   let words = "";
   let piece = "";
   const names = new Map<string, string>();
-  /** Calls that are not told yet, because the program has not said what with. */
+  /** Calls without an entry yet, because the program has not sent their input. */
   const untold = new Set<string>();
   const terminals = new Map<string, string>();
   const end = (): void => {
@@ -61,7 +61,7 @@ export function entriesOf(tell: (entry: Entry) => void): {
   };
 }
 
-/** OpenCode names the folder of a command before the command. */
+/** OpenCode sends the folder of a command before the command. */
 const isWhole = (input: unknown): boolean => Object.keys(Object(input)).some((key) => key !== "cwd");
 
 function textIn(content: ContentBlock): string {
@@ -72,19 +72,22 @@ const mostShown = 256 * 1024;
 const Shown = z.object({ data: z.string() }).optional();
 const WithTerminal = z.looseObject({ terminal_output: Shown, terminal_output_delta: Shown });
 
-/** What a terminal of the program shows comes in pieces, beside the protocol. Zed began it, and Codex does it. */
+/**
+ * The output of the program's terminal arrives in pieces, in an extension of the protocol. Zed introduced it, and Codex uses
+ * it.
+ */
 function terminalIn(meta: unknown): string {
   const { data } = WithTerminal.safeParse(meta);
   return data?.terminal_output?.data ?? data?.terminal_output_delta?.data ?? "";
 }
 
-/** A terminal is only a name here. */
+/** Of a terminal, this content has only the name. */
 function resultIn(content: ToolCallContent): string {
   if (content.type === "content") return textIn(content.content);
   return content.type === "diff" ? `${content.path}:\n${content.newText}` : "";
 }
 
-/** Some programs, such as Codex, tell what a tool returned only in its own form. */
+/** Some programs, such as Codex, send a tool's result only in their own form. */
 function rawText(output: unknown): string {
   if (output === undefined || output === null) return "";
   return typeof output === "string" ? output : JSON.stringify(output);

@@ -3,11 +3,11 @@ import { createServer, type IncomingMessage, request as ask, type ServerResponse
 import { buffer } from "node:stream/consumers";
 
 /**
- * Stands between the agent's program and an MCP server, to know when the program has its tools. Programs connect in the
+ * A proxy between the agent's program and an MCP server, which notices when the program has its tools. Programs connect in the
  * background. A model that is asked before that has no tools, and may conclude that there is nothing to do.
  */
 export interface WatchedTools {
-  /** The address that the program is given. */
+  /** The address for the program. */
   readonly url: string;
   /** Resolves when the program has got the list of tools for the first time. */
   readonly listed: Promise<void>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ProviderDialect } from "../../contract/providers.ts";
 
-/** What the daemon tells the process of a session with an API brain. */
+/** The input that the daemon gives to the process of a session with an API brain. */
 export const ApiSession = z.object({
   dialect: z.enum(["anthropic", "openai"]),
   api: z.enum(["messages", "responses", "chat"]),
@@ -14,7 +14,7 @@ export const ApiSession = z.object({
   mcpConfigFile: z.string(),
 });
 
-/** Which brain speaks which dialect. */
+/** The brain for each dialect. */
 export const brainTypes: Readonly<Record<ProviderDialect, string>> = {
   anthropic: "anthropic_api",
   openai: "openai_compatible",

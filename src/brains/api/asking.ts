@@ -15,10 +15,10 @@ import { tell, SessionEnd } from "../own-program.ts";
 import type { SessionTool } from "./own-tools.ts";
 import { notReached } from "./texts.ts";
 
-/** What one request to the model needs, apart from the conversation. */
+/** The settings of a request to the model, apart from the conversation. */
 export interface ModelSpec {
   readonly api: ModelApi;
-  /** Where the gateway forwards to the provider. */
+  /** The URL at which the gateway forwards to the provider. */
   readonly url: string;
   readonly token: string;
   readonly model: string;
@@ -27,13 +27,13 @@ export interface ModelSpec {
 }
 
 export interface ModelTurn {
-  /** What the model said and called, as it is kept. */
+  /** The words and calls of the model, as they are stored. */
   readonly messages: readonly ModelMessage[];
   readonly text: string;
   readonly calls: readonly ModelToolCall[];
-  /** The tokens of the conversation with this turn. */
+  /** The tokens of the conversation including this turn. */
   readonly tokens: number;
-  /** The answer reached the maximum length. */
+  /** True if the answer reached the maximum length. */
   readonly isCut: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface ModelToolCall {
 /** Asks for the next turn. Calls of tools are returned, not run. */
 export type AskModel = (messages: readonly ModelMessage[], mayCall?: boolean) => Promise<ModelTurn>;
 
-/** The gateway waits and asks again where a provider says so. Here only a lost connection is worth another try. */
+/** If a provider asks to wait, the gateway does. Here only a lost connection is tried again. */
 const pauses = [1000, 4000];
 
 export async function modelFor(
@@ -127,18 +127,21 @@ type Options = NonNullable<Parameters<typeof streamText>[0]["providerOptions"]>;
 function optionsOf({ api, effort }: ModelSpec): Options {
   if (api === "messages") return { anthropic: { toolStreaming: false, ...(effort !== null && { effort }) } };
   const reasoning = effort === null ? {} : { reasoningEffort: effort === "max" ? "xhigh" : effort };
-  // What the model thought comes back encrypted and is part of the conversation, because the provider keeps nothing.
+  // The model's thoughts come back encrypted and are part of the conversation, because the provider stores nothing.
   return api === "chat" ? { agency: reasoning } : { openai: { ...reasoning, store: false } };
 }
 
-/** Marks the end of what the provider should keep in its cache. Only Anthropic's dialect has such marks. */
+/** Marks the end of the part that the provider should cache. Only Anthropic's dialect has such marks. */
 function cached({ api }: Pick<ModelSpec, "api">): { providerOptions?: Options } {
   return api === "messages"
     ? { providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } } }
     : {};
 }
 
-/** The prompt and the tools are one prefix. The conversation is another, which ends after the newest and the last but one results. */
+/**
+ * The prompt and the tools are one cached prefix. The conversation is another, which ends after the newest and the last but one
+ * results.
+ */
 function withCachedEnd(spec: ModelSpec, messages: readonly ModelMessage[]): ModelMessage[] {
   const ends = messages.flatMap(({ role }, index) => (role === "assistant" ? [] : [index])).slice(-2);
   return messages.map((message, index) => (ends.includes(index) ? { ...message, ...cached(spec) } : message));

@@ -5,7 +5,7 @@ import { exposing } from "../exposed-secrets.ts";
 import { hearOwn, judgeOwn, ownProgram } from "../own-program.ts";
 import { type ApiSession, brainTypes } from "./api-session.ts";
 
-/** Brains that ask the API of a model. The loop with the tools is ours (main.ts), and it runs in the session's own process. */
+/** Brains that ask the API of a model. The loop with the tools is our own (main.ts) and runs in the session's process. */
 
 const shared = [
   "The agent's `model` chooses the model; without one, the provider's default model is used. `effort` is passed on.",

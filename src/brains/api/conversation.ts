@@ -13,15 +13,15 @@ import { type ModelMessage, modelMessageSchema, type ToolModelMessage } from "ai
 import { interrupted } from "./texts.ts";
 
 /**
- * The conversation with the model, kept in the agent's home, one message a line. A message is on disk before the program acts on
- * it. So a session that is cut off can be continued by the next one. The home keeps one conversation: the newest.
+ * The conversation with the model, stored in the agent's home, one message a line. A message is on disk before the program acts
+ * on it. So the next session can continue one that was cut off. The home stores only the newest conversation.
  */
 export interface SavedConversation {
   readonly messages: readonly ModelMessage[];
-  /** How many messages an earlier session left. */
+  /** The number of messages that an earlier session left. */
   readonly resumed: number;
   add(...messages: readonly ModelMessage[]): void;
-  /** Puts these messages in the place of all others. */
+  /** Replaces all messages by these. */
   replace(messages: readonly ModelMessage[]): void;
 }
 
@@ -53,7 +53,7 @@ export function openConversation(home: string, thread: string): SavedConversatio
   };
 }
 
-/** A crash can leave a torn last line, which is left out. */
+/** A crash can leave an incomplete last line, which is left out. */
 function messagesIn(text: string): ModelMessage[] {
   const messages: ModelMessage[] = [];
   for (const line of text.split("\n")) {

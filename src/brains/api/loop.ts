@@ -6,8 +6,8 @@ import { bounded, type SessionTool, type ToolAnswer } from "./own-tools.ts";
 import * as texts from "./texts.ts";
 
 /**
- * The loop of an API brain. The model is asked, its calls are run one after the other, and it is asked again, until it calls no
- * tool. Every message is saved before the next step.
+ * The loop of an API brain: the model is asked, its calls run one after the other, and the model is asked again, until it calls
+ * no tool. Every message is saved before the next step.
  *
  * When the conversation fills 85 % of the context, the model is asked to save its state and to summarize. The conversation then
  * continues from that summary.
@@ -21,7 +21,7 @@ export interface LoopParts {
 }
 
 const mostFilled = 0.85;
-/** The part of the context that saving the state may fill. */
+/** How much of the context may be filled while the model saves its state. */
 const mostSaving = 0.92;
 /** Most texts have about four characters for a token. */
 const charactersPerToken = 3.5;
@@ -91,7 +91,7 @@ async function runCalls(
   { tools, conversation, contextTokens }: LoopParts,
   calls: readonly ModelToolCall[],
 ): Promise<ModelMessage> {
-  // One result may fill a quarter of the context at most.
+  // One result may fill at most a quarter of the context.
   const mostResult = Math.min(100_000, Math.floor((contextTokens / 4) * charactersPerToken));
   const content: ToolModelMessage["content"] = [];
   for (const { id, name, input } of calls) {

@@ -59,7 +59,7 @@ await runToEnd(async () => {
   await runLoop({ ask, tools, conversation, contextTokens: offer.contextTokens, briefing: told });
 });
 
-/** What the gateway lets this session ask for. */
+/** The models and limits that the gateway offers to this session. */
 async function offerOf(gateway: string): Promise<z.infer<typeof Offer>> {
   const response = await fetch(gateway, { headers: { authorization: `Bearer ${token}` } });
   const body: unknown = await response.json();

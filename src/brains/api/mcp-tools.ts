@@ -3,7 +3,7 @@ import { z } from "zod";
 import { expanded, ownServer, serversIn, type SessionServer } from "../mcp-config.ts";
 import type { SessionTool, ToolAnswer } from "./own-tools.ts";
 
-/** The tools of the session's MCP servers (.mcp.json), for the model. */
+/** The tools of the session's MCP servers (.mcp.json) for the model. */
 export interface ConnectedServers {
   readonly tools: SessionTool[];
   readonly failed: readonly FailedServer[];
@@ -12,12 +12,12 @@ export interface ConnectedServers {
 export interface FailedServer {
   readonly name: string;
   readonly says: string;
-  /** Without Agency's own tools no agent can work. */
+  /** True for Agency's own server. Without its tools no agent can work. */
   readonly isOwn: boolean;
 }
 
 const connectMilliseconds = 30_000;
-/** A call may wait for a person. The server says every few seconds that it still works. */
+/** A call may wait for a person. The server reports every few seconds that the call still runs. */
 const callMilliseconds = 60 * 60_000;
 
 export async function connectServers(file: string): Promise<ConnectedServers> {

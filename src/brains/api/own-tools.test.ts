@@ -50,7 +50,7 @@ describe("the tools of an API brain", () => {
     );
     assert.match(text, /characters left out/);
     const command = `sleep 600 & echo $! > ${join(folder, "pid")}; sleep 600`;
-    // A busy machine may not come to the second command in time.
+    // On a busy machine, the second command may not run in time.
     for (let seconds = 3; !existsSync(join(folder, "pid")); seconds *= 2) {
       const ended = await run("shell", { command, timeoutSeconds: seconds });
       assert.ok(ended.text.includes(`(ended after ${seconds} seconds)`), ended.text);
@@ -79,7 +79,7 @@ describe("the tools of an API brain", () => {
   });
 });
 
-/** A zombie has ended. */
+/** A zombie counts as ended. */
 function isRunning(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));

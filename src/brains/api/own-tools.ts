@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import { leftOut } from "./texts.ts";
 
-/** What the model can call. The program runs the call and gives back a text. */
+/** A tool that the model can call. The program runs the call and returns a text. */
 export interface SessionTool {
   readonly name: string;
   readonly description: string;
@@ -22,7 +22,7 @@ const mostOutput = 30_000;
 const usualSeconds = 120;
 const mostSeconds = 600;
 
-/** The four tools for files and programs. The sandbox around this process decides what they reach. */
+/** The four tools for files and programs. The sandbox around this process decides what they can reach. */
 export function ownTools(workspace: string): { tools: SessionTool[]; stop: () => void } {
   const at = (path: string): string => resolve(workspace, path);
   const groups = new Set<number>();
@@ -117,7 +117,7 @@ function define<S extends z.ZodObject>(
   };
 }
 
-/** The command has its own process group, which is ended as a whole. */
+/** Runs the command in its own process group, which is ended as a whole. */
 function runCommand(
   command: string,
   workspace: string,
@@ -141,7 +141,7 @@ function runCommand(
   }, seconds * 1000);
   return new Promise((done, fail) => {
     child.once("error", fail);
-    // What the command left in the background may hold the pipes open.
+    // Background processes of the command may hold the pipes open.
     child.once("exit", () => {
       setTimeout(() => {
         child.stdout.destroy();
@@ -165,7 +165,7 @@ function endGroup(group: number): void {
   try {
     process.kill(-group, "SIGKILL");
   } catch {
-    // It has ended.
+    // The group has ended already.
   }
 }
 
@@ -195,7 +195,7 @@ function keepEnds(most: number): { add: (piece: string) => void; text: () => str
   };
 }
 
-/** A text that is no longer than this. */
+/** Shortens a text to this length. */
 export function bounded(text: string, most: number): string {
   const kept = keepEnds(most);
   kept.add(text);

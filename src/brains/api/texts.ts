@@ -1,4 +1,4 @@
-/** What the program of an API brain says to the model, and about itself. */
+/** Texts of an API brain's program: for the model, and about itself. */
 
 export const interrupted =
   "The session was cut off during this call. The call may have taken effect: look before you repeat it.";

@@ -20,10 +20,10 @@ export const claudeProgram: CliProgram = {
   providers: { key: "anthropic", subscription: "claude-subscription" },
   subscribed: "the token that `claude setup-token` prints, CLAUDE_CODE_OAUTH_TOKEN",
 };
-/** What `claude setup-token` prints, under the name by which Claude Code itself takes it. */
+/** The secret with the token that `claude setup-token` prints. Claude Code itself uses the same name. */
 export const subscriptionSecret = "CLAUDE_CODE_OAUTH_TOKEN";
 
-/** Only these of its tools. It has others that start sub-agents, wake it later or write to other sessions. */
+/** The allowed tools of Claude Code. It has others that start sub-agents, wake it later or write to other sessions. */
 const tools = ["Bash", "Edit", "Read", "Write", "Glob", "Grep", "Skill"];
 
 export const claudeBrain = brain({
@@ -60,7 +60,7 @@ export const claudeBrain = brain({
         ["--setting-sources", "user", "--settings", session.settingsFile, "--permission-mode", "dontAsk"],
         ["--system-prompt-file", session.systemPromptFile],
         ["--tools", [...tools, ...(mayConsult ? ["Task"] : [])].join(",")],
-        // Without this it may not even run a test. The sandbox says what they reach.
+        // Without this argument, Claude Code may not even run a test. The sandbox decides what the tools can reach.
         ["--allowedTools", tools.join(",")],
         model === null ? [] : ["--model", model],
         effort === null ? [] : ["--effort", effort],
@@ -73,7 +73,8 @@ export const claudeBrain = brain({
         ...(model === null ? {} : Object.fromEntries(otherModels.map((name) => [name, model]))),
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
         CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1",
-        // The gateway repeats what is worth repeating. With the usual 10 retries, a wrong key takes three minutes to be noticed.
+        // The gateway itself tries again where that helps. With the usual 10 retries, it takes three minutes to notice a wrong
+        // key.
         CLAUDE_CODE_MAX_RETRIES: "2",
         DISABLE_AUTOUPDATER: "1",
         ...(contextTokens === null ? {} : contextOf(contextTokens)),
@@ -92,7 +93,7 @@ const otherModels = [
 ];
 
 /**
- * The gateway asks a session to save its state before the context is full, and another session continues. With its own numbers,
+ * Before the context is full, the gateway asks a session to save its state, and another session continues. With its own limits,
  * Claude Code would summarize or refuse before that.
  */
 const contextOf = (tokens: number): Record<string, string> => ({
@@ -101,7 +102,7 @@ const contextOf = (tokens: number): Record<string, string> => ({
   CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE: String(tokens),
 });
 
-/** Conversations are kept by the folder in which they were held, and each session has another folder. */
+/** Claude Code stores conversations by their working folder, and each session has another folder. */
 const folderOf = ({ home }: SessionSpec, workspace: string): string =>
   join(home, ".claude", "projects", workspace.replaceAll(/[^A-Za-z0-9]/g, "-"));
 

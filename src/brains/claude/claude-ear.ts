@@ -31,15 +31,15 @@ const Line = z.looseObject({
       usage: Tokens.optional(),
     })
     .optional(),
-  /** The call of the sub-agent that says this. */
+  /** The call that started the speaking sub-agent. */
   parent_tool_use_id: z.string().nullish(),
   is_error: z.boolean().optional(),
   result: z.string().optional(),
 });
 
 /**
- * Understands what Claude Code prints with `--output-format stream-json`. What a session uses is counted by the gateway, call by
- * call. Only the part of its sub-agents is read here, because only the program knows who asked.
+ * Understands the output of Claude Code with `--output-format stream-json`. The gateway counts the usage of a session, call by
+ * call. Only the share of its sub-agents is read here, because only the program knows which of them asked.
  */
 export function claudeEar(): Ear {
   const names = new Map<string, string>();
@@ -57,7 +57,7 @@ export function claudeEar(): Ear {
       ];
     if (type === "result") return is_error === true ? [{ kind: "error", text: result ?? subtype ?? "" }] : [];
     if (type !== "assistant" && type !== "user") return [];
-    // What the program itself says in the model's place is an error, which the last line repeats.
+    // A text of the program itself in place of the model's is an error, which the last line repeats.
     if (message?.model === "<synthetic>") return [];
     const blocks = typeof message?.content === "string" ? [] : (message?.content ?? []);
     const isConsultant = typeof rest.parent_tool_use_id === "string";

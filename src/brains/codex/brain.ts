@@ -22,7 +22,7 @@ export const codexProgram: CliProgram = {
   providers: { key: "openai", subscription: "codex-subscription" },
   subscribed: "the path of the file in which `codex login` keeps its login, CODEX_LOGIN_FILE",
 };
-/** The path of the file in which Codex keeps its login. */
+/** The secret with the path of the file in which Codex stores its login. */
 export const loginFileSecret = "CODEX_LOGIN_FILE";
 
 const homeOf = ({ home }: SessionSpec): string => join(home, ".codex");
@@ -61,7 +61,7 @@ export const codexBrain = brain({
   },
   launch: ({ command = codexProgram.command, exposeSecrets = {} }, session) => {
     const { resume } = session;
-    // Without its record, a conversation can't be continued.
+    // Without its file, a conversation can't be continued.
     const resumes =
       resume !== undefined && globSync(join(homeOf(session), "sessions", "**", `*${resume}*`)).length > 0;
     return {
@@ -84,8 +84,8 @@ const ServerEntry = z.looseObject({
 const ServerFile = z.object({ mcpServers: z.record(z.string(), ServerEntry) });
 
 /**
- * Its sandbox is off: it fails inside ours. By default it would obey the AGENTS.md of a cloned repository, and offer sub-agents and
- * a search of the web.
+ * Codex's own sandbox is off, because it fails inside ours. By default Codex would also obey the AGENTS.md of a cloned
+ * repository, and offer sub-agents and a web search.
  */
 function settingsFor(config: Parameters<typeof providerOf>[1] & Exposing, session: SessionSpec) {
   const { url, model, effort } = session;
@@ -101,7 +101,7 @@ function settingsFor(config: Parameters<typeof providerOf>[1] & Exposing, sessio
     check_for_update_on_startup: false,
     project_doc_max_bytes: 0,
     web_search: "disabled",
-    // Its own skills are for people at a terminal, and putting them into the home takes time at each start.
+    // Codex's own skills are for people at a terminal, and copying them into the home delays each start.
     skills: { bundled: { enabled: false } },
     features: { multi_agent: session.mayConsult, goals: false, plugins: false, apps: false },
     shell_environment_policy: shellVariables(Object.keys(config.exposeSecrets ?? {})),
@@ -125,7 +125,7 @@ interface Exposing {
   readonly exposeSecrets?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** By default it keeps variables that look like secrets from its shell. */
+/** By default Codex removes variables that look like secrets from its shell. */
 const shellVariables = (exposed: readonly string[]) =>
   exposed.length === 0
     ? { inherit: "core" }
@@ -138,8 +138,8 @@ const shellVariables = (exposed: readonly string[]) =>
 const catalogFile = (session: SessionSpec): string => join(homeOf(session), "models.json");
 
 /**
- * What Codex must know about the model. Its own entry for a model it knows would hide our tools behind a search, or behind a tool
- * that runs code, and would add 17 kB of instructions. For a model it does not know it would guess.
+ * Codex's description of the model. Its own entry for a known model would hide our tools behind a search or a tool that runs
+ * code, and would add 17 kB of instructions. For an unknown model, Codex would guess.
  */
 const catalogFor = (slug: string, { systemPromptFile, contextTokens }: SessionSpec) => ({
   models: [
@@ -160,7 +160,7 @@ const catalogFor = (slug: string, { systemPromptFile, contextTokens }: SessionSp
       supports_parallel_tool_calls: true,
       experimental_supported_tools: [],
       truncation_policy: { mode: "tokens", limit: 10_000 },
-      // It summarizes by itself at 90 %. The gateway asks a session before that to save its state.
+      // Codex summarizes by itself at 90 %. Before that, the gateway asks the session to save its state.
       context_window: contextTokens,
       input_modalities: ["text", "image"],
       visibility: "list",
@@ -185,7 +185,7 @@ function serverFor(
     url,
     ...(variable === undefined ? {} : { bearer_token_env_var: variable }),
     ...(Object.keys(others).length === 0 ? {} : { http_headers: others }),
-    // A session without Agency's own tools would only spend. It works without any other server that is down.
+    // Without Agency's own tools, a session could only spend money. It can work without any other server.
     ...(isRequired ? { required: true } : {}),
     ...waits,
   };

@@ -26,7 +26,7 @@ const Line = z.looseObject({
   item: Item.optional(),
 });
 
-/** Understands what `codex exec --json` prints. What a session uses is counted by the gateway, call by call. */
+/** Understands the output of `codex exec --json`. The gateway counts the usage of a session, call by call. */
 export function codexEar(): Ear {
   const begun = new Set<string>();
   return (line) => {
@@ -39,7 +39,7 @@ export function codexEar(): Ear {
     if (item === undefined || !type.startsWith("item.")) return [];
     const isDone = type === "item.completed";
     if (item.type === "agent_message") return isDone ? [{ kind: "text", text: item.text ?? "" }] : [];
-    // A warning. What ends the turn is not an item.
+    // An item of type error is a warning. Errors that end the turn are not items.
     if (item.type === "error") return isDone ? [{ kind: "output", text: `${item.message ?? ""}\n` }] : [];
     const call = callIn(item);
     if (call === undefined) return [];

@@ -42,7 +42,7 @@ test("a refused token is renewed once, and not again if the new one is refused a
     login.signIn(old);
     login.renewsTo(next);
     assert.equal(Object(await logins.use(login.file, old)).token, next);
-    // A call that was under way with the old token.
+    // A call with the old token was still under way.
     assert.equal(Object(await logins.use(login.file, old)).token, next);
     assert.equal(Object(await logins.use(login.file, next)).token, next);
     assert.equal(login.renewals(), 1);
@@ -86,7 +86,7 @@ test("a login that can't be used says why, and a new one is used at once", () =>
       true,
     );
     assert.equal(login.renewals(), 1);
-    // It is not asked again before the file changes.
+    // The login is not asked again before the file changes.
     assert.match(Object(await outside.use(file)).says, /codex login/);
     assert.equal(login.renewals(), 1);
 

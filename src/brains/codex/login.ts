@@ -10,51 +10,51 @@ import { jsonIn } from "../lines.ts";
 import { codexLogin as texts } from "../texts.ts";
 
 /**
- * The login of a person's own Codex, as `codex login` keeps it in `auth.json`. A login is in one of these states:
+ * The login of a person's own Codex, which `codex login` stores in `auth.json`. A login is in one of these states:
  *
  *   usable ──expires soon, or its token was refused──▶ renewing ──▶ usable
  *                                                               ──▶ failed (signed out: until the file changes; else a minute)
  *
  * Only the access token and the account's id are read. Codex itself renews the login, because a refresh token works once: a second
- * program that uses it signs the person out. One program at a time is asked to, for each file.
+ * program that uses it signs the person out. For each file, only one program at a time is asked to renew.
  */
 export interface CodexLogin {
   readonly token: string;
   readonly accountId: string | undefined;
-  /** Null if the token does not say. */
+  /** Null if the token has no expiry. */
   readonly expiresAt: number | null;
 }
 
-/** Why a login can't be used now. */
+/** The reason why a login can't be used now. */
 export interface LoginTrouble {
   readonly says: string;
-  /** In how many milliseconds it may work again. Null: once something changes. */
+  /** The milliseconds until it may work again. Null if it waits for a change. */
   readonly wait: number | null;
 }
 
 export interface CodexLogins {
-  /** What the file says now. Nothing is renewed. */
+  /** The present content of the file. Nothing is renewed. */
   look(file: string): CodexLogin | LoginTrouble;
-  /** A login that can be used, renewed if needed. `refused` is a token that was not accepted. */
+  /** A usable login, renewed if needed. `refused` is a token that was not accepted. */
   use(file: string, refused?: string): Promise<CodexLogin | LoginTrouble>;
 }
 
-/** Codex renews by itself at its start if the token expires within this time. */
+/** If the token expires within this time, Codex renews it when it starts. */
 const soon = 5 * 60_000;
-/** After a renewal, for one file: a token that is refused again is not renewed again before this. */
+/** After a renewal, a token that is refused again is not renewed for this long, for each file. */
 const pause = 60_000;
 /** A renewal takes about two seconds. */
 const patience = 30_000;
-/** Codex may be writing the file at the moment it is read. */
+/** How long to wait for Codex, which may be writing the file at the moment. */
 const writingTime = 100;
 
 interface Read {
-  /** Changes with the file. */
+  /** A value that changes with the file. */
   readonly stamp: string;
   readonly found: CodexLogin | LoginTrouble;
 }
 
-/** `home`: Agency's own folder. Agents write there, so Codex never takes its settings from it. */
+/** `home` is Agency's own folder. Agents write there, so Codex must never take its settings from it. */
 export function keepCodexLogins(
   parts: { readonly home?: string; readonly path?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): CodexLogins {
@@ -100,7 +100,7 @@ export function keepCodexLogins(
     const now = lookIn(file);
     if ("says" in now || !mustRenew(now, refused)) return now;
     const last = renewals.get(file);
-    // Not even the new token is accepted: another one would not help.
+    // Even the new token is refused, so another one would not help.
     if (last?.stamp === lookAt(file).stamp && performance.now() < last.over) return now;
     const codex = program();
     if (codex === undefined) return refused === undefined ? now : { says: texts.noProgram, wait: null };
@@ -128,7 +128,7 @@ export function keepCodexLogins(
   return { look: (file) => lookIn(fileAt(file)), use: (file, refused) => useIn(fileAt(file), refused) };
 }
 
-/** As a person writes it: `~` is the home of the daemon's user. */
+/** The path as a person writes it: `~` is the home of the daemon's user. */
 const fileAt = (path: string): string => path.trim().replace(/^~(?=\/)/, homedir());
 
 const isOver = ({ expiresAt }: CodexLogin): boolean => expiresAt !== null && expiresAt <= Date.now();
@@ -136,7 +136,7 @@ const isOver = ({ expiresAt }: CodexLogin): boolean => expiresAt !== null && exp
 const mustRenew = ({ token, expiresAt }: CodexLogin, refused: string | undefined): boolean =>
   token === refused || (expiresAt !== null && expiresAt < Date.now() + soon);
 
-/** Codex finds its settings beside the file, so an agent must not be able to write there. */
+/** Whether a login file may be used. Codex finds its settings beside the file, so an agent must not be able to write there. */
 function mayUse(file: string, owner: number, home: string | undefined): LoginTrouble | undefined {
   if (!isAbsolute(file) || basename(file) !== "auth.json") return { says: texts.notALogin, wait: null };
   if (owner !== process.getuid?.()) return { says: texts.ofAnotherUser, wait: null };
@@ -174,10 +174,10 @@ const Answer = z.looseObject({
 });
 
 /**
- * Asks the person's own Codex to renew its login. At its start it does so by itself if the token expires soon, so the request that
- * forces a renewal is only made if the first one changed nothing. Its answer may be an error although the login was renewed,
- * for example without a connection to ChatGPT: the file decides. Standard input is closed instead of ending the program, because
- * Codex may have a new login that it has not written yet.
+ * Asks the person's own Codex to renew its login. Codex renews at its start if the token expires soon. So the request that
+ * forces a renewal is made only if the first one changed nothing. Its answer may be an error although the login was renewed,
+ * for example without a connection to ChatGPT: the file decides. Standard input is closed instead of ending the program,
+ * because Codex may have a new login that it has not written yet.
  */
 async function askCodex(
   program: string,

@@ -20,7 +20,7 @@ const isTable = (value: TomlValue | TomlTable): value is TomlTable =>
 
 const word = (text: string): string => (/^[\w-]+$/.test(text) ? text : written(text));
 
-/** A string of JSON is one of TOML, except that TOML also wants U+007F escaped and knows no halves of a character. */
+/** A JSON string is a TOML string, with two exceptions: TOML also escapes U+007F, and can't hold half a surrogate pair. */
 function written(value: TomlValue): string {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   if (typeof value === "string") return JSON.stringify(value.toWellFormed()).replaceAll("\u007f", "\\u007f");

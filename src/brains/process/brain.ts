@@ -5,7 +5,7 @@ import { brain, filesNamed, type NeededProgram, type Probe, withValues } from ".
 import { programFile } from "../cli-program.ts";
 import { commandMissing } from "../texts.ts";
 
-/** A command of the one who hires. */
+/** The settings of a command that the hirer chooses. */
 export const commandSettings = {
   command: text(4096).min(1).describe("Program to run: a name on PATH, or an absolute path."),
   args: z
@@ -22,13 +22,16 @@ export const commandSettings = {
 
 const Command = z.strictObject(commandSettings);
 
-/** Undefined if only the session can find it: its variables say where to look, or the command is a path in its workspace. */
+/**
+ * The program of a command. Undefined if only the session can find it: its variables set the PATH, or the command is a path in
+ * its workspace.
+ */
 export function neededCommand({ command, env }: z.infer<typeof Command>): NeededProgram | undefined {
   const isFound = command.startsWith("/") || !(command.includes("/") || Object.hasOwn(env ?? {}, "PATH"));
   return isFound ? { command, missing: commandMissing(command) } : undefined;
 }
 
-/** Looks for the command. One that only the session can find is taken to be there. */
+/** Looks for the command. A command that only the session can find counts as present. */
 export async function probeCommand(config: z.infer<typeof Command>): Promise<Probe> {
   const needed = neededCommand(config);
   const found = needed && programFile(needed.command);

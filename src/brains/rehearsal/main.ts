@@ -4,7 +4,7 @@ import { z } from "zod";
 import { runToEnd, tell } from "../own-program.ts";
 import { type CallTool, play } from "./player.ts";
 
-/** The process of a rehearsal with tools: it plays one session over MCP and ends. */
+/** The process of a rehearsal with tools. It plays one session over MCP and ends. */
 const { AGENCY_URL: url = "", AGENCY_TOKEN: token = "", AGENCY_WORKSPACE: workspace = "" } = process.env;
 const delay = Number(process.env["AGENCY_REHEARSAL_DELAY"] ?? 0);
 let calls = 0;
@@ -50,7 +50,7 @@ const call: CallTool = async ({ mcp, output }, args) => {
 await runToEnd(async () => {
   const briefing: unknown = JSON.parse(readFileSync(join(workspace, "briefing.json"), "utf8"));
   const [heard] = await play(call, briefing);
-  // An agent made by create_agent is told in its prompt how to answer. Its last words become the reply.
+  // The prompt of an agent made by create_agent says how to answer. Its final output becomes the reply.
   const prompt = readFileSync(process.env["AGENCY_SYSTEM_PROMPT"] ?? "/dev/null", "utf8");
   const next = /^Always respond in exactly this structure:\n@(.+)$/m.exec(prompt)?.[1];
   if (next !== undefined && heard !== undefined)

@@ -21,14 +21,14 @@ import { checkFile, combinedFile, type OpenedFile, revisedFile, sampleFile, word
 import { type Report, tasksFor } from "./tasks.ts";
 
 /**
- * What an agent without a model does in one session. It sees and does only what its tools allow any agent. These few rules
- * make a whole organization:
+ * One session of an agent without a model. It sees and does only what its tools allow any agent. These few rules make a whole
+ * organization:
  *   - A message from the board becomes an outcome, unless it is an answer. Every other message is acknowledged as noted.
  *   - An agent with reports divides its work among them (tasks.ts). The root agent without reports hires a coordinator, and a
- *     coordinator without reports hires the roles that the work needs. Every other agent does the work itself, also if a
- *     plan or a hire is refused.
+ *     coordinator without reports hires the roles that the work needs. Every other agent does the work itself, and so do these
+ *     if a plan or a hire is refused.
  *   - A submission is opened and accepted. An integration combines the results. The root agent reports the whole to the board.
- *   - What is sent back is revised: work, and requests for a hire.
+ *   - Work and hire requests that are sent back are revised.
  */
 export type CallTool = <I extends z.ZodObject, O extends z.ZodType>(
   operation: Operation<I, O>,
@@ -37,7 +37,7 @@ export type CallTool = <I extends z.ZodObject, O extends z.ZodType>(
 type Viewed = Output<typeof viewOutcome>;
 type Messages = Output<typeof readInbox>["messages"];
 
-/** What it needs of briefing.json. */
+/** The parts of briefing.json that the player needs. */
 const Situation = z.object({
   agent: z.object({ id: z.string(), role: z.string() }),
   manager: z.unknown(),
@@ -47,20 +47,20 @@ const Situation = z.object({
   reports: z.array(z.object({ id: z.string(), name: z.string(), role: z.string(), status: z.string() })),
 });
 
-/** What it changes of a hire that is sent back. */
+/** The part of a hire request that the player changes when the request is sent back. */
 const HireRequest = z.object({ requestedConfigurationSnapshot: z.object({ mandate: z.string() }) });
 
 const coordinator = "Coordinator";
 
-/** Plays one session. Returns the messages it read. */
+/** Plays one session. Returns the messages that it read. */
 export async function play(call: CallTool, briefing: unknown): Promise<string[]> {
   const session = new Session(call, Situation.parse(briefing));
   const heard: string[] = [];
   for (let turns = 0; turns < 20; turns++) {
     const { messages } = await call(readInbox, {});
     for (const { from, body } of messages) if (from.kind !== "system" && body !== null) heard.push(body);
-    // Verify before acknowledging the messages about submissions. If the session dies in between, only those messages start
-    // another one.
+    // Verify before acknowledging the messages about submissions. If the session dies in between, these messages start another
+    // session.
     const verified = await session.verifyReports();
     await session.grantRequests();
     await session.sortInbox(messages);
@@ -76,7 +76,7 @@ class Session {
   readonly #me: z.infer<typeof Situation>;
   readonly #isRoot: boolean;
   readonly #team: Report[];
-  /** For the state document and the summary. */
+  /** Notes for the state document and the summary. */
   readonly #did: string[] = [];
   #messages = 0;
 
@@ -109,7 +109,7 @@ class Session {
     }
   }
 
-  /** Some notices ask for a decision, or for a revision of a hire. The text around the id is Agency's, never quoted. */
+  /** Some notices ask for a decision, or for a revision of a hire. The text around the id is Agency's own, never quoted. */
   async #answer(notice: string): Promise<string> {
     const escalated = /^Decide it: decide_outcome \{"id":"([0-9a-f-]{36})"/m.exec(notice)?.[1];
     if (escalated !== undefined) {
@@ -147,7 +147,7 @@ class Session {
     }
   }
 
-  /** Opens and accepts every submission of its reports. Returns whether there was one. */
+  /** Opens and accepts every submission of its reports. Returns whether there was any. */
   async verifyReports(): Promise<boolean> {
     const { outcomes } = await this.#call(myOutcomes, { status: "open", limit: 1000 });
     let any = false;
@@ -163,7 +163,7 @@ class Session {
           files.length === 0
             ? "I read the note. It has no files that I could open. Accepted."
             : `I opened ${files.join(", ")}. Accepted.`;
-        // Someone else can decide first.
+        // Another agent or the board can decide first.
         const passed = await this.#tried(decideOutcome, { id: child.id, verdict: "pass", note });
         if (passed === undefined) continue;
         this.#did.push(`opened ${plural(files.length, "file")} of "${title}" and accepted it`);
@@ -172,7 +172,7 @@ class Session {
     return any;
   }
 
-  /** Does one piece of work. Returns whether there was one. */
+  /** Does one piece of work. Returns whether there was any. */
   async workOnce(): Promise<boolean> {
     const { outcomes } = await this.#call(myOutcomes, { status: "open", limit: 1000 });
     const next = outcomes.find(({ workable, kind }) => workable && kind !== "inbox");
@@ -183,9 +183,9 @@ class Session {
     return true;
   }
 
-  /** Divides the outcome among the team, and hires if there is none. Returns whether it did. */
+  /** Divides the outcome among the team, and hires a team if there is none. Returns whether the outcome was divided. */
   async #divide(outcome: Viewed): Promise<boolean> {
-    // A part comes back if its hire was not approved or its agent left. It is done, not divided again. What builds on the
+    // A part comes back if its hire was not approved or its agent left. It is then done, not divided again. Work that builds on
     // results of others, such as a check, is not divided either.
     const isPart = !outcome.delegated && !this.#isWhole(outcome);
     if (isPart || outcome.children.length > 0 || outcome.dependsOn.length > 0) return false;
@@ -218,7 +218,7 @@ class Session {
     this.#did.push(`${hired.approval === null ? "hired" : "asked the board for"} a ${coordinator}`);
   }
 
-  /** Does the outcome itself. If it was sent back, it revises the file that it delivered. */
+  /** Does the outcome itself. If the outcome was sent back, revises the delivered file. */
   async #doIt(outcome: Viewed): Promise<void> {
     const { id, title, history, acceptance, deliverables, context } = outcome;
     const requests = history
@@ -253,7 +253,7 @@ class Session {
     this.#did.push(`${isOne ? "passed on the result" : "combined the results"} of "${title}": kb://${file}`);
   }
 
-  /** The board is told about a whole, never about a part. It is told first: the report is there when the end is seen. */
+  /** Reports a whole to the board, never a part. The report comes first, so it is there when the board sees the end. */
   async #report(title: string, file: string): Promise<void> {
     await this.#call(sendMessage, { to: "board", body: `Done: ${title}\n\nThe result is kb://${file}` });
   }
@@ -267,7 +267,7 @@ class Session {
     return (await this.#call(createFile, { description, content })).id;
   }
 
-  /** A new version of the file, or a copy if the file is of an agent below. */
+  /** A new version of the file, or a copy if the file belongs to an agent below. */
   async #revise(title: string, { id, content }: OpenedFile, requests: readonly string[]): Promise<string> {
     const { version, hash, pinned } = await this.#call(readFile, { id });
     const revised = revisedFile(content, requests);
@@ -281,7 +281,7 @@ class Session {
     return found;
   }
 
-  /** The deliverables that are text. */
+  /** The text files among the deliverables. */
   async #read(title: string, deliverables: readonly Deliverable[]): Promise<OpenedFile[]> {
     const found: OpenedFile[] = [];
     for (const { id, mediaType, size } of deliverables) {

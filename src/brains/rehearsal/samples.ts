@@ -1,12 +1,12 @@
 import { quoteBlock } from "../../contract/phrases.ts";
 import { roleFor, subjectOf } from "./wording.ts";
 
-/** The files that a rehearsal writes. Each has the form of a real result and says that it is a sample. */
+/** The files of a rehearsal. Each has the form of a real result and says that it is a sample. */
 
 export const sampleMark =
   "This is a sample. The rehearsal has no model, so the file shows the form of a result and not a real one.";
 
-/** What a file has before its body. `bodyIn` finds the body again. */
+/** A file with its heading before the body. `bodyIn` finds the body again. */
 const page = (title: string, body: string): string => `# ${title}\n\n> ${sampleMark}\n\n${body.trim()}\n`;
 
 export const bodyIn = (content: string): string =>
@@ -67,14 +67,14 @@ const bodies: Readonly<Record<string, (subject: string) => string>> = {
 const table = ([head = [], ...rows]: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
-/** A file that was read, with the outcome that delivered it. */
+/** A file that the player read, with the outcome that delivered it. */
 export interface OpenedFile {
   readonly id: string;
   readonly title: string;
   readonly content: string;
 }
 
-/** The report of a check. Unlike other samples it is true: the files were opened. */
+/** The report of a check. Unlike other samples, it is true: the files were opened. */
 export const checkFile = (title: string, found: readonly OpenedFile[], criteria: string | null): string =>
   page(
     title,

@@ -4,7 +4,7 @@ import { sampleFile } from "./samples.ts";
  * The final output of a rehearsal without tools. It depends only on the briefing (runtime/final-output/assignment.ts):
  *   - a message from the board: hire a writer and a checker, and delegate a part to each
  *   - a submission: pass it
- *   - work: a short sample, or the results of others combined if they are given
+ *   - work: a short sample, or the given results of others combined
  */
 export function say(told: string): string {
   const verdicts = [...told.matchAll(/^### .*\(outcome ([0-9a-f-]{36})\)$/gm)]

@@ -3,7 +3,7 @@ import type { PlanTask } from "../../contract/delegation.ts";
 import { quoteBlock } from "../../contract/phrases.ts";
 import { piecesOf, roleFor } from "./wording.ts";
 
-/** How a rehearsal divides an outcome: one task for each piece of its wording, and who does it. */
+/** How a rehearsal divides an outcome: one task for each piece of its wording, with an assignee. */
 
 export interface Report {
   readonly id: string;
@@ -12,9 +12,9 @@ export interface Report {
 }
 
 /**
- * A coordinator in the team gets the whole. Otherwise each piece goes to the report whose role or name fits best, else to
- * the one with the fewest pieces. Without a team the tasks name roles, and plan_work hires them. At last the results are
- * checked by another report than the one that did all the work.
+ * A coordinator in the team gets the whole. Otherwise each piece goes to the report whose role or name fits best, else to the
+ * one with the fewest pieces. Without a team the tasks name roles, and plan_work hires them. In the last task, a report that
+ * did not do all the work checks the results.
  */
 export function tasksFor(
   { title: full, description, acceptance }: Pick<Outcome, "title" | "description" | "acceptance">,

@@ -39,7 +39,7 @@ describe("a goal is divided along its wording", () => {
       "Entwirf ein Plakat",
     ],
     "为新成员写一份简短的欢迎词，并附上本周的活动安排": ["为新成员写一份简短的欢迎词", "附上本周的活动安排"],
-    // Nothing here names several things to do.
+    // None of these names several things to do.
     "Write a story about salt and pepper": ["Write a story about salt and pepper"],
     "Write a welcome, in a friendly tone, for new members": [
       "Write a welcome, in a friendly tone, for new members",

@@ -1,9 +1,9 @@
 /**
  * How a rehearsal reads a goal: the pieces that its wording names, and the role that fits a piece. It knows punctuation and a
- * few English words, not their meaning. A goal in which it finds nothing to divide is one piece.
+ * few English words, not their meaning. If it finds nothing to divide, the goal is one piece.
  */
 
-/** If a goal names more pieces, the last one has the rest. */
+/** If a goal names more pieces, the last piece has the rest. */
 const mostPieces = 12;
 
 const roles: Readonly<Record<string, string>> = {
@@ -22,11 +22,11 @@ const order = new RegExp(`^(?:${verbs})\\b`, "i");
 export const roleFor = (piece: string): string =>
   Object.keys(roles).find((role) => new RegExp(`^(?:${roles[role]})\\b`, "i").test(piece)) ?? "Writer";
 
-/** What a piece is about, within a sentence: a poem, if it is "Write a poem". */
+/** The subject of a piece, for use within a sentence: a poem, if the piece is "Write a poem". */
 export const subjectOf = (piece: string): string =>
   order.test(piece) && piece.includes(" ") ? piece.replace(/^\S+\s+/, "") : `"${piece}"`;
 
-/** The first line is the goal. Lists below it, and other lines that name several things to do, say what it consists of. */
+/** The first line is the goal. Lists below it, and other lines that name several things to do, are its pieces. */
 export function piecesOf(goal: string): string[] {
   const lines = goal
     .split(/[\r\n]+/)
@@ -44,7 +44,7 @@ export function piecesOf(goal: string): string[] {
   return few(/[{}<>"`$]/.test(first) ? [first] : itemsIn(sentencesIn(first)[0] ?? ""));
 }
 
-/** What a line tells to do: the items after a colon, or the sentences that begin with a verb. */
+/** The orders in a line: the items after a colon, or the sentences that begin with a verb. */
 function ordersIn(line: string, whole?: string): string[] {
   const [, head = "", list = ""] = /^([^:：;{}<>"`]{3,120})(?::\s+|：\s*)(.+)$/.exec(line) ?? [];
   const listed = itemsIn(list);
@@ -57,7 +57,7 @@ function ordersIn(line: string, whole?: string): string[] {
 const sentencesIn = (line: string): string[] =>
   line.split(/(?<=[.!?])\s+|(?<=[。！？])/).map((one) => one.replace(leadingAnd, ""));
 
-/** The items of a list, each with what the list is for, unless the item says itself what to do. */
+/** The items of a list. Each gets the verb of the list's heading, unless the item starts with a verb itself. */
 const under = (head: string, items: readonly string[]): string[] =>
   capped(items).map((item) => (head === "" || order.test(item) ? item : `${head}: ${item}`));
 
@@ -71,7 +71,7 @@ function withVerb(sentence: string): string[] {
 
 const and = "(?:and then|and|then|und|et|y)\\s+";
 const leadingAnd = new RegExp(`^(?:${and}|并且?|以及)`, "i");
-/** A clause that begins with one of these belongs to the one before it. */
+/** A clause that begins with one of these belongs to the clause before it. */
 const continued =
   /^(?:in|on|at|for|with|without|by|from|of|to|as|so|but|or|because|if|when|while|until|which|who|that|where|including|such|not|especially|please)\b/i;
 /** Outside a list, "and" divides only before another thing or another order: not in "salt and pepper". */
