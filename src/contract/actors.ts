@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { AgentRef } from "./words.ts";
 
-/** Who does something. */
+/** The actors of operations and events. */
 
 export const actorKinds = ["board", "agent", "system"] as const;
 
 export const PersonRef = z.object({ id: z.string(), name: z.string() });
 
-/** Who did something. A person who works from a position is shown with the agent that holds it. */
+/** The author of a deed. A person who works from a position is shown with the agent of that position. */
 export const By = z.object({
   kind: z.enum(actorKinds),
   agent: AgentRef.optional().describe("The agent that acted."),

@@ -62,7 +62,7 @@ export const AgentDetail = Agent.extend({
     ),
 });
 
-/** Everything about one agent. Of an agent that is neither itself nor a direct report, an agent sees `null` in most places. */
+/** Everything about one agent. An agent sees `null` in most places, except for itself and its direct reports. */
 const AgentPage = AgentDetail.extend({
   model: z.string().nullable(),
   effort: z.enum(efforts).nullable(),

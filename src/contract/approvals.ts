@@ -39,7 +39,7 @@ export const approvalStatuses = [
 ] as const;
 export type ApprovalStatus = (typeof approvalStatuses)[number];
 
-/** What happened to an approval. Each is one entry of its thread, and no entry ever changes. */
+/** The steps of an approval. Each step is one entry of its thread, and entries never change. */
 export const stepKinds = [
   "created",
   "comment",
@@ -50,9 +50,9 @@ export const stepKinds = [
   /** The requester or the board withdrew it. */
   "cancelled",
   "expired",
-  /** Another change made it pointless: an agent left, a budget was raised. */
+  /** Another change made the request pointless: an agent left, a budget was raised. */
   "overtaken",
-  /** A reorganization that had ended it was undone. */
+  /** The reorganization that had ended the request was undone. */
   "reopened",
 ] as const;
 export type StepKind = (typeof stepKinds)[number];
@@ -265,7 +265,7 @@ export const approvalTimeline = operation("approval.timeline", "GET /api/approva
   input: z.strictObject({ id: approvalId, ...Page }),
   output: z.object({ timeline: z.array(Step), nextCursor }),
   needs: "member",
-  // view_approval shows the newest of it.
+  // For no agent's list: view_approval shows the newest entries.
   mcp: { server: "org", tool: "approval_timeline", for: [] },
 });
 
@@ -291,7 +291,7 @@ export const listRevisions = operation("approval.list_revisions", "GET /api/appr
   cli: { command: "approvals revisions <id>", example: "<approval id>" },
 });
 
-/** What all decisions on an approval have in common. */
+/** The common part of all decisions on an approval. */
 const deciding = {
   input: z.strictObject({
     id: approvalId,
@@ -333,7 +333,7 @@ export const requestRevision = operation(
   },
 );
 
-/** An agent says its reason in a comment. */
+/** Agents give a reason in a comment instead. */
 const asking = deciding.input.extend({
   decisionNote: deciding.input.shape.decisionNote
     .describe("The reason, for the other side.")
@@ -378,7 +378,7 @@ export const listComments = operation("approval.list_comments", "GET /api/approv
   input: z.strictObject({ id: approvalId, ...Page }),
   output: z.object({ comments: z.array(Comment), nextCursor }),
   needs: "member",
-  // view_approval shows the same.
+  // For no agent's list: view_approval shows the same.
   mcp: { server: "org", tool: "list_comments", for: [] },
   cli: { command: "approvals comments <id>", example: "<approval id>" },
 });

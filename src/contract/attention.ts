@@ -2,7 +2,10 @@ import { z } from "zod";
 import { operation } from "./operation.ts";
 import { CompanyId, count, Data, idOf, nextCursor, Page, Reference } from "./words.ts";
 
-/** Everything that waits for a person, or for the position that a person holds, in one list. It is derived from the rows at each call; nothing of it is stored. */
+/**
+ * Everything that waits for a person, or for the position that a person holds, in one list. The list is derived from the rows
+ * at each call and never stored.
+ */
 
 export const attentionKinds = [
   "approval",

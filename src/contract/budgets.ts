@@ -30,7 +30,7 @@ export const Budget = z
   .partial()
   .register(shownInTools, { type: "object" });
 
-/** A measure that is left out stays as it is; null removes it. */
+/** A measure that is left out stays the same; null removes it. */
 export const BudgetChange = z
   .strictObject({ usd: Usd.nullable(), tokens: Tokens.nullable(), sessions: Sessions.nullable() })
   .partial()
@@ -50,7 +50,7 @@ export const SessionBudget = z
   .partial()
   .describe("The amount reserved before a session starts, and again each time the session has used it.");
 
-/** Usage so far as a brain reports it, consultants included. budgets/ checks whether it can be true. */
+/** The usage that a brain reports so far, consultants included. budgets/ checks whether it can be true. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;

@@ -29,7 +29,7 @@ export const Grant = z.object({
 });
 export type Grant = z.infer<typeof Grant>;
 
-/** What a right to one version of a file follows from. */
+/** The source of a right to one version of a file. */
 const Through = z.object({
   kind: z.enum(["outcome", "message"]),
   id: z.string().describe("Id of the outcome it was delivered with, or of the message it was sent in."),

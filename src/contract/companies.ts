@@ -8,7 +8,7 @@ import { AdapterType, CompanyId, count, Data, Flag, Name, nextCursor, Page, text
 
 const Threshold = count(1, 100_000).nullable();
 
-/** Below this, no limit on storage is ever reached. */
+/** The lowest possible limit on storage. A company that stores less needs no check. */
 export const leastStorage = 1024 * 1024;
 const Storage = count(leastStorage, Number.MAX_SAFE_INTEGER);
 

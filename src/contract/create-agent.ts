@@ -9,8 +9,8 @@ const secondsToWait = `Seconds to wait, up to ${longestWaitSeconds}. Default ${d
 const described = (type: string, description: string) => z.unknown().optional().meta({ type, description });
 
 /**
- * create_agent: an agent asks a person for another agent and waits for the answer. The result is always JSON of one shape,
- * even when an argument is wrong. For that reason the schema accepts anything, and the handler checks the arguments.
+ * create_agent: an agent asks a person for another agent and waits for the answer. The result is always JSON of one shape, even
+ * if an argument is wrong. So the schema accepts anything, and the handler checks the arguments.
  */
 export const createAgentArguments = {
   name: described("string", "Name, unique in the company."),
@@ -82,7 +82,7 @@ export const requestAgent = operation("agent.request", "POST /api/create-agent",
   waits: { seconds: secondsIn, again: pendingIn, by: waitForApproval },
 });
 
-/** In a query string a number arrives as text. */
+/** In a query string, a number arrives as text. */
 function secondsIn({ waitSeconds }: Readonly<Record<string, unknown>>): number {
   const seconds = typeof waitSeconds === "string" ? Number(waitSeconds) : waitSeconds;
   return typeof seconds === "number" && Number.isFinite(seconds)

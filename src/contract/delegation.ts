@@ -6,7 +6,7 @@ import { ResourceGrants } from "./resources.ts";
 import { AgentRef, count, hiddenInSessions, idOf, Name, said, shownInTools, text, Title } from "./words.ts";
 import { Outcome } from "./outcomes.ts";
 
-/** Delegation: handing outcomes to others, taking them back, and dividing them among a team. */
+/** Delegation: giving outcomes to others, taking them back, and dividing them among a team. */
 
 export const delegateOutcome = operation("outcome.delegate", "POST /api/outcomes/:id/delegate", {
   summary: "Delegate an outcome, with everything below it, to a direct report or a new agent.",
@@ -45,7 +45,7 @@ export const reclaimOutcome = operation("outcome.reclaim", "POST /api/outcomes/:
   cli: { command: "outcomes reclaim <id> <reason>", example: '<outcome id> "The plan has changed."' },
 });
 
-/** Decisions: a verdict on what was handed in, or on work that is stuck. */
+/** Decisions: a verdict on submitted work, or on work that is stuck. */
 
 export const verdicts = ["pass", "rework", "close"] as const;
 export type Verdict = (typeof verdicts)[number];

@@ -1,6 +1,6 @@
 /**
- * How a brain without tools asks for something in its final output: directives and plans. Here is what a line tells by itself.
- * The words are read in runtime/final-output/; the listener in processes/ notes which of them were too far from the end.
+ * Directives and plans: requests of a brain without tools in its final output. This file has the rules that need only one line.
+ * runtime/final-output/ reads the directives; the listener in processes/ notes those that were too far from the end.
  */
 
 /** A directive as it must be written, at the very start of a line. */
@@ -39,11 +39,11 @@ export function fencesOf(open: Fence | null = null): (line: string) => {
   };
 }
 
-/** What a long output lost at its beginning. */
+/** The part that a long output lost at its beginning. */
 export interface Lost {
-  /** The directives in it, each plan as "a plan", and the address if it was a message. */
+  /** The directives in the lost part, each plan as "a plan", and the address if the output was a message. */
   readonly directives: readonly string[];
-  /** The code fence in which the rest begins, and the beginning of its first line. */
+  /** The code fence in which the kept part begins, and the beginning of its first line. */
   readonly fence: Fence | null;
   readonly line: string;
 }
@@ -71,7 +71,7 @@ export function losing(): { readonly add: (text: string) => void; readonly lost:
   return {
     add: (text) => {
       const lines = (line + text).split(/\r?\n/);
-      // A line may be longer than all that is kept. What it asks for is at its beginning.
+      // A line may be longer than the kept part. A directive is at its beginning.
       line = (lines.pop() ?? "").slice(0, mostOfLine);
       for (const one of lines) hear(one);
     },

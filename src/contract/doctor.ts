@@ -2,7 +2,7 @@ import { z } from "zod";
 import { operation } from "./operation.ts";
 import { CompanyId, Id, nextCursor, Page, text } from "./words.ts";
 
-/** Checking that the stored rows agree with each other, and repairing what can be repaired without a decision. */
+/** Checks that the stored rows agree with each other, and repairs everything that needs no decision. */
 
 const Finding = z.object({
   invariant: z.string().describe("The id of the broken invariant, such as grant-count."),

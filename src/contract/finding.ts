@@ -5,7 +5,7 @@ import { outcomeKinds, outcomeStatuses } from "./outcomes.ts";
 import { WhyAnswer } from "./why.ts";
 import { AgentRef, CompanyId, Flag, idOf, Reference, text, whole } from "./words.ts";
 
-/** Answers about a whole company at once: the graph of its outcomes, how much there is of everything, and where to find it. */
+/** Answers about a whole company at once: the graph of its outcomes, its counts, and a search. */
 
 export const viewGraph = operation("outcome.graph", "GET /api/companies/:companyId/outcomes/graph", {
   summary: "Show the outcomes of a company as a graph: what serves what, and what depends on what.",
@@ -141,7 +141,7 @@ export const search = operation("search", "GET /api/search", {
   cli: { command: "search <q>", example: '"voice gu"' },
 });
 
-/** The letter of a short id, such as `O` in `O41`, and what it names. */
+/** The letter of a short id, such as `O` in `O41`, and the thing it names. */
 export const shortLetters = {
   A: "approval",
   F: "file",

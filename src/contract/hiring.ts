@@ -19,9 +19,9 @@ import {
   text,
 } from "./words.ts";
 
-/** Hiring: what a new agent is made of, hiring it, and the configurations of the agents already hired. */
+/** Hiring: the configuration of a new agent, the hire itself, and the configurations of agents already hired. */
 
-/** What a new agent is made of, for every way of hiring. */
+/** The settings of a new agent, for every way of hiring. */
 export const hireShape = {
   name: Name.describe("Name, unique in the company."),
   role: Name.describe("What it does, such as `Release engineer`."),
@@ -43,7 +43,7 @@ const Mandate = text(20_000)
   .optional()
   .describe("What it is responsible for, and how to tell that it does well.");
 
-/** Rights a hire starts with, passed on by its manager. */
+/** The rights that a hire starts with. Its manager passes them on. */
 export const hireGrants = ResourceGrants.optional().describe(
   "Rights it starts with, which its manager holds. As for delegate_outcome.",
 );
@@ -66,7 +66,7 @@ export const createAgent = operation("agent.create", "POST /api/companies/:compa
   cli: { command: "agents create <name>", example: 'Ada --role Editor --mandate "Edit every article."' },
 });
 
-/** A hire with every key filled in: what an approval shows, and what runs once it is approved. */
+/** A hire with every key filled in. An approval shows it, and the approved agent runs with it. */
 export const HireConfiguration = z.object({
   name: z.string(),
   role: z.string(),
@@ -103,7 +103,7 @@ export const hireAgent = operation("agent.hire", "POST /api/companies/:companyId
   mcp: { server: "org", tool: "hire_agent", for: ["hirer"] },
 });
 
-/** What a manager can propose to change of a report. Like a hire, but null removes a value. */
+/** The changes that a manager can propose for a report. Like a hire, but null removes a value. */
 export const proposalShape = {
   prompt: hireShape.prompt.unwrap().nullable().optional().describe("New instructions."),
   adapterType: AdapterType.optional().describe("Type of brain."),
@@ -121,7 +121,7 @@ const ChangeReason = text(2000)
   .refine((reason) => reason.trim() !== "", "a reason with at least one visible character")
   .describe("Why. The board reads it.");
 
-/** What a revision of such a proposal may contain. */
+/** The keys that a revision of such a proposal may contain. */
 export const ProposalRevision = z.strictObject({ ...proposalShape, reason: ChangeReason }).partial();
 
 export const changeAgent = operation("agent.propose_change", "POST /api/agents/:agent/changes", {
@@ -206,7 +206,7 @@ export const listBrains = operation("brain.list", "GET /api/brains", {
       }),
     ),
   }),
-  // It starts programs to ask for their versions.
+  // The operation starts programs to ask for their versions.
   heavy: () => true,
   within: "installation",
   needs: "member",

@@ -1,4 +1,7 @@
-/** The value of a key. Without one, `make` makes it, and it is kept. Node 24 has no Map.prototype.getOrInsertComputed(). */
+/**
+ * The value of a key. If the key is missing, `make` makes the value, which is kept. Node 24 has no
+ * Map.prototype.getOrInsertComputed().
+ */
 export function inMap<K, V>(
   map: { get(key: K): V | undefined; set(key: K, value: V): unknown },
   key: K,

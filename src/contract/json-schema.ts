@@ -2,7 +2,7 @@ import { objectFields } from "./object-fields.ts";
 import { z } from "zod";
 import { describedId, hiddenInSessions, hiddenInTools, nounsOfIds, shownAs, shownInTools } from "./words.ts";
 
-/** JSON Schema for everything that does not speak zod: OpenAPI, MCP tools, the flags of CLI commands. */
+/** JSON Schema for everything that can't read zod: OpenAPI, MCP tools, the flags of CLI commands. */
 
 /** The input as a client sends it, before transforms. */
 export function inputSchema(input: z.ZodObject): Record<string, unknown> {
@@ -10,8 +10,9 @@ export function inputSchema(input: z.ZodObject): Record<string, unknown> {
 }
 
 /**
- * The input of a tool, as models like it: types, enums and descriptions. Models pay for every character and can't use
- * patterns, formats and limits; the check of each call names what it expects. What another tool describes in full is left out.
+ * The input of a tool in a form that suits models: types, enums and descriptions. Models pay for every character and can't use
+ * patterns, formats and limits; a refused call names what it expected. Schemas that another tool describes in full are left
+ * out.
  */
 export function toolSchema(input: z.ZodObject, forWhom: "sessions" | "others"): Record<string, unknown> {
   const hidden = forWhom === "sessions" ? [hiddenInTools, hiddenInSessions] : [hiddenInTools];
@@ -33,7 +34,7 @@ function schemaOf(
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => {
       for (const substitute of substitutes) replace(jsonSchema, substitute.get(zodSchema));
-      // A pattern beside a format says the same again, at greater length.
+      // A pattern beside a format repeats it at greater length.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
       delete jsonSchema.propertyNames;
       const noun = hidden && nounsOfIds.get(zodSchema)?.noun;
@@ -57,10 +58,10 @@ function replace(
   Object.assign(jsonSchema, shown);
 }
 
-/** What models are shown of a schema, and how. */
+/** The parts of a schema that models see, and their form. */
 const shownKeys: Readonly<Record<string, (part: unknown) => unknown>> = {
   ...Object.fromEntries(["type", "description", "enum", "required"].map((key) => [key, asItIs])),
-  // The description of a list says what its items are.
+  // The description of a list describes its items.
   items: (part) => slim({ ...objectFields(part), description: undefined }),
   properties: (part) =>
     Object.fromEntries(

@@ -41,7 +41,7 @@ export const Event = z.object({
 });
 export type Event = z.infer<typeof Event>;
 
-/** An event as an agent sees it. Numbers and hashes would tell what else happens in the company. */
+/** An event as an agent sees it. Numbers and hashes would show what else happens in the company. */
 const OwnEvent = Event.pick({ at: true, actor: true, operation: true, subject: true, data: true });
 
 const LedgerProblem = z.object({

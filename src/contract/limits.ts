@@ -4,8 +4,8 @@ import { count } from "./words.ts";
 const megabyte = 1024 * 1024;
 
 /**
- * What a daemon takes from its callers at most. AGENCY_LIMITS changes single values, as JSON; docs/guide/limits.md is for
- * people. The defaults are far above what a working organization of 200 agents needs. A caller is a credential, or an address.
+ * The limits of a daemon for its callers. AGENCY_LIMITS changes single values, as JSON; docs/guide/limits.md is for people. The
+ * defaults are far above the needs of a working organization of 200 agents. A caller is a credential, or an address.
  */
 export const Limits = z.strictObject({
   /** The largest text of the contract is a message of 200,000 characters: 600 kB in most scripts. */
@@ -16,12 +16,12 @@ export const Limits = z.strictObject({
   /** Bytes of requests that are not answered yet. */
   heldBytes: count(1024, 65_536 * megabyte).default(128 * megabyte),
   heldBytesPerCaller: count(1024, 65_536 * megabyte).default(32 * megabyte),
-  /** The calls of another caller wait until these are done: on SQLite, they run one after another. */
+  /** Other callers wait until these calls are done: on SQLite, calls run one after another. */
   callsAtOnce: count(1, 10_000).default(8),
   callsWaiting: count(0, 1_000_000).default(1000),
   boardCallsPerSecond: count(1, 1_000_000).default(2000),
   agentCallsPerSecond: count(1, 1_000_000).default(200),
-  /** The callers at one address without a valid credential. */
+  /** For all callers at one address without a valid credential. */
   strangerCallsPerSecond: count(1, 1_000_000).default(100),
 });
 export type Limits = z.infer<typeof Limits>;

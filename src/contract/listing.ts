@@ -2,8 +2,8 @@ import type { Operation } from "./operation.ts";
 import { operations } from "./operation-table.ts";
 
 /**
- * Where to find an id: the tool and the command that list such things. Undefined for a noun that nothing lists. A noun may
- * combine two, as in "agent or outcome".
+ * The tool and the command that list the ids of a noun. Undefined if nothing lists them. A noun may combine two, as in "agent
+ * or outcome".
  */
 export function howToFind(noun: string): string | undefined {
   const tools = firstOfEach(noun, ({ mcp }) => mcp !== undefined).map(({ mcp }) => mcp?.tool ?? "");
@@ -24,7 +24,7 @@ function firstOfEach(noun: string, has: (operation: Operation) => boolean): Oper
     .flatMap((one) => operations.find((each) => each.lists === one && has(each)) ?? []);
 }
 
-/** A noun alone lists everything, so `list` is left out. An id the command takes is shown as its noun. */
+/** A noun alone lists everything, so `list` is left out. A command's id is shown as its noun. */
 function commandOf({ cli, within }: Operation): string {
   const nouns = new Map(
     Object.entries(typeof within === "object" ? within : {}).map(([noun, key]) => [key, noun]),

@@ -1,6 +1,6 @@
 /**
- * Names are compared in two ways. A reader who types a name means the same letters: `nameKey`. Two names that only look the
- * same must not exist at the same time, because a reader could not tell them apart: `lookOf`.
+ * Names are compared in two ways. `nameKey` is for a reader who types a name and means the same letters. `lookOf` is for names
+ * that only look the same: two of them must not exist at the same time, because a reader could not tell them apart.
  */
 export function nameKey(name: string): string {
   return name
@@ -20,7 +20,7 @@ const lookAlikes = new Map(
     "αaβbεeηnιiκkνvοoρpσoτtυuχxωwγy",
     "ᴀaʙbᴄcᴅdᴇeꜰfɢgʜhɪiᴊjᴋkʟiᴍmɴnᴏoᴘpʀrꜱsᴛtᴜuᴠvᴡwʏyᴢzɑaɡgıiɩiøoØođdłiŁi",
     "ոnօoսuցgհhᎪaᎬeᎻhᎷmᏚsᎢtᏃzᏢpᏒrᏴbᏀgᏙvᎳw",
-    // These pass for each other within the Latin script.
+    // Within the Latin script, these look like each other.
     "0o1i|i",
   ].flatMap((pairs) => {
     const letters = [...pairs];
@@ -28,7 +28,7 @@ const lookAlikes = new Map(
   }),
 );
 
-/** What a reader sees at a glance: letters that look like Latin ones are replaced by these. */
+/** A name as a reader sees it at a glance: letters that look like Latin ones are replaced by these. */
 export function lookOf(name: string): string {
   return nameKey([...name.normalize("NFKC")].map((letter) => lookAlikes.get(letter) ?? letter).join(""))
     .replaceAll("l", "i")
@@ -36,7 +36,7 @@ export function lookOf(name: string): string {
     .replaceAll("vv", "w");
 }
 
-/** Alphabets whose letters pass for each other. A name in two of them is almost always made to deceive. */
+/** Alphabets with letters that look like each other. A name in two of them is almost always made to deceive. */
 const alphabets = {
   Latin: /\p{Script=Latin}/u,
   Cyrillic: /\p{Script=Cyrillic}/u,

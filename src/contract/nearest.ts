@@ -1,4 +1,4 @@
-/** What a person most likely meant: the known words that differ from the given one by few letters, or begin with it. */
+/** The known words that a person most likely meant: those that differ from the given one by few letters, or begin with it. */
 export function nearest(given: string, known: readonly string[]): string[] {
   const word = given.toLowerCase();
   const limit = Math.max(1, Math.floor(word.length / 3));
@@ -13,7 +13,7 @@ export function nearest(given: string, known: readonly string[]): string[] {
     .map(({ one }) => one);
 }
 
-/** How many letters to add, drop, change or swap. */
+/** The number of letters to add, drop, change or swap. */
 function distance(a: string, b: string): number {
   let [before, row]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, at) => at)];
   for (let i = 1; i <= a.length; i++) {

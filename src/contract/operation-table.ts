@@ -60,7 +60,7 @@ export const exportedOperations: readonly (readonly [name: string, operation: Op
   .flatMap((file): [string, unknown][] => Object.entries(file))
   .filter((entry): entry is [string, Operation] => isOperation(entry[1]));
 
-/** The one table of operations: whatever a contract file exports that is an operation. */
+/** The one table of operations: every export of a contract file that is an operation. */
 export const operations: readonly Operation[] = exportedOperations.map(([, operation]) => operation);
 
 function isOperation(value: unknown): value is Operation {

@@ -7,39 +7,39 @@ import { type Noun, type NounOfId, nounsOfIds } from "./words.ts";
  * OpenAPI page and the typed client all derive from the declaration. Its handler is in a domain folder.
  */
 export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType> {
-  /** `noun.verb`. The ledger records it under this name. */
+  /** `noun.verb`. The ledger uses this name. */
   readonly name: string;
   /** One sentence that starts with a verb: the help of the command, the summary in OpenAPI, the tool's first sentence. */
   readonly summary: string;
   /**
-   * The further sentences of a tool's description, and OpenAPI's description. Written for a model that has never seen the
-   * product: when to use the tool and when not, what comes back, an example where the arguments are not obvious.
+   * The other sentences of a tool's description, and OpenAPI's description. Written for a model that has never seen the
+   * product: when to use the tool and when not, what comes back, and an example if the arguments are not obvious.
    */
   readonly guidance?: string;
   readonly input: I;
   readonly output: O;
   /**
-   * read: sees one consistent state and leaves no trace. record: reads, and the reading itself is recorded.
-   * write: changes something and takes an idempotency key.
+   * read: sees one consistent state and leaves no trace. record: reads, and the reading itself is recorded. write: changes
+   * something and accepts an idempotency key.
    */
   readonly effect: "read" | "record" | "write";
-  /** How the company is found before anything else is looked at. */
+  /** How the company is found, before anything else is checked. */
   readonly within: Within;
   /**
-   * What the actor must be or hold. The board passes every check of a right. person: any person, who acts for herself. link:
-   * the code of a sign-in link.
+   * The role or the rights that the actor needs. The board passes every check of a right. person: any person, for their own
+   * record. link: the code of a sign-in link.
    */
   readonly needs: "board" | "member" | "person" | "link" | ((input: z.infer<I>) => readonly Need[]);
   readonly http: {
     readonly method: (typeof methods)[number];
-    /** `:key` is an input. A fixed ending may follow it, as in `:name.txt`. */
+    /** `:key` is an input. A fixed ending may follow, as in `:name.txt`. */
     readonly path: string;
-    /** Answer with the output's `text` as plain text, not as JSON. */
+    /** The answer is the output's `text` as plain text, not JSON. */
     readonly as?: "text";
   };
   /**
-   * `for`: the agents that find the tool in their list. Default: all; an empty list: none, because another tool shows the
-   * same. A call is judged by its needs, whether the tool is listed or not.
+   * `for`: the agents that find the tool in their list. Default: all. An empty list: none, because another tool shows the same.
+   * Only `needs` decides about a call, whether the tool is listed or not.
    */
   readonly mcp?: {
     readonly server: McpServerName;
@@ -47,31 +47,31 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
     readonly for?: readonly Audience[];
   };
   /**
-   * The answer may depend on a person. While `again` finds in the output what to ask next, the door repeats `by` (default:
-   * this operation) each time something changes, for at most `seconds`.
+   * Set if the answer may depend on a person. While `again` finds the next question in the output, the door repeats `by`
+   * (default: this operation) each time something changes, for at most `seconds`.
    */
   readonly waits?: {
     readonly seconds: (input: Readonly<Record<string, unknown>>) => number;
     readonly again: (output: unknown) => Readonly<Record<string, unknown>> | null;
     readonly by?: Operation;
   };
-  /** The input may carry so many whole files. Other inputs are small (limits.ts). */
+  /** How many whole files the input may carry. Other inputs are small (limits.ts). */
   readonly carriesFiles?: number;
   /** Whether the call takes long. The daemon runs one such call at a time. */
   readonly heavy?: (input: Readonly<Record<string, unknown>>) => boolean;
-  /** The input is a secret, which the handler keeps. Other inputs lose the secrets they contain. */
+  /** True if the input is a secret, which the handler keeps. Secrets in other inputs are replaced. */
   readonly takesSecret?: true;
-  /** The input key that is the credential of the call. The call needs no other. */
+  /** The input key with the credential of the call. No other credential is needed. */
   readonly credentialIn?: string;
   /** The output key that a browser gets as its cookie and not in the answer. An empty value deletes the cookie. */
   readonly setsCookie?: string;
-  /** What an agent, or a person from a position, asks instead of this question of the board. */
+  /** The operation that agents, and people from a position, use in place of this one for the board. */
   readonly fromPosition?: Operation;
   /** Output keys that are secrets. They are not stored, so a repeated idempotency key does not show them again. */
   readonly shownOnce?: readonly string[];
-  /** Its answer shows the ids of these things. A refusal about a wrong id points to this operation. */
+  /** The things whose ids the answer shows. A refusal about a wrong id points to this operation. */
   readonly lists?: Noun | "repository";
-  /** `args` are the input keys given by position; every other key is a flag. `example` is what follows the command. */
+  /** `args` are the input keys given by position; every other key is a flag. `example` is the text after the command. */
   readonly cli?: {
     readonly command: string;
     readonly args?: readonly string[];
@@ -82,8 +82,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 /**
- * installation: no company. company: the input's companyId, which an agent may leave out. A noun and an input key: the
- * company that owns the thing with that id. Where the value of that key is not an id, the company is found as for "company".
+ * installation: no company. company: the input's companyId, which an agent may leave out. A noun and an input key: the company
+ * that owns the thing with that id. If the value of that key is not an id, the company is found as for "company".
  */
 export type Within =
   | "installation"
@@ -100,14 +100,13 @@ export const mcpServers = ["kb", "outcome", "mail", "permissions", "repo", "audi
 export type McpServerName = (typeof mcpServers)[number];
 
 /**
- * Agents with a list of tools that others don't have, because of their place or their rights. manager: it has direct reports.
- * hirer: it holds `org:hire`. requester: people have not decided yet on something it asked for. root: it reports to the board.
- * developer: it may read a repository. pusher: it may push to one.
- * person: no agent, but a person who acts for the board.
+ * Agents with tools in their list that others don't have, because of their place or their rights. manager: has direct reports.
+ * hirer: holds `org:hire`. requester: has an undecided request. root: reports to the board. developer: may read a repository.
+ * pusher: may push to one. person: not an agent, but a person who acts for the board.
  */
 export type Audience = "manager" | "hirer" | "requester" | "root" | "developer" | "pusher" | "person";
 
-/** How an operation is declared. What the name, the route and the input already say is derived from them. */
+/** The declaration of an operation. Everything that follows from the name, the route and the input is derived. */
 type Declaration<I extends z.ZodObject, O extends z.ZodType> = Omit<
   Operation<I, O>,
   "name" | "http" | "effect" | "within" | "needs" | "cli"
@@ -120,7 +119,7 @@ type Declaration<I extends z.ZodObject, O extends z.ZodType> = Omit<
 
 /**
  * Declares an operation. By default only the board may call it, a GET reads and anything else writes, and the company is that
- * of the thing which the first id of the input names.
+ * of the thing in the first id of the input.
  */
 export function operation<I extends z.ZodObject, O extends z.ZodType>(
   name: string,
@@ -160,14 +159,14 @@ export function toolDescription({ summary, guidance }: Operation): string {
   return guidance === undefined ? summary : `${summary} ${guidance}`;
 }
 
-/** Whether a request carries its input as a JSON body; otherwise the input is in the query string. */
+/** Whether a request carries its input as a JSON body. Otherwise the input is in the query string. */
 export function takesBody({ effect, http }: Operation): boolean {
   return effect === "write" || http.method === "POST";
 }
 
 /**
- * Whether a request may carry the call together with others (doors/batch.ts): it changes nothing, and shows no secret,
- * which must not be compressed with other text.
+ * Whether one request may carry this call together with others (doors/batch.ts): it changes nothing and shows no secret. A
+ * secret must not be compressed with other text.
  */
 export function isBatched({ effect, http, shownOnce, takesSecret, credentialIn }: Operation): boolean {
   const isSecret = shownOnce !== undefined || takesSecret === true || credentialIn !== undefined;
@@ -175,8 +174,8 @@ export function isBatched({ effect, http, shownOnce, takesSecret, credentialIn }
 }
 
 /**
- * A call as data: where to send it, and the command that makes it. `asks` names the inputs that are still missing, because only
- * the caller can say them: the required ones, and those that are wanted here.
+ * A call as data: where to send it, and the command that makes it. `asks` names the missing inputs that only the caller can
+ * give: the required ones, and those that are wanted here.
  */
 export function callTo<I extends z.ZodObject>(
   operation: Operation<I>,
@@ -208,7 +207,7 @@ export function callTo<I extends z.ZodObject>(
   };
 }
 
-/** The command line knows which company is meant, and sends the hash of the request that it displayed. */
+/** The command line chooses the company, and sends the hash of the request that it displayed. */
 const chosenByCommandLine = ["companyId", "payloadHash"];
 
 /** The flag of an input on the command line, in whole words: `chatLLMProvider` is --chat-provider. */

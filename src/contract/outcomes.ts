@@ -20,13 +20,13 @@ import {
   whole,
 } from "./words.ts";
 
-/** Outcomes: what should become true. Children are how, parents are why. */
+/** Outcomes: what should become true. The children of an outcome say how, its parents say why. */
 
 export const outcomeKinds = ["perpetual", "mandate", "work", "integration", "inbox"] as const;
 export type OutcomeKind = (typeof outcomeKinds)[number];
 export const outcomeStatuses = ["open", "submitted", "completed", "closed"] as const;
 export type OutcomeStatus = (typeof outcomeStatuses)[number];
-/** What an open outcome waits for, in the end. */
+/** What an open outcome waits for at the end of its trail. */
 export const outcomeStates = ["moving", "scheduled", "waiting", "stuck"] as const;
 export type OutcomeState = (typeof outcomeStates)[number];
 export const reviewVerdicts = ["pass", "rework", "escalated", "unreadable"] as const;
@@ -99,7 +99,7 @@ export const Outcome = OutcomeSummary.extend({
 });
 export type Outcome = z.infer<typeof Outcome>;
 
-/** What a change did, by field. */
+/** The effects of a change, by field. */
 export const FieldChanges = z.record(z.string(), z.object({ before: z.unknown(), after: z.unknown() }));
 export type FieldChanges = z.infer<typeof FieldChanges>;
 
@@ -118,7 +118,7 @@ const Ids = z.array(idOf("outcome")).max(100);
 export const Acceptance = text(20_000);
 export const Description = text(100_000);
 const Why = said(10_000);
-/** As long as the final output of a session may be. */
+/** A result may be as long as the final output of a session. */
 const Result = text(70_000);
 const Files = z.array(idOf("file")).max(100).optional().describe("UUIDs of files not linked in `note`.");
 const Handed = Outcome.extend({
@@ -340,7 +340,7 @@ export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:i
   }),
   output: Outcome,
   needs: ({ id, parents, dependsOn, blocked, ...rest }) => [
-    // To mark work as blocked is part of doing it. To change what the work is needs write.
+    // Marking work as blocked is part of doing it. Changing the work itself needs write.
     {
       on: `outcome:${id}`,
       level:

@@ -3,7 +3,7 @@ import { PersonRef } from "./actors.ts";
 import { operation } from "./operation.ts";
 import { idOf, Name, text } from "./words.ts";
 
-/** The people of an installation: who they are, what they may do, and how they sign in. */
+/** The people of an installation: their roles, their positions, and how they sign in. */
 
 /** A board person governs, a member works from the positions bound to it, a viewer reads. */
 export const roles = ["board", "member", "viewer"] as const;
@@ -62,7 +62,7 @@ export const viewMe = operation("person.me", "GET /api/me", {
     }),
     signIns: z.array(SignIn).describe("Your browsers and programs. End one: POST /api/sign-out."),
   }),
-  // The expiry of a browser moves on with its use.
+  // The expiry of a browser moves with each use.
   effect: "record",
   within: "installation",
   needs: "person",

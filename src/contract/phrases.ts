@@ -1,4 +1,4 @@
-/** How counts and amounts read in every text of the product. */
+/** The wording of counts and amounts in every text of the product. */
 
 /** "1 session", "2 sessions". */
 export const plural = (count: number, noun: string, many = `${noun}s`): string =>
@@ -22,7 +22,7 @@ export const quoteBlock = (text: string): string =>
     .map((line) => `> ${line}`)
     .join("\n");
 
-/** What someone else wrote, under its author and kind: "Ada's reason:" and the text as a quotation. */
+/** A quotation under its author and kind: "Ada's reason:" and the quoted text. */
 export const quotation = (author: string, kind: string, text: string): string =>
   `${author.slice(0, 1).toUpperCase()}${author.slice(1)}'s ${kind}:\n${quoteBlock(text)}`;
 
@@ -41,7 +41,7 @@ export function thousands(count: number): string {
     : `${Math.round(count / 100_000_000) / 10}B`;
 }
 
-/** A limit or what is left of it, never rounded: "$5.00", "41k tokens", "1,234 tokens", "1 session". */
+/** A limit or the rest of it, never rounded: "$5.00", "41k tokens", "1,234 tokens", "1 session". */
 export function measuredAmount(measure: "usd" | "tokens" | "sessions", amount: number): string {
   if (measure === "usd") return dollars(amount);
   const [size, letter] = sizes.find(([least]) => amount >= least) ?? [1, ""];
@@ -56,7 +56,7 @@ const sizes: readonly (readonly [number, string])[] = [
   [1e3, "k"],
 ];
 
-/** Where the events of months are that a list would have shown. */
+/** Where to find the events of removed months that a list would have shown. */
 export const removedSentences = (months: readonly { month: string; file: string }[]): string[] =>
   months.map(
     ({ month, file }) =>

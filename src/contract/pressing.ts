@@ -1,5 +1,5 @@
 /**
- * Whether an item of the attention list needs a person now. A budget that is only nearly used up is good to know: it is among the
+ * Whether an item of the attention list needs a person now. A budget that is only nearly used up does not: it is among the
  * `notes`, and `pressing` leaves it out.
  */
 export const isPressing = ({

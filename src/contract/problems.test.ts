@@ -18,7 +18,7 @@ import { planReorganization } from "./reorganization.ts";
 
 const id = "3f0e1c2a-9b7d-4c1e-8a55-0d6f2b7c9e10";
 
-/** What a refusal says, and its hints. */
+/** The message of a refusal, and its hints. */
 function saidOf({ input }: Operation, value: unknown): string[] {
   const checked = check(input, value);
   return "problems" in checked ? checked.problems.flatMap(({ says, hint }) => [says, hint ?? []].flat()) : [];

@@ -3,8 +3,8 @@ import { howToFind } from "./listing.ts";
 import { type NounOfId, nounsOfIds } from "./words.ts";
 
 /**
- * What is wrong with an input, in sentences: which argument, what was given, what is expected. Every refusal of a wrong input
- * is written here, and zod's own messages reach no reader. The message of a check in a schema completes "Use …".
+ * The mistakes in an input as sentences: which argument, the given value, the expected value. Every refusal of a wrong input is
+ * written here, and zod's own messages reach no reader. The message of a check in a schema completes "Use …".
  */
 export interface Problem {
   readonly says: string;
@@ -12,7 +12,9 @@ export interface Problem {
   readonly hint?: string;
 }
 
-/** The problems of a value that a schema refused with `reportInput`. `place` is where the value stands in a larger one. */
+/**
+ * The problems of a value that a schema refused with `reportInput`. `place` is the position of the value within a larger one.
+ */
 export function problemsIn(schema: z.core.$ZodType, error: z.ZodError, place?: string): Problem[] {
   return error.issues.slice(0, mostProblems).map((issue) => problemOf(schema, issue, place));
 }
@@ -123,7 +125,7 @@ export function nounAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): N
   return schemasAt(schema, path).flatMap((at) => nounsOfIds.get(at)?.noun ?? [])[0];
 }
 
-/** The schemas a value at this place has to fit: several where the way there leads through a union. */
+/** The schemas for a value at this place: several if the path leads through a union. */
 function schemasAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): z.core.$ZodType[] {
   let found = unwrapped(schema);
   for (const key of path) found = found.flatMap((at) => inside(at, key)).flatMap(unwrapped);
@@ -150,7 +152,7 @@ function placeOf(path: readonly PropertyKey[]): string {
     .join("");
 }
 
-/** Configurations may hold secrets, so a refusal does not repeat what they contain. */
+/** Configurations may hold secrets, so a refusal does not repeat their content. */
 const isPrivate = (path: readonly PropertyKey[]): boolean =>
   path.some((key) => ["adapterConfig", "config", "payload", "content", "env"].includes(String(key)));
 

@@ -3,7 +3,7 @@ import { operation } from "./operation.ts";
 import { SecretName } from "./secrets.ts";
 import { CompanyId, nextCursor } from "./words.ts";
 
-/** Where models are reached. A brain's configuration only names a provider, so it can't send a key elsewhere. */
+/** The addresses of models. A brain's configuration only names a provider, so it can't send a key elsewhere. */
 
 const providerDialects = ["anthropic", "openai"] as const;
 export type ProviderDialect = (typeof providerDialects)[number];
@@ -71,7 +71,7 @@ const Settings = z.strictObject({
     ),
 });
 
-/** A login is sent nowhere but to the address that it is for. */
+/** A login must only be sent to the address that it is for. */
 export const ProviderConfig = Settings.refine(
   ({ login, dialect, secret, baseUrl }) =>
     login === undefined || (dialect === "openai" && secret !== undefined && isLoginAddress(new URL(baseUrl))),

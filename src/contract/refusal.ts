@@ -2,8 +2,8 @@ import { howToFind } from "./listing.ts";
 import { shown } from "./visible-text.ts";
 
 /**
- * A Refusal is an expected no: what happened and what to do next. Anything else that is thrown is a bug.
- * Only this table says which HTTP status and which exit code a refusal has.
+ * A Refusal is an expected no: what happened and what to do next. Anything else that is thrown is a bug. Only this table says
+ * which HTTP status and which exit code a refusal has.
  */
 export const refusalCodes = {
   invalid: { http: 400, exit: 2 },
@@ -15,7 +15,7 @@ export const refusalCodes = {
   too_large: { http: 413, exit: 1 },
   refused: { http: 422, exit: 1 },
   limited: { http: 429, exit: 1 },
-  /** Stored content is not what was written. */
+  /** Stored content differs from what was written. */
   damaged: { http: 500, exit: 1 },
   unavailable: { http: 503, exit: 1 },
 } as const;
@@ -30,7 +30,7 @@ export class Refusal extends Error {
   readonly details: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: RefusalCode, message: string, hint: string, details?: Readonly<Record<string, unknown>>) {
-    // A refusal may repeat what the caller gave. Others read it too, in notices and in the ledger.
+    // A refusal may repeat the caller's input. Others read it too, in notices and in the ledger.
     super(shown(message));
     this.code = code;
     this.hint = shown(hint);
@@ -49,7 +49,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The refusal by which this work failed; undefined if it succeeded. Any other error is passed on. */
+/** The refusal with which this work failed. Undefined if it succeeded. Any other error is passed on. */
 export async function refusalOf(work: Promise<unknown>): Promise<Refusal | undefined> {
   try {
     await work;
@@ -70,17 +70,15 @@ const refusing =
   (message, hint, details) =>
     new Refusal(code, message, hint, details);
 
-/** The most common refusal: the state of things does not allow the call. */
+/** The most common refusal: the present state does not allow the call. */
 export const refused = refusing("refused");
-/** Someone else was faster, or there is nothing left to do. */
+/** Another call was faster, or there is nothing left to do. */
 export const conflict = refusing("conflict");
 export const invalid = refusing("invalid");
 export const forbidden = refusing("forbidden");
 export const limited = refusing("limited");
 
-/**
- * The same answer for a thing that does not exist, that belongs to another company, and that the caller may not know of.
- */
+/** The same answer for a thing that does not exist, one in another company, and one that the caller can't know of. */
 export function notFound(noun: string, id: string): Refusal {
   return new Refusal("not_found", `There is no ${noun} ${id}.`, howToFind(noun) ?? "Check the name or id.");
 }

@@ -89,7 +89,7 @@ export const Change = z
   .describe(
     "The change. Agents are given by UUID or slug. `remove_layer`: an agent leaves, its reports move up. `hand_over`: another brain or a person takes the position.",
   )
-  // As JSON Schema it would cost as much as ten other tools.
+  // As JSON Schema, this would cost as many tokens as ten other tools.
   .register(shownInTools, {
     type: "object",
     description:
@@ -219,7 +219,7 @@ export const viewReorganization = operation("reorganization.view", "GET /api/reo
   summary: "Show a reorganization, everything it moved, and whether it can still be undone.",
   input: z.strictObject({ id: idOf("reorganization") }),
   output: Reorganization,
-  // Undoing is tried, and rolled back.
+  // The call tries to undo, and rolls back.
   effect: "record",
   needs: "member",
   cli: { command: "reorg view <id>", example: "<reorganization id>" },

@@ -15,7 +15,7 @@ export const RepoName = z
   .refine((name) => !/\.(?:git|lock)$/i.test(name), "a name that does not end with .git or .lock")
   .describe("Name of the repository. The right to use it is `repo:<name>`.");
 
-/** What git accepts in the name of a branch, without the characters that mean something to a shell or to a refspec. */
+/** The characters that git accepts in a branch name, without those with a meaning in a shell or a refspec. */
 const branchShape =
   /^(?![-+#@])(?!.*(?:\/\/|\.\.|@\{|\/\.|\.\/|\.lock(?:\/|$)))(?!\/)[\p{L}\p{N}._\-+#@/]{1,150}(?<![/.])$/u;
 

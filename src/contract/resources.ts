@@ -2,11 +2,11 @@ import { z } from "zod";
 import { shownInTools } from "./words.ts";
 
 /**
- * What a right can be about, and the ladder of levels of each kind of resource.
+ * The resources of rights, and the ladder of levels of each kind.
  *   kb:<id> none < read < write · outcome:<id> read < write · mail:<agent or board> send · mcp:<server> use · repo:<name> read < push
  *   net:<host> use (`net:*`: every host) · org:hire use · org:consult use
  * `drive` is not on a ladder and can't be granted. The agent responsible for an outcome has it from structure: it may create
- * outcomes below, submit the outcome and mark it as blocked, even where it may not change the outcome itself.
+ * outcomes below, submit the outcome and mark it as blocked, even if it can't change the outcome itself.
  */
 export const ladders = {
   kb: ["none", "read", "write"],
@@ -50,7 +50,10 @@ export const LevelArgument = LevelName.register(shownInTools, { type: "string", 
   .optional()
   .describe(levelForms);
 
-/** What a right is about, for tools beside request_permission: every agent finds that one, which describes both in full. */
+/**
+ * The resource of a right, for tools other than request_permission. Every agent finds that tool, which describes resource and
+ * level in full.
+ */
 export const sameAsRequested = {
   resource: ResourceName.describe(resourceForms).register(shownInTools, {
     description: "As for request_permission.",
@@ -72,7 +75,10 @@ export const ResourceGrants = z
   // The description of each argument shows an example.
   .register(shownInTools, { type: "array", items: { type: "object" } });
 
-/** A host in the one form that stands for it: lower case, without a final dot, letters of other alphabets encoded. */
+/**
+ * A host in its canonical form: lower case, without a final dot, letters of other alphabets encoded. Undefined if it is not a
+ * host.
+ */
 export function canonicalHost(host: string): string | undefined {
   if (!/^(?:[^\s/@?#\\:[\]%]{1,253}|\[[0-9a-f:.]+\])$/i.test(host)) return undefined;
   return URL.parse(`http://${host}`)?.hostname.replace(/\.$/, "");
@@ -103,7 +109,7 @@ export function resourceId(resource: Resource): string {
 
 /**
  * Levels compare as numbers: none 0, read 1, write and push 2. send and use are the only level of their ladder and count 1.
- * No right at all is -1: the thing does not exist for that agent.
+ * Without any right the number is -1: the thing does not exist for that agent.
  */
 export const ranks: Readonly<Record<GrantableLevel, number>> = {
   none: 0,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { operation } from "./operation.ts";
 import { CompanyId, nextCursor, text } from "./words.ts";
 
-/** Secrets of a company. A value goes in and never comes out: configurations and answers have only its name. */
+/** Secrets of a company. No answer ever contains a value: configurations and answers have only its name. */
 
 export const SecretName = z
   .string()
@@ -13,7 +13,7 @@ export const SecretName = z
   )
   .describe("Name of the secret: up to 100 letters, digits, dots, hyphens and underscores.");
 
-/** How a configuration refers to a secret. */
+/** The reference to a secret in a configuration. */
 export const SecretReference = z.strictObject({ secret: SecretName });
 
 const Secret = z.object({

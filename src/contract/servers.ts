@@ -4,13 +4,13 @@ import { canonicalHost } from "./resources.ts";
 import { SecretReference } from "./secrets.ts";
 import { CompanyId, count, Data, Id, nextCursor, text } from "./words.ts";
 
-/** Further MCP servers of a company. Agents reach them through the daemon, with the right `mcp:<name>`. */
+/** The MCP servers that a company added. Agents reach them through the daemon, with the right `mcp:<name>`. */
 
 const ServerName = z
   .string()
   .max(60)
   .regex(
-    // With an underscore at the end, `<server>__<tool>` would read as the tool of another server.
+    // With an underscore at the end, `<server>__<tool>` would look like the tool of another server.
     /^(?!.*__)[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9-])?$/,
     "letters, digits, hyphens and single underscores, starting with a letter or digit and not ending with an underscore",
   )
@@ -199,7 +199,7 @@ export const testMcpServer = operation(
   },
 );
 
-/** The secret that has the tokens of a sign-in for a server. */
+/** The name of the secret with the sign-in tokens for a server. */
 export const signInSecret = (server: string): string => `signin.${server}`;
 
 const SignInLink = z.object({

@@ -15,7 +15,7 @@ import {
   whole,
 } from "./words.ts";
 
-/** Sessions and what they leave behind. */
+/** Sessions, their transcripts and their summaries. */
 
 export const TranscriptEntry = z.object({
   at: z.string(),

@@ -1,4 +1,7 @@
-/** The first part of each address of the dashboard. The daemon answers them with the same page, which then shows what is meant. */
+/**
+ * The first part of each address of the dashboard. The daemon answers all of them with the same page, which then shows the
+ * right view.
+ */
 export const pageRoots = [
   "",
   "sign-in",

@@ -47,7 +47,7 @@ describe("text that others wrote", () => {
       const text = `a${one}b`;
       assert.equal(showsItself(text, ""), false, JSON.stringify(one));
       assert.equal(Title.safeParse(text).success, false, JSON.stringify(one));
-      // Spaces of any kind become one space in a name. Everything else is refused.
+      // Spaces of any kind become one space in a name. Every other such character is refused.
       const name = Name.safeParse(text);
       if (name.success) assert.equal(name.data, "a b", JSON.stringify(one));
       assert.equal(/\s/u.test(one), name.success, JSON.stringify(one));

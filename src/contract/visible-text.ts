@@ -1,6 +1,6 @@
 /**
- * Text that others wrote can hold characters that act instead of being shown: terminal commands, text that runs backwards,
- * letters without width. Names and titles may not have them. Where longer text is shown, they are escaped.
+ * Text of others can hold characters that act instead of being shown: terminal commands, text that runs backwards, letters
+ * without width. Names and titles can't have them. In longer text, they are escaped.
  */
 const acting = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
@@ -11,13 +11,13 @@ const acting = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Co
 function replaceActing(text: string, allowed: string, replace: (match: string) => string): string {
   const found = text.match(acting);
   if (found === null || found.every((one) => allowed.includes(one))) return text;
-  // Emoji first: at the same place, the pattern takes the longer one.
+  // Emoji come first: at the same place, the pattern takes the longer match.
   return text.replace(new RegExp(`(\\p{RGI_Emoji})|${acting.source}`, "gv"), (match, emoji?: string) =>
     emoji !== undefined || allowed.includes(match) ? match : replace(match),
   );
 }
 
-/** Does every character show, except those allowed? */
+/** Whether every character is visible, except those allowed. */
 export function showsItself(text: string, allowed: string): boolean {
   return replaceActing(text, allowed, () => "") === text;
 }

@@ -4,7 +4,7 @@ import { operation } from "./operation.ts";
 import { idOf, Reference } from "./words.ts";
 import { outcomeStates } from "./outcomes.ts";
 
-/** Why something does or does not move. */
+/** Explains why something moves or does not move. */
 
 export const WhyAnswer = z.object({
   id: z.string(),
@@ -41,7 +41,7 @@ export const WhyAnswer = z.object({
 export const why = operation("why", "GET /api/why/:id", {
   summary: "Explain why an agent or outcome is or isn't moving.",
   guidance: "For outcomes you can read, yourself and your direct reports.",
-  // It looks at up to 500 outcomes.
+  // The call looks at up to 500 outcomes.
   heavy: () => true,
   input: z.strictObject({
     id: idOf("agent or outcome"),

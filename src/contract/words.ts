@@ -2,11 +2,11 @@ import { z } from "zod";
 import { onOneLine, showsItself } from "./visible-text.ts";
 
 /**
- * The small schemas every other contract file is made of. The message of a check completes the sentence "Use …": it names
- * what is expected. problems.ts adds which argument is wrong and what was given.
+ * The small schemas in every other contract file. The message of a check completes the sentence "Use …": it names the expected
+ * value. problems.ts adds which argument is wrong and what was given.
  */
 
-/** Any JSON object. Unlike z.record, this keeps a key named __proto__ for the reader of the object to refuse. */
+/** Any JSON object. Unlike z.record, this keeps a key named __proto__, and the reader of the object refuses it. */
 export const JsonObject = z.custom<Record<string, unknown>>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
   "an object",
@@ -29,21 +29,21 @@ export const nouns = [
 export type Noun = (typeof nouns)[number];
 export type NounOfId = Noun | "agent or outcome";
 
-/** Which thing an id names. A refusal then says what the id should be and which command lists the right ones. */
+/** The kind of thing that an id names. A refusal can then name it, and the command that lists the right ids. */
 export const nounsOfIds = z.registry<{ noun: NounOfId }>();
 
-/** What JSON Schema shows in place of a schema that also accepts the text of a query string. */
+/** JSON Schema for a schema that also accepts the text of a query string. */
 export const shownAs = z.registry<Readonly<Record<string, unknown>>>();
 
-/** What a tool's schema shows in place of a large schema that another tool describes in full. */
+/** The short form in a tool's schema for a large schema that another tool describes in full. */
 export const shownInTools = z.registry<Readonly<Record<string, unknown>>>();
 
-/** Arguments that a tool's schema leaves out: they are for people, or for programs at other doors. */
+/** Arguments left out of a tool's schema: they are for people, or for programs at other doors. */
 export const hiddenInTools = z.registry<object>();
 
 /**
- * Arguments that the tools of a session leave out as well, because few calls need them: a session pays for each in every list.
- * They are shown to people, and at the door of each server.
+ * Arguments also left out of the tools of a session, because few calls need them: a session pays for each in every list. People
+ * see them, and so do clients at the door of each server.
  */
 export const hiddenInSessions = z.registry<object>();
 
@@ -51,7 +51,7 @@ export const Id = z.uuid("a UUID").transform((id) => id.toLowerCase());
 
 export const describedId = (noun: NounOfId): string => `UUID of the ${noun}.`;
 
-/** The id of one kind of thing. Callers override the description where the argument means more than "which one". */
+/** The id of one kind of thing. Callers give another description if the argument means more than "which one". */
 export function idOf(noun: NounOfId) {
   return z
     .uuid("a UUID")
@@ -82,7 +82,7 @@ const wellFormed = (text: string): boolean => text.isWellFormed() && !text.inclu
 export const text = (max: number): z.ZodString =>
   z.string().max(max).refine(wellFormed, "valid Unicode text without NUL characters");
 
-/** A reason that others have to act on. Spaces and invisible characters alone say nothing. */
+/** A reason that others have to act on. It needs more than spaces and invisible characters. */
 export const said = (max: number): z.ZodString =>
   text(max)
     .min(1)
@@ -144,7 +144,7 @@ export const Page = {
     .register(shownInTools, { description: "Last `nextCursor`." }),
 };
 
-/** How many there are on all pages. */
+/** The number of entries on all pages. */
 export const inAll = z.number().describe("Number on all pages.");
 
 export const nextCursor = z
@@ -167,7 +167,7 @@ export const Flag = z
 export const AgentRef = z.object({ id: z.string(), name: z.string() });
 export type AgentRef = z.infer<typeof AgentRef>;
 
-/** A thing that a text is about. */
+/** A thing that a text refers to. */
 export const Reference = z.object({
   kind: z.string().describe("What it is, such as agent, outcome, file, approval or board."),
   id: z.string().nullable().describe("Null for the board."),
