@@ -5,7 +5,7 @@ import { type Operation, takesBody } from "../contract/operation.ts";
 import { Refusal, refusalCodes, type RefusalCode } from "../contract/refusal.ts";
 import { Data } from "../contract/words.ts";
 
-/** Calls any operation of the contract over HTTP, with its types. Used by the command line and by end-to-end tests. */
+/** Calls any operation of the contract over HTTP, with its types. The command line and end-to-end tests use it. */
 export interface Client {
   call<I extends z.ZodObject, O extends z.ZodType>(
     operation: Operation<I, O>,
@@ -58,10 +58,13 @@ export function createClient(options: {
   };
 }
 
-/** Longer than any call waits. */
+/** Longer than any call can wait. */
 const patience = 300_000;
 
-/** One request. `fetch` would take 20 MB of memory, for good in a daemon that asks itself once, and longer to load than a call. */
+/**
+ * One request. `fetch` would take 20 MB of memory, which a daemon that asks itself once would never get back. Loading it would
+ * also take longer than a call.
+ */
 async function exchange(
   url: URL,
   method: string,
@@ -85,7 +88,7 @@ async function exchange(
   return { status: response.statusCode ?? 0, said: await text(response) };
 }
 
-/** Fills the path's parameters. The rest of the input becomes a JSON body, or a query string if the operation only reads. */
+/** Fills in the path's parameters. The rest of the input becomes a JSON body, or a query string if the operation only reads. */
 export function requestFor(
   operation: Operation,
   input: Readonly<Record<string, unknown>>,

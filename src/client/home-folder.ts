@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Makes the home folder, and the folders above it, if they are missing. Node's own recursive mkdir never returns on a file system
- * that refuses every new folder as if its parent were missing, such as /proc.
+ * Creates the home folder, and missing folders above it. Node's own recursive mkdir never returns on some file systems, such as
+ * /proc: they refuse every new folder as if its parent were missing.
  */
 export function makeHomeFolder(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -12,7 +12,7 @@ export function makeHomeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process may have made it since.
+    // Another process may have created the folder since.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }
