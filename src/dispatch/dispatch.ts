@@ -102,16 +102,20 @@ export function createDispatcher(parts: DispatcherParts): { dispatch: Dispatch; 
         : keyInvalid();
     }
     const seen: Seen = {};
-    const attempt = (once: Accepted): Promise<unknown> =>
+    const inOne = (once: Accepted): Promise<unknown> =>
       request.operation.effect === "read"
         ? answers.read(request, once.input, async (tx) => ({
             output: await run({ ...parts, homes }, request, once, readOnly(tx), seen),
             ...seen,
           }))
         : parts.store.write((tx) => run({ ...parts, homes }, request, once, tx, seen));
+    const attempt = (once: Accepted): Promise<unknown> =>
+      inOne(once).catch((thrown: unknown) => {
+        if (thrown instanceof OtherHome) return inOne(once);
+        throw thrown;
+      });
     try {
       return await attempt(accepted).catch(async (thrown: unknown) => {
-        if (thrown instanceof OtherHome) return attempt(accepted);
         if (!(thrown instanceof Outside)) throw thrown;
         const { run: again, end } = await thrown.work();
         let isCommitted = false;

@@ -1,21 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createKey, pauseAgent, resumeAgent, revokeKey, terminateAgent } from "../contract/agents.ts";
-import { createCompany } from "../contract/companies.ts";
+import { archiveCompany, createCompany } from "../contract/companies.ts";
 import { createFile, readFile, writeFile } from "../contract/knowledge.ts";
 import { listEvents } from "../contract/ledger.ts";
+import { removeRepo } from "../contract/repos.ts";
 import { newId } from "../daemon/ids.ts";
 import { endSession } from "../runtime/sessions.ts";
 import type { Store } from "../store/store.ts";
 import {
+  bothStores,
   createOrganization,
   openTestStore,
   refusal,
   sharedOrganization,
-  storeKinds,
 } from "../testing/organization.ts";
+import { plantRepo } from "../testing/repos.ts";
 
-for (const kind of storeKinds)
+for (const kind of bothStores)
   describe(`the remembered company of a credential on ${kind}`, async () => {
     const { org, store } = await sharedOrganization(kind);
     const note = { description: "note", content: "x" };
@@ -141,6 +143,20 @@ for (const kind of storeKinds)
         }
         const { id, version, hash } = theirs;
         await refusal(root(writeFile, { id, version, hash, content: "x" }), "not_found");
+      } finally {
+        await opened.close();
+      }
+    });
+
+    test("the next company of a person may be another one, also for an operation that works outside of its transactions", async () => {
+      const opened = await openTestStore(kind);
+      try {
+        const { board, companyId } = await createOrganization(opened.store);
+        await board(createFile, note);
+        await board(archiveCompany, { companyId });
+        const { id } = await board(createCompany, { name: "Next" });
+        await plantRepo(opened.store, id, "site");
+        assert.equal((await board(removeRepo, { name: "site" })).name, "site");
       } finally {
         await opened.close();
       }
