@@ -64,7 +64,7 @@ interface Skipped {
 }
 
 interface Found {
-  /** By label: where the file is. */
+  /** Maps each label to the path of its file. */
   readonly files: Map<string, string>;
   readonly skipped: Skipped[];
 }
@@ -141,7 +141,7 @@ function isIgnored(path: string, isFolder: boolean, rules: readonly Rule[]): boo
   return last !== undefined && !last.isNegated;
 }
 
-/** The files of the company by the label at the start of their description. */
+/** The files of the company, by the label at the start of their description. */
 async function labelled(client: Client, companyId: string): Promise<Map<string, FileSummary[]>> {
   const byLabel = new Map<string, FileSummary[]>();
   for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
@@ -192,7 +192,7 @@ async function addOne(
     );
     return { what: "added", file: made.id };
   } catch (error) {
-    // A file that is too large or can't be read is reported, and the others are still added.
+    // A file that is too large or can't be read is reported. The others are still added.
     if (!(error instanceof Error) || (error instanceof Refusal && error.code === "unauthenticated"))
       throw error;
     if (!(error instanceof Refusal) && !("code" in error)) throw error;
@@ -200,7 +200,7 @@ async function addOne(
   }
 }
 
-/** No company accepts larger files. The daemon checks the limit of this company. */
+/** No company accepts a larger file. The daemon checks the limit of this company. */
 const mostBytes = 100 * 1024 * 1024;
 
 async function ofPeople(client: Client, files: readonly FileSummary[]): Promise<FileSummary | undefined> {
@@ -222,7 +222,7 @@ function describe(label: string, text: string): string {
     .toWellFormed();
 }
 
-/** Waits and tries again where the daemon asks for patience. */
+/** If the daemon asks to wait, waits and tries again. */
 async function patiently<T>(call: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries++)
     try {

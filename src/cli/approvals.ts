@@ -14,9 +14,9 @@ import { decideQuestion, example, howToDecide, jsonFlag, notDecided, section } f
 import { homeOf } from "./where.ts";
 
 /**
- * `agency approvals show`, and what `approve`, `reject` and `revise` do first. A decision is sent with the hash of
- * what this command line displayed last, so a request that changed in the meantime is never decided unseen. The hashes are
- * remembered in the home folder, because show and approve are separate commands.
+ * `agency approvals show`, and the first step of `approve`, `reject` and `revise`. A decision is sent with the hash of the
+ * request as this command line last displayed it. So a request that changed in the meantime is never decided unseen. The home
+ * folder remembers the hashes, because show and approve are separate commands.
  */
 type Shown = Output<typeof contract.viewApproval>;
 type Timeline = Output<typeof contract.approvalTimeline>["timeline"];
@@ -37,7 +37,7 @@ export function addApprovals(program: Command, context: Context): void {
     });
 }
 
-/** What was decided, in a sentence. */
+/** The result of a decision, in a sentence. */
 const drawsDecision = (output: unknown): string => {
   const { id, type, status, payload, requestedBy } = contract.Approval.parse(output);
   const asked: unknown = Object(payload["requestedConfigurationSnapshot"]).name;
@@ -62,7 +62,7 @@ export const approvalScreens: Readonly<Record<string, (output: unknown) => strin
   ),
 );
 
-/** The hash to decide with. A request that was never displayed is displayed now, and on a terminal the person is asked. */
+/** The hash for the decision. A request that was never displayed is displayed now, and on a terminal the person is asked. */
 export async function seenHash(
   context: Context,
   client: Client,
@@ -116,7 +116,7 @@ function drawApproval(approval: Shown, timeline: Timeline): string {
 export const isYours = (abilities: Shown["abilities"]): boolean =>
   abilities.some(({ name, yours }) => name === contract.approve.name && yours);
 
-/** Everything that approving would change: nothing takes effect that is not among these lines. */
+/** Everything that approving would change. Nothing else takes effect. */
 export function drawChanges(changes: contract.Changes): string[] {
   const { summary, place, headcount, rights, money, brain, fields, heldUp, obstacles } = changes;
   return [
@@ -216,6 +216,6 @@ export function remember({ env }: Context, result: unknown): void {
     mkdirSync(dirname(fileOf(env)), { recursive: true, mode: 0o700 });
     writeFileSync(fileOf(env), JSON.stringify(Object.fromEntries(kept)), { mode: 0o600 });
   } catch {
-    // Without a home folder nothing is remembered. A decision then displays the request again.
+    // Without a home folder, nothing is remembered. A decision then displays the request again.
   }
 }

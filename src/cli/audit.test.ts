@@ -9,7 +9,7 @@ import { openSqlite } from "../store/sqlite.ts";
 import { openCommandLine } from "../testing/command-line.ts";
 import { ageEvents } from "../testing/old-events.ts";
 
-/** The rules of exported months are in events/removed.db.test.ts. */
+/** The rules of exported months are tested in events/removed.db.test.ts. */
 test("agency audit export writes a month, removes it on request, and agency audit verify checks the file", async () => {
   const line = await openCommandLine();
   after(() => line.close());

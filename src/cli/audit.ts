@@ -8,7 +8,10 @@ import { clientOf, companyOf, type Context, nounOf, print } from "./terminal.ts"
 import { example, jsonFlag, wouldOverwrite } from "./texts.ts";
 import { homeOf } from "./where.ts";
 
-/** `audit verify` checks every ledger, each call one stretch, so no call takes long. `audit export` keeps a month in a file. */
+/**
+ * `audit verify` checks every ledger. Each call checks one stretch, so no call takes long. `audit export` writes a month to a
+ * file.
+ */
 export function addAudit(program: Command, context: Context): void {
   const audit = nounOf(program, "audit");
   audit

@@ -48,7 +48,7 @@ export function addService(program: Command, context: Context): void {
         try {
           carryOut(command);
         } catch {
-          // It was not running.
+          // The service was not running.
         }
       rmSync(file, { force: true });
       print(context, flags, { file, installed: false }, "The service is removed. The data stays.");
@@ -112,7 +112,7 @@ WantedBy=default.target
   };
 }
 
-/** systemd reads quotes, backslashes and percent signs. */
+/** Escaped, because systemd interprets quotes, backslashes and percent signs. */
 const quoted = (word: string): string =>
   `"${word.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("%", "%%")}"`;
 

@@ -6,7 +6,7 @@ import { JsonObject } from "../contract/words.ts";
 import { clientOf, companyOf, type Context, nounOf, print } from "./terminal.ts";
 import { companyFlag, example, jsonFlag, notJson } from "./texts.ts";
 
-/** `agency brains use` gives a brain to the root agent, and to every agent that is hired later without one. */
+/** `agency brains use` gives a brain to the root agent, and to every agent that is later hired without one. */
 export function addBrains(program: Command, context: Context): void {
   nounOf(program, "brains")
     .command("use")

@@ -7,8 +7,8 @@ import type { Context } from "./terminal.ts";
 import { addCheckout, checkoutAdded, howToAddCheckout } from "./texts.ts";
 
 /**
- * `agency run` in a checkout of a git repository offers that repository to the organization. With a terminal it asks; otherwise it
- * says how to add the repository. A repository that the company has already is not offered again.
+ * In a checkout of a git repository, `agency run` offers that repository to the organization. On a terminal it asks; otherwise
+ * it says how to add the repository. A repository that the company already has is not offered.
  */
 export async function offerCheckout(
   context: Context,
@@ -50,5 +50,5 @@ export function checkoutAt(folder: string): { readonly name: string; readonly ur
   return name === undefined ? undefined : { name, url };
 }
 
-/** Agency refuses a URL with a login, and must not be shown one. */
+/** Agency refuses a URL with a login, and must not see the login. */
 const withoutLogin = (url: string): string => url.replace(/^(https?:\/\/)[^/@]*@/, "$1");

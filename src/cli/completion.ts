@@ -8,8 +8,9 @@ import { clientOf, companyOf, type Context } from "./terminal.ts";
 import { example } from "./texts.ts";
 
 /**
- * `agency completion <shell>` prints a script for the shell. At each Tab the script runs `agency complete -- <words>`, which prints
- * what can come next, one in a line: commands, flags, choices, and the names of agents, companies, outcomes and requests.
+ * `agency completion <shell>` prints a script for the shell. At each Tab the script runs `agency complete -- <words>`, which
+ * prints the possible next words, one per line: commands, flags, choices, and the names of agents, companies, outcomes and
+ * requests.
  */
 const scripts: Readonly<Record<string, string>> = {
   bash: `_agency() {
@@ -113,7 +114,7 @@ const nounOfParent = (command: Command): string => command.parent?.name() ?? "";
 
 const line = (name: string, says: string): string => `${name}\t${says.split("\n")[0] ?? ""}`;
 
-/** The live names of a thing. Without a daemon there are none. */
+/** The names of the present things of a kind. Empty without a daemon. */
 async function names(context: Context, noun: string): Promise<string[]> {
   const kind = Object.entries(kinds).find(([, words]) => words.includes(noun))?.[0];
   if (kind === undefined) return [];
@@ -139,7 +140,7 @@ async function names(context: Context, noun: string): Promise<string[]> {
   }
 }
 
-/** What arguments and flags are called that name a thing. */
+/** The names of arguments and flags that take a thing. */
 const kinds: Readonly<Record<string, readonly string[]>> = {
   agent: ["agent", "agents", "to", "boss", "reportsTo", "into", "ids", "as", "with", "owner"],
   company: ["company"],

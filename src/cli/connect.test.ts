@@ -5,7 +5,7 @@ import { after, describe, test } from "node:test";
 import { openCommandLine } from "../testing/command-line.ts";
 import { run } from "./run.ts";
 
-/** `agency connect` with programs that only note how they were called. The real ones are in e2e/brains. */
+/** `agency connect` with programs that only record how they were called. e2e/brains tests the real programs. */
 describe("connecting a person's own program", async () => {
   const line = await openCommandLine();
   after(() => line.close());

@@ -11,9 +11,9 @@ import { example, jsonFlag, notConnected, programFails } from "./texts.ts";
 import { entryPoint, homeOf, signInOf, urlOf } from "./where.ts";
 
 /**
- * `agency connect claude|codex` gives a person's own Claude Code or Codex the tools of Agency. The program gets a sign-in of that
- * person, which `agency me` lists and which ends alone. Its token stays in Agency's home, and the program starts a bridge that
- * reads it there: so it is in no command line and in no configuration, and the daemon may change its port.
+ * `agency connect claude|codex` gives a person's own Claude Code or Codex the tools of Agency. The program gets a separate
+ * sign-in of that person, which `agency me` lists. Its token stays in Agency's home. The program starts a bridge that reads the
+ * token there. So the token is in no command line and no configuration, and the daemon may change its port.
  */
 interface Program {
   readonly name: string;
@@ -102,7 +102,7 @@ export function addConnect(program: Command, context: Context): void {
     });
 }
 
-/** The name of the person. A sign-in that still works is used again. */
+/** The name of the person. A sign-in that is still valid is used again. */
 async function signedIn({ env }: Context, file: string, label: string): Promise<string> {
   const home = homeOf(env);
   const client = clientOf(env);

@@ -7,7 +7,7 @@ import { labelled } from "./record-screens.ts";
 import { indented } from "./show.ts";
 import { emptyList } from "./texts.ts";
 
-/** MCP servers and repositories: what a test found, what agents published and what they did not. */
+/** Screens for MCP servers and repositories: results of tests, published branches and unpublished commits. */
 export const connectionScreens: Screens = {
   "servers test": (output) => drawTest(testMcpServer.output.parse(output)),
   "repos list": (output, look) => drawRepos(listRepos.output.parse(output), look),

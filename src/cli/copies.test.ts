@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { openCommandLine } from "../testing/command-line.ts";
 
-/** The rules of copies are in daemon/copies.db.test.ts. */
+/** The rules of copies are tested in daemon/copies.db.test.ts. */
 test("agency backup, restore and migrate say what they did and what to do next", async () => {
   const line = await openCommandLine();
   after(() => line.close());

@@ -9,13 +9,13 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-/** What a detached daemon prints, in its home folder. `daemon.log.1` has what was printed before. */
+/** The output of a detached daemon, in its home folder. `daemon.log.1` has the output before that. */
 export const daemonLog = "daemon.log";
 const olderLog = "daemon.log.1";
 const mostBytes = 5 * 1024 * 1024;
 const everyMilliseconds = 10_000;
 
-/** The newest lines of the log. Undefined: there is none. */
+/** The newest lines of the log. Undefined if there is no log. */
 export function newestLines(home: string, limit: number): string | undefined {
   const files = [olderLog, daemonLog].map((name) => join(home, name)).filter((file) => existsSync(file));
   if (files.length === 0) return undefined;
@@ -30,7 +30,7 @@ export function openLog(home: string): number {
   return log;
 }
 
-/** Keeps the log short while this process prints into it. What a person redirected elsewhere is not touched. */
+/** Keeps the log short while this process prints into it. Output that a person redirected elsewhere is left alone. */
 export function keepLogShort(home: string): void {
   if (isLogOf(home, process.stdout.fd))
     setInterval(() => shortenLog(home, process.stdout.fd), everyMilliseconds).unref();
@@ -43,8 +43,8 @@ function isLogOf(home: string, fd: number): boolean {
 }
 
 /**
- * Moves what was printed so far to the older log, if it is long. The daemon keeps its file, which it opened to append: after it
- * is emptied, the next line is its first.
+ * If the log is long, moves its content to the older log. The daemon keeps its file open for appending: once the file is empty,
+ * the next line is its first.
  */
 export function shortenLog(home: string, fd: number, most = mostBytes): void {
   try {
@@ -52,6 +52,6 @@ export function shortenLog(home: string, fd: number, most = mostBytes): void {
     copyFileSync(join(home, daemonLog), join(home, olderLog));
     ftruncateSync(fd);
   } catch {
-    // On a full disk the copy fails, and the log stays as it is.
+    // On a full disk the copy fails, and the log stays unchanged.
   }
 }

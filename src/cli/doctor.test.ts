@@ -28,7 +28,7 @@ describe("agency doctor --deep", () => {
     ])
       assert.match(before.out, part);
     assert.match(before.out, /^ok +brain +rehearsal, of Acme\. Try it: agency brains test rehearsal$/m);
-    // Answers are kept until the next change of the company, and damage is none.
+    // Makes a change, because answers are kept until the next change of the company, and planted damage is not one.
     const changed = () => line.agency("kb", "create", "A change", "--content", "x");
     damage("update agents set brain_type = 'retired' where slug = 'root'");
     await changed();

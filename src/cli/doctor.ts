@@ -45,7 +45,7 @@ export function addDoctor(program: Command, context: Context): void {
       const answers = findings.some(({ check, ok: isFine }) => check === "daemon" && isFine);
       const isDeep = answers && (flags.deep === true || flags.fix === true);
       const deep = isDeep ? await examineDeep(context.env, flags) : undefined;
-      // Afterwards, because mending a row also puts the record of that row right.
+      // The ledger is checked afterwards, because repairing a row also corrects the record of that row.
       if (answers) findings.push(await ledgerFinding(context.env, isDeep));
       const ok = findings.every((finding) => finding.ok) && deep?.ok !== false;
       const lines = findings.map(
@@ -109,7 +109,7 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
       {
         check: "sandbox",
         ok: true,
-        // Not a fault: agents without programs work. But it must not go unnoticed.
+        // Only a warning: agents without programs work, but the person must know.
         warns: sandbox.status !== "works",
         says: sandboxNotice(sandbox)[0] ?? sandbox.says,
         sandbox,
@@ -135,7 +135,7 @@ function versionFinding(version: string): Finding {
   return { check: "version", ok: true, warns: !isSame, says };
 }
 
-/** The brain of each root agent, which every goal needs. */
+/** Checks the brain of each root agent, which every goal needs. */
 async function brainFindings(client: Client, companies: readonly Named[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { id: companyId, name, slug } of companies) {
@@ -171,7 +171,7 @@ async function stuckFindings(client: Client, companies: readonly Named[]): Promi
 
 type Named = Pick<Output<typeof listCompanies>["companies"][number], "id" | "name" | "slug">;
 
-/** Below a gigabyte, the daemon is close to the point where it refuses what would fill the disk. */
+/** With less than a gigabyte, the daemon will soon refuse operations that would fill the disk. */
 function diskFinding(home: string): Finding {
   const { bavail, bsize } = statfsSync(home);
   const gigabytes = (bavail * bsize) / 2 ** 30;
@@ -188,8 +188,8 @@ function diskFinding(home: string): Finding {
 }
 
 /**
- * Tests every server, without accepting tools that it describes differently. One that fails is not a fault of the installation:
- * agents work without it.
+ * Tests every server, without accepting tools whose description has changed. A failing server is not a fault of the
+ * installation, because agents work without it.
  */
 async function serverFindings(client: Client, companies: readonly Named[]): Promise<Finding[]> {
   const findings: Finding[] = [];
@@ -239,7 +239,7 @@ async function providerFindings(client: Client, companies: readonly Named[]): Pr
   return findings;
 }
 
-/** Fetches every repository. One whose origin can't be reached counts as a warning, because the installation itself works. */
+/** Fetches every repository. An origin that can't be reached is a warning, because the installation itself works. */
 async function repoFindings(client: Client, companies: readonly Named[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { id: companyId, name: company } of companies)
@@ -271,7 +271,7 @@ async function ledgerFinding(env: NodeJS.ProcessEnv, isDeep: boolean): Promise<F
   return { check: "ledger", ok: audit.ok, says: describeAudit(audit) };
 }
 
-/** `agency doctor --deep` and `--fix`: every invariant of the stored rows, page after page. */
+/** `agency doctor --deep` and `--fix` check every invariant of the stored rows, page after page. */
 type Broken = Output<typeof examineDeeply>["findings"][number];
 
 interface DeepReport {

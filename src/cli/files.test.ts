@@ -175,7 +175,7 @@ describe("files in and out on the command line", async () => {
     assert.match(readFileSync(at("results", "result.md"), "utf8"), /^All done\./);
     assert.equal((await line.agency("results", whole.id, "--to", at("results"))).code, 1);
     assert.equal((await line.agency("results", whole.id, "--to", at("results"), "--force")).code, 0);
-    // A link in place of a folder of an outcome below is not entered.
+    // A link in place of the folder of an outcome below is not entered.
     const part = await root.call(createOutcome, { companyId, title: "part", parents: [parent] });
     await root.call(completeOutcome, { id: part.id, note: "part" });
     mkdirSync(at("all"));
@@ -193,7 +193,7 @@ describe("files in and out on the command line", async () => {
     const logo = (await files()).find(({ description }) => description.endsWith("logo.png"));
     const main = new URL("./main.ts", import.meta.url).pathname;
     const args = [main, "kb", "read", logo?.id ?? ""];
-    // Not the synchronous kind: the daemon runs in this process.
+    // Asynchronous, because the daemon runs in this process.
     const { stdout } = await promisify(execFile)(process.execPath, args, {
       encoding: "buffer",
       env: { ...process.env, ...env, PATH: process.env["PATH"] },

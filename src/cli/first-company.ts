@@ -6,8 +6,9 @@ import { importCompany } from "../contract/roster.ts";
 import { definitionsIn, skillsIn } from "./folder.ts";
 
 /**
- * Returns a company of this daemon, and which brain it got if it is new. If there is none yet, creates one from the home's `agents` and `skills` folders, or an
- * empty one. The folders are read only this once: from then on the database says who is employed.
+ * Returns a company of this daemon and, if it is new, the brain it got. If there is no company yet, creates one from the home's
+ * `agents` and `skills` folders, or an empty one. The folders are read only this once: from then on the database decides who is
+ * employed.
  */
 export async function firstCompany(
   client: Client,

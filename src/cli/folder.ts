@@ -16,8 +16,8 @@ import { mostSkillBytes } from "../contract/skills.ts";
 import * as texts from "./texts.ts";
 
 /**
- * Reads and writes a company as a folder. Such folders come from other people, so nothing in them is followed: a link, a
- * pipe or a device is refused. Files that don't belong to a company (a README, .git) are ignored.
+ * Reads and writes a company as a folder. Such folders come from other people, so links, pipes and devices in them are refused.
+ * Files that don't belong to a company (a README, .git) are ignored.
  */
 export function readCompanyFolder(folder: string): CompanyFile[] {
   const room = wholeRoom(mostFileBytes);
@@ -32,7 +32,7 @@ export function readCompanyFolder(folder: string): CompanyFile[] {
   ];
 }
 
-/** How many bytes may be read in all, and how many are left of that. */
+/** The total number of bytes that may be read, and the number left. */
 interface Room {
   readonly most: number;
   left: number;
@@ -65,14 +65,14 @@ function filesBelow(folder: string, path: string, room: Room): CompanyFile[] {
     );
 }
 
-/** Stops the walk early when the folder was named by mistake, for example a whole disk. */
+/** If the folder was named by mistake, for example a whole disk, the walk stops at this depth. */
 const deepest = 6;
 
-/** The definitions of agents in a folder. A folder that doesn't exist holds none. */
+/** The definitions of agents in a folder. Empty if the folder does not exist. */
 export function definitionsIn(folder: string, room = wholeRoom(mostFileBytes)): CompanyFile[] {
   return (
     (namesIn(folder) ?? [])
-      // A README explains the folder to people. It defines no agent.
+      // A README explains the folder to people and defines no agent.
       .filter((name) => name.endsWith(".md") && name.toLowerCase() !== "readme.md")
       .map((name) => ({ ...read(folder, name, room), path: `agents/${name}` }))
   );

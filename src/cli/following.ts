@@ -16,14 +16,14 @@ import { type Context, Interrupted } from "./terminal.ts";
 import { continues, howToDecide, howToDecideResult, stillOpen } from "./texts.ts";
 
 /**
- * Follows one goal: its outcomes, the sessions that work on them, and what needs a person because of it. Nothing else of the
- * company is shown or decided. On a terminal the picture is redrawn in place; otherwise each change is a line.
+ * Follows one goal: its outcomes, the sessions that work on them, and everything about it that needs a person. Nothing else of
+ * the company is shown or decided. On a terminal the picture is redrawn in place; otherwise each change is one line.
  *
- * It ends when the goal is completed or closed, when the time is over, on Ctrl-C, and, without a terminal to ask at, when nothing
- * moves any more until a person decides something.
+ * It ends when the goal is completed or closed, when the time is over, or on Ctrl-C. Without a terminal to ask at, it also ends
+ * when nothing moves until a person decides something.
  */
 export interface Followed {
-  /** Id of the outcome. */
+  /** The id of the outcome. */
   readonly goal: string;
   readonly status: "done" | "closed" | "submitted" | "waiting" | "at_rest" | "timeout" | "interrupted";
   readonly messages: readonly Message[];
@@ -113,7 +113,7 @@ export async function followGoal(
         if (!options.isJson && status !== "submitted") announce(context, item, told);
       const isStill = picture.atWork === 0 && picture.items.length > 0 && !acted;
       calm = isStill ? calm + 1 : 0;
-      // Three calm looks in a row: a single one could miss a session that is about to start.
+      // Three calm looks in a row are needed: one alone could miss a session that is about to start.
       if (calm >= 3 && asks === undefined) {
         if (!options.isJson) terminal.out(stillOpen(picture.items.length, id));
         return await end("waiting");
@@ -184,7 +184,10 @@ async function look(client: Client, companyId: string, id: string): Promise<Pict
   return { goal, rows, items, atWork: working.size, costUsd: costOf.get(id)?.total.costUsd ?? 0 };
 }
 
-/** On a terminal the whole picture in place of the last one; otherwise a line for each outcome that changed its state. */
+/**
+ * On a terminal, replaces the last picture by the whole new one. Otherwise prints a line for each outcome that changed its
+ * state.
+ */
 function show({ terminal }: Context, picture: Picture, drawn: Map<string, string>, seconds: number): void {
   if (terminal.redraw !== undefined) {
     terminal.redraw(drawPicture(picture, terminal.columns ?? 80, seconds));
@@ -208,7 +211,7 @@ const symbols: Readonly<Record<string, string>> = {
   closed: "✗",
 };
 
-/** As many rows as fit. The last ones that are over go first. */
+/** As many rows as fit. Ended outcomes are left out first, the last ones first. */
 const mostRows = 20;
 
 function drawPicture({ rows, costUsd, atWork }: Picture, columns: number, seconds: number): string {
@@ -257,7 +260,7 @@ async function decide(
     .map((line) => `  ${line}`)
     .join("\n");
   if (!yes && ask === undefined) {
-    // With --json a program reads the result, but a person still has to hear of pending requests.
+    // With --json a program reads the result, but a person still has to see pending requests.
     const say = isJson ? terminal.err : terminal.out;
     say(`Request ${id} needs your decision: ${item.title}\n${whole}\n${howToDecide(id)}\n`);
     told.add(key);
@@ -269,7 +272,7 @@ async function decide(
     const answer = yes ? "y" : letterOf(await ask?.(`${shown}\nApprove? [y]es [n]o [r]evise [d]etails: `));
     shown = "";
     try {
-      // The hash ties the decision to what was shown. If the request has changed since, it is shown again.
+      // The hash ties the decision to the displayed request. If the request has changed since, it is shown again.
       if (answer === "y") {
         await client.call(approve, { id, payloadHash });
         if (!isJson) terminal.out(`Approved: ${changes.summary[0] ?? item.title}\n`);
@@ -294,7 +297,7 @@ async function decide(
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       terminal.out(`${error.message} ${error.hint}\n`);
-      // Someone else was faster, or the request changed: the next look shows how it stands.
+      // Another decision came first, or the request changed. The next look shows the present state.
       if (error.code === "conflict" || yes) return error.code === "conflict";
     }
   }
@@ -350,7 +353,7 @@ async function judge(
 
 const letterOf = (answer: string | undefined): string => (answer ?? "").trim().toLowerCase().slice(0, 1);
 
-/** Whatever else needs a person: what it is, and the command that settles it. Once each. */
+/** Announces any other item that needs a person, with the command that settles it. Each item is announced once. */
 function announce({ terminal }: Context, item: AttentionItem, told: Set<string>): void {
   const key = `${item.kind} ${item.subject.id ?? ""} ${item.since}`;
   if (item.kind === "approval" || told.has(key)) return;
@@ -366,7 +369,7 @@ function announce({ terminal }: Context, item: AttentionItem, told: Set<string>)
   );
 }
 
-/** How it ended, what it cost, and the result itself as far as it fits. */
+/** Prints how the goal ended, what it cost, and as much of the result as fits. */
 async function conclude(
   { terminal }: Context,
   client: Client,
@@ -397,7 +400,7 @@ async function conclude(
   );
 }
 
-/** The text of what was delivered, quoted. Of a longer text, the beginning. */
+/** The text of a delivered file, quoted. Of a long text, only the beginning. */
 async function contentOf(
   client: Client,
   deliverables: Outcome["deliverables"],

@@ -71,7 +71,7 @@ export function addRun(program: Command, context: Context): void {
           ...(flags.maxUsd !== undefined && { budget: { usd: flags.maxUsd } }),
         });
         const ours = { companyId, id, stopsWithUs: daemon.isOurs };
-        // The session that completed the goal still has its state to save.
+        // The session that completed the goal still has to save its state.
         if ((await followed(context, daemon.client, ours, flags)) === "done") await daemon.stop(10_000);
       } finally {
         await daemon.stop();
@@ -138,7 +138,7 @@ async function followed(
   return result.status;
 }
 
-/** 4: a person is needed, and there is no terminal to ask at. */
+/** Exit code 4: a person is needed, and there is no terminal to ask at. */
 const exitCodes: Readonly<Record<Followed["status"], number>> = {
   done: 0,
   closed: 1,
@@ -155,7 +155,7 @@ function dollarsIn(text: string): number {
   return amount;
 }
 
-/** A goal is one line. The whole text is its description. */
+/** The title of a goal is one line. The whole text is its description. */
 function firstLineOf(goal: string): string {
   const line = onOneLine(goal.split("\n").find((text) => text.trim() !== "") ?? goal);
   return line.trim().slice(0, 200).toWellFormed();

@@ -3,7 +3,7 @@ import { didYouMean } from "../contract/nearest.ts";
 import type { Context } from "./terminal.ts";
 import { example, noSuchTopic } from "./texts.ts";
 
-/** The groups of the first screen, and which command is in which. */
+/** The groups of the first screen, with their commands. */
 const groups: Readonly<Record<string, readonly string[]>> = {
   "Start:": ["up", "stop", "status", "open", "doctor", "logs", "nodes", "service"],
   "Give work:": ["run", "follow", "cancel", "goals", "send", "inbox", "done"],

@@ -17,7 +17,7 @@ import {
   yourAnswersStay,
 } from "./texts.ts";
 
-/** The flags that are not keys of the call by the same name. The other flags are passed on as they are. */
+/** Flags whose names differ from the keys of the call. All other flags are passed on as they are. */
 interface Flags extends Partial<Record<"role" | "title" | "mandate" | "prompt" | "reportsTo", string>> {
   readonly company?: string;
   readonly brain?: string;
@@ -27,7 +27,7 @@ interface Flags extends Partial<Record<"role" | "title" | "mandate" | "prompt" |
   readonly json?: true;
 }
 
-/** `agency hire` takes flags. On a terminal it asks for the name, the role and what is missing. */
+/** `agency hire` takes flags. On a terminal it asks for the name, the role and everything else that is missing. */
 export function addHire(program: Command, context: Context): void {
   program
     .command("hire")
@@ -68,7 +68,7 @@ export function addHire(program: Command, context: Context): void {
     .action((name: string | undefined, flags: Flags) => hire(context, name, flags));
 }
 
-/** What `hire` asks for on a terminal, in this order. */
+/** The questions of `hire` on a terminal, in order. */
 const questions = [
   ["name", "Name"],
   ["role", "Role"],
@@ -106,7 +106,7 @@ async function hire(context: Context, given: string | undefined, flags: Flags): 
   for (;;) {
     if (guided)
       for (const [key, question] of questions) {
-        // Only some brains need a configuration. The refusal says which, and then it can be given.
+        // Only some brains need a configuration. The refusal names them, and then the configuration can be given.
         const isAsked =
           key === "adapterConfig"
             ? isAgain && answers.brain !== undefined
@@ -122,7 +122,7 @@ async function hire(context: Context, given: string | undefined, flags: Flags): 
     }
   }
 
-  /** Asks until the answer can be used. Enter keeps the answer of the last round. */
+  /** Asks until the answer is valid. Enter keeps the answer of the last round. */
   async function answer(key: Question, question: string): Promise<void> {
     const before = answers[key];
     const listed = choices[key] ?? [];
@@ -143,7 +143,7 @@ async function hire(context: Context, given: string | undefined, flags: Flags): 
     }
   }
 
-  /** What the call takes for an answer. Refuses one that can't be meant. */
+  /** The value for the call. Refuses an answer that can't be right. */
   async function valueOf(key: Question, value: string): Promise<unknown> {
     if (key === "adapterConfig") return jsonArgument("adapterConfig", value);
     if (key === "reportsTo") return agentOf(client, value, company);
@@ -161,7 +161,7 @@ async function hire(context: Context, given: string | undefined, flags: Flags): 
     }
     const { brain: adapterType, adapterConfig, ...rest } = values;
     const input = { ...said, ...rest, adapterType, adapterConfig, companyId, grants: grant };
-    // The board hires without asking itself. An agent, or a person in its position, asks the board.
+    // The board hires without an approval. An agent, or a person in its position, asks the board.
     if (asksBoard === true || (await isInPosition(client)))
       return await request(context, flags, client, input);
     const agent = createAgent.output.parse(await client.callAny(createAgent, input));

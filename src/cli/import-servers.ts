@@ -7,7 +7,9 @@ import { putMcpServer } from "../contract/servers.ts";
 import { clientOf, companyOf, type Context, nounOf, print } from "./terminal.ts";
 import * as texts from "./texts.ts";
 
-/** `agency servers import`: the servers of a `.mcp.json`, as other programs have them. Their values become secrets by name. */
+/**
+ * `agency servers import` adds the servers of a `.mcp.json`, which other programs write. Their values become secrets by name.
+ */
 const Values = z.record(z.string(), z.string()).default({});
 const McpFile = z.looseObject({
   mcpServers: z.record(
@@ -28,7 +30,7 @@ interface Plan {
   readonly config: unknown;
   /** Values to store, by the name of the secret. */
   readonly values: Readonly<Record<string, string>>;
-  /** Secrets that the file only names, as `${NAME}`. */
+  /** Secrets that the file only refers to, as `${NAME}`. */
   readonly named: readonly string[];
 }
 
@@ -56,7 +58,7 @@ export function addServerImport(program: Command, context: Context): void {
       const refused = [];
       for (const { name, config, values, named } of plans)
         try {
-          // The record first: a server that is refused leaves no secret behind.
+          // The record first: if the server is refused, no secret is left behind.
           const input = putMcpServer.input.safeParse({ companyId, name, config });
           if (!input.success) throw invalid(texts.notAServer(name), "");
           const server = await client.call(putMcpServer, input.data);

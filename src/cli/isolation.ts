@@ -1,7 +1,10 @@
 import type { Sandbox } from "../contract/installation.ts";
 import type { Context } from "./terminal.ts";
 
-/** How the daemon that this command starts isolates sessions. On a terminal it asks before it runs programs without a sandbox. */
+/**
+ * The isolation of sessions in the daemon that this command starts. On a terminal, it asks before it runs programs without a
+ * sandbox.
+ */
 export function isolationOf(
   { env, terminal }: Context,
   flags: { readonly allowUnsandboxed?: true; readonly json?: true },
@@ -27,7 +30,7 @@ export function isolationOf(
   };
 }
 
-/** What `up` and `doctor` say about the sandbox. Nothing if it works. */
+/** The text of `up` and `doctor` about the sandbox. Empty if the sandbox works. */
 export function sandboxNotice({ status, unsandboxedAllowed, says, remedy }: Sandbox): string[] {
   if (status === "works") return [];
   return [

@@ -67,7 +67,7 @@ function tell({ terminal }: Context, events: readonly ToldEvent[], { json, follo
   }
 }
 
-/** The time of day here. */
+/** The time of day in the local time zone. */
 export const clockTime = (at: string): string => new Date(at).toTimeString().slice(0, 8);
 
 export const eventLine = (time: string, says: string, columns = Infinity): string =>

@@ -1,23 +1,23 @@
 import { plural, timeAgo } from "../contract/phrases.ts";
 
 /**
- * How everything looks that people read: styles, widths, times and tables. Nothing here writes. A styled text carries marks
- * that become colours, or nothing, when the text is printed (`dress`). The marks have a random part, so no text of an agent can
- * contain one.
+ * The appearance of everything that people read: styles, widths, times and tables. Nothing here writes. A styled text carries
+ * marks. When the text is printed, they become colours, or nothing (`dress`). The marks have a random part, so no text of an
+ * agent can contain one.
  */
 export interface Drawing {
-  /** Columns of the terminal. Infinity if the output is not a terminal: then nothing is cut. */
+  /** The columns of the terminal. Infinity if the output is not a terminal; then nothing is cut. */
   readonly columns: number;
   readonly now: number;
-  /** The text with short ids in place of ids, as far as they are known. */
+  /** The text with short ids in place of the known ids. */
   readonly short: (text: string) => string;
 }
 
-/** How the results of commands are drawn, by command. */
+/** Functions that draw the results of commands, by command. */
 export type Screens = Readonly<Record<string, (output: unknown, look: Drawing) => string>>;
 
-// Loading node:crypto would take a fifth of the time of `agency status`. No text can depend on this number: V8 seeds it from the
-// system in every process, and it is never printed.
+// Not from node:crypto, whose loading would take a fifth of the time of `agency status`. No text can guess this number: V8
+// seeds it from the system in every process, and it is never printed.
 const mark = `\uE000${Math.random().toString(16).slice(2)}`;
 const marks = new RegExp(`${mark}(\\d+);`, "g");
 const styles = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
@@ -30,7 +30,7 @@ export const styled = (style: Style, text: string): string =>
 export const dress = (text: string, isColoured: boolean): string =>
   text.replace(marks, isColoured ? "\u001B[$1m" : "");
 
-/** What a state feels like. */
+/** The style of each state. */
 const stateStyles: Readonly<Record<string, Style>> = {
   running: "green",
   working: "green",
@@ -53,7 +53,7 @@ const stateStyles: Readonly<Record<string, Style>> = {
   archived: "dim",
 };
 
-/** A state in its colour, with spaces for underscores. */
+/** A state in its colour, with spaces in place of underscores. */
 export function stated(state: string): string {
   const style = stateStyles[state];
   const words = state.replaceAll("_", " ");
@@ -71,7 +71,7 @@ const narrow = /\p{Mn}|\p{Me}|\p{Cf}/u;
 const wide =
   /\p{Emoji_Presentation}|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]/u;
 
-/** The text on one line of at most so many columns. Styles of a cut text are lost. */
+/** The text on one line with at most this many columns. A cut text loses its styles. */
 export function cut(text: string, columns: number): string {
   const line = text.replace(/\s+/g, " ").trim();
   if (widthOf(line) <= columns) return line;
@@ -84,8 +84,8 @@ export function cut(text: string, columns: number): string {
 }
 
 /**
- * The text with its lines broken between words. What people copy stays whole: a command is never broken, and neither is a line
- * with an address or a path. Later lines begin where the text of the first one begins, after its label if it has one.
+ * The text with its lines broken between words. Text that people copy stays whole: commands, and lines with an address or a
+ * path, are never broken. Further lines begin where the text of the first one begins, after its label if it has one.
  */
 export function wrapped(text: string, columns: number): string {
   return text
@@ -118,7 +118,7 @@ function broken(line: string, columns: number): string[] {
   return [...lines, begun];
 }
 
-/** A command ends with its sentence, its clause or the line. What it quotes belongs to it. */
+/** A command ends with its sentence, its clause or the line. A quoted argument belongs to it. */
 const wordOrCommand = /[`(]?\bagency [a-z](?:"[^"]*"|[^"])*?(?:[.,;:)`]+(?=\s)|$)|\S+/g;
 
 export const padded = (text: string, columns: number): string =>
@@ -158,7 +158,7 @@ export function plain(value: unknown, look: Drawing): string {
   if (typeof value !== "object") return JSON.stringify(value);
   const object: Record<string, unknown> = { ...value };
   for (const key of ["name", "title"]) if (typeof object[key] === "string") return object[key];
-  // Who acted: an agent by its id, otherwise the board or the system.
+  // The actor: an agent by its id, otherwise the board or the system.
   if ("agentId" in object)
     return typeof object["agentId"] === "string"
       ? look.short(object["agentId"])
@@ -179,7 +179,7 @@ export function wordsOfKey(key: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-/** The columns of a table of an answer, in this order. A row's other fields are left to --json. */
+/** The columns of a table of an answer, in this order. Other fields of a row are left to --json. */
 const preferred = [
   "seq",
   "id",
@@ -216,7 +216,7 @@ const preferred = [
   "updatedAt",
 ];
 
-/** Columns that lose letters last. */
+/** Columns that are shortened last. */
 const kept = new Set(["id", "seq", "at", "status", "state", "level", "version", "startedAt"]);
 const least = 8;
 
@@ -229,7 +229,7 @@ export function drawTable(
   const [first] = rows;
   if (first === undefined) return "";
   const named = (known ?? preferred).filter((key) => key in first);
-  // An agent and a company are called by their names.
+  // Agents and companies appear under their names.
   const wanted = named.filter((key) => known !== undefined || key !== "id" || !("slug" in first));
   const keys = (wanted.length === 0 ? Object.keys(first) : wanted).filter((key) =>
     rows.some((row) => plain(row[key], look) !== "-"),
@@ -256,7 +256,7 @@ export function drawTable(
   return [styled("dim", head.trimEnd()), ...drawn].join("\n");
 }
 
-/** Takes columns from the widest until the table fits. If that is not enough, the last columns go. */
+/** Narrows the widest columns until the table fits. If that is not enough, drops the last columns. */
 function fit(widths: number[], keys: readonly string[], columns: number): void {
   const total = (): number => widths.reduce((sum, width) => sum + width + 2, -2);
   while (total() > columns) {

@@ -10,7 +10,7 @@ if (have < needed) {
   process.exit(1);
 }
 
-// Node keeps the compiled code, which makes every start after the first one faster. An older Node does not have this function.
+// Node caches the compiled code, which makes every start after the first one faster. Older versions of Node lack this function.
 modules.enableCompileCache();
 
 // A reader such as `head` may close the pipe before everything is written.
@@ -26,7 +26,7 @@ const isTerminal = process.stdout.isTTY;
 const isColoured = isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";
 const columns = isTerminal ? { columns: Math.max(40, process.stdout.columns || 80) } : {};
 
-/** The page of `agency` and `agency status`, without loading the rest. False if something has to be explained. */
+/** Shows the page of `agency` and `agency status` without loading the rest. Returns false if something has to be explained. */
 async function showStatus(): Promise<boolean> {
   const [{ quickStatus }, { dress }, { shown }] = await Promise.all([
     import("./status.ts"),
@@ -40,7 +40,7 @@ async function showStatus(): Promise<boolean> {
   return true;
 }
 
-/** A program that was connected waits a few seconds for its tools, so the bridge starts without the rest. */
+/** A connected program waits only a few seconds for its tools, so the bridge starts without loading the rest. */
 async function serveConnected(): Promise<boolean> {
   const { serveProgram } = await import("./mcp-bridge.ts");
   return serveProgram(env, args[1] ?? "");

@@ -4,13 +4,13 @@ import { homeOf, signInOf, urlOf } from "./where.ts";
 
 export const connectFile = (program: string): string => `connect-${program}`;
 
-/** A daemon of this home may have another port than when the program was connected. */
+/** The daemon of this home may have another port than when the program was connected. */
 export function localUrl(env: NodeJS.ProcessEnv, kept: string): string {
   const now = urlOf(env);
   return new URL(kept).hostname === new URL(now).hostname ? now : kept;
 }
 
-/** Serves a connected program until it closes standard input. False if it is not connected. */
+/** Serves a connected program until it closes standard input. Returns false if the program is not connected. */
 export async function serveProgram(env: NodeJS.ProcessEnv, program: string): Promise<boolean> {
   const kept = signInOf(homeOf(env), connectFile(program));
   if (kept === undefined) return false;
@@ -19,8 +19,8 @@ export async function serveProgram(env: NodeJS.ProcessEnv, program: string): Pro
 }
 
 /**
- * Carries MCP messages between standard input and output, one JSON text a line, and the daemon's door `/mcp`. Requests run at the
- * same time. A message that the daemon does not answer in JSON becomes an error of the protocol.
+ * Carries MCP messages between standard input and output, one JSON text per line, and the daemon's door `/mcp`. Requests run at
+ * the same time. If the daemon does not answer a message in JSON, the program gets an error of the protocol.
  */
 async function bridge(to: {
   readonly url: string;
@@ -76,7 +76,7 @@ async function bridge(to: {
     const carried = carry(line);
     open.add(carried);
     void carried.finally(() => open.delete(carried));
-    // The version that both speak is known only after the first answer.
+    // The common version of the protocol is known only after the first answer.
     if (version === undefined) await carried;
   }
   await Promise.all(open);

@@ -78,7 +78,7 @@ function amount(value: number, unit: Line["unit"]): string {
   return unit === "/s" ? `${text}/s` : `${text} ${unit}`;
 }
 
-/** A signal ends the measuring, and what was made for it is removed before the command ends. */
+/** Lets a signal end the measuring. Everything made for it is removed before the command ends. */
 function stopping(): { signal: Promise<never>; end: () => void } {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => undefined);

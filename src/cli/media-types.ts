@@ -34,7 +34,7 @@ const types: Readonly<Record<string, string>> = {
 export const mediaTypeOf = (ending: string, isText: boolean): string =>
   types[ending.slice(1).toLowerCase()] ?? (isText ? "text/plain" : "application/octet-stream");
 
-/** With its dot; empty if the type is not known. */
+/** The ending with its dot. Empty if the type is unknown. */
 export function endingOf(mediaType: string): string {
   const found = Object.entries(types).find(([, type]) => type === mediaType);
   return found === undefined ? "" : `.${found[0]}`;

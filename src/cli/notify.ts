@@ -4,9 +4,9 @@ import type { AttentionItem } from "../contract/attention.ts";
 import { notifyFailed } from "./texts.ts";
 
 /**
- * Runs the person's own command when something new needs a person (`agency up --notify-command`). What agents wrote never becomes
- * part of the command: it is in the environment, as one line, and on standard input, as JSON. The command has the environment of
- * the daemon without its credentials.
+ * Runs the person's own command when something new needs a person (`agency up --notify-command`). Texts of agents never become
+ * part of the command: they are in the environment, as one line, and on standard input, as JSON. The command has the
+ * environment of the daemon without its credentials.
  */
 export function notifier(
   command: string,

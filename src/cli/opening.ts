@@ -2,7 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { Interrupted, type Terminal } from "./terminal.ts";
 
-/** The terminal of this process: what it prints to, asks at and hears Ctrl-C from. */
+/** The terminal of this process: prints, asks, and notices Ctrl-C. */
 export function openTerminal(look: Pick<Terminal, "columns" | "isColoured">): Terminal {
   const isTerminal = process.stdout.isTTY;
   return {
@@ -23,7 +23,7 @@ export function openTerminal(look: Pick<Terminal, "columns" | "isColoured">): Te
   };
 }
 
-/** Moves up over the lines that were drawn last and clears them. An empty text leaves them standing. */
+/** Moves up over the last drawn lines and clears them. An empty text leaves them in place. */
 function redrawing(): (text: string) => void {
   let lines = 0;
   return (text) => {
@@ -41,7 +41,7 @@ async function ask(question: string): Promise<string> {
   return answer(question, process.stdout);
 }
 
-/** The terminal repeats nothing: readline writes what is typed to this stream. */
+/** The terminal does not echo: readline writes the typed characters to this stream. */
 async function askSecret(question: string): Promise<string> {
   process.stdout.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -52,7 +52,7 @@ async function askSecret(question: string): Promise<string> {
   }
 }
 
-/** Ctrl-C and the end of the input leave the question. */
+/** Ctrl-C and the end of the input cancel the question. */
 function answer(question: string, output: NodeJS.WritableStream): Promise<string> {
   const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
   return new Promise<string>((resolve, reject) => {

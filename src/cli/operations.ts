@@ -26,7 +26,7 @@ export function addOperations(program: Command, context: Context, words: readonl
   for (const operation of operations) {
     if (operation.cli === undefined) continue;
     const [noun = "", verb] = operation.cli.command.split(" ");
-    // Making the flags takes most of the time of a start, so only the command that was typed gets them.
+    // Making the flags takes most of the time of a start, so only the typed command gets them.
     const addFlags = words.includes(noun) ? addVerb : addName;
     if (verb === undefined) {
       addFlags(program.command(noun), operation, context);
@@ -81,7 +81,7 @@ function addVerb(command: Command, operation: Operation, context: Context): void
   if (takesContent)
     command.option("--file <path>", "File to read the content from. Use - for standard input.");
   const takesCompany = properties.has("companyId") && !args.includes("companyId");
-  // A name is unique in its company only.
+  // A name is unique only within its company.
   if (takesCompany || (typeof operation.within === "object" && args.length > 0))
     command.option(...companyFlag);
   command.option("--key <key>", "Idempotency key. Repeating a call with the same key changes nothing twice.");
@@ -115,7 +115,7 @@ function addVerb(command: Command, operation: Operation, context: Context): void
     if (operation === sendMessage && Array.isArray(input["to"])) {
       const recipients = input["to"].map(String);
       input["to"] = recipients.pop();
-      // Each gets a message, and each message its answer. Those who come first have theirs if a later one is refused.
+      // Each recipient gets a separate message. If one is refused, the earlier ones have been sent.
       for (const to of recipients) {
         const copy = await client.callAny(
           asked,
@@ -137,7 +137,7 @@ function addVerb(command: Command, operation: Operation, context: Context): void
         ? context.terminal.exact(show(output, drawingOf(context.terminal, context.shorts)))
         : context.terminal.raw(bytesOf(content.data));
     const text = await textOf(output);
-    // A transcript is a record: the ids in it are those that the agent saw.
+    // A transcript is a record, so its ids stay those that the agent saw.
     if (operation === viewTranscript) context.terminal.exact(text);
     else context.terminal.out(text);
 
@@ -147,7 +147,7 @@ function addVerb(command: Command, operation: Operation, context: Context): void
       return says ?? (screens[operation.cli?.command ?? ""] ?? show)(result, look);
     }
 
-    /** The id of what a person named. Whatever the input does not know as an id stays as it is. */
+    /** The id of the thing that a person named. Values of other inputs stay unchanged. */
     async function resolved(key: string, value: unknown): Promise<unknown> {
       if (Array.isArray(value)) return Promise.all(value.map((one) => resolved(key, one)));
       if (typeof value !== "string" || key === "companyId") return value;
@@ -156,7 +156,7 @@ function addVerb(command: Command, operation: Operation, context: Context): void
       return one === undefined ? value : idNamed(context, client, one, value, company);
     }
 
-    /** Sends a decision with the hash of what was displayed. */
+    /** Sends a decision with the hash of the displayed request. */
     async function decided(id: string): Promise<unknown> {
       input["payloadHash"] = await seenHash(context, client, operation.name, id, flags["json"] === true);
       try {
@@ -174,14 +174,14 @@ const toSeveral = new Option(
   "Agents by slug or id, or `board`. Each of several gets a message. Default: the writer of --in-reply-to.",
 );
 
-/** The content of a file, which goes to a pipe as it is. */
+/** The content of a file, which goes to a pipe unchanged. */
 const FileBytes = z.object({ content: z.string(), encoding: z.enum(["utf8", "base64"]), hash: z.string() });
 
-/** Calls take ids. People may also type what the screens show. */
+/** The description of an input that takes an id. Calls take ids, but people can also type what the screens show. */
 const named = (description: string | undefined): string | undefined =>
   description?.replace(/^UUID(s?) of (?=\w+ ?)/, "Id$1, short id$1 or name$1 of ");
 
-/** The list of commands shows one sentence for each. The whole description is in the command's own help. */
+/** The list of commands shows one sentence for each. A command's own help has the whole description. */
 const firstSentence = (text: string): string => text.split(/(?<=\.)\s/u)[0] ?? text;
 
 function propertiesOf(operation: Operation): Map<string, { schema: Property; required: boolean }> {
@@ -195,7 +195,7 @@ function propertiesOf(operation: Operation): Map<string, { schema: Property; req
 
 function optionFor(key: string, schema: Property): Option {
   const type = typeOf(schema);
-  // One flag for the type of a brain on every command that takes one. The name of the input works as well.
+  // Every command that takes the type of a brain has this flag. The name of the input works as well.
   const flag = key === "adapterType" ? `--brain, ${flagOf(key)}` : flagOf(key);
   if (type === "boolean")
     return new Option(`${flag} [on|off]`, schema.description).argParser(parseSwitch).preset("on");
@@ -220,7 +220,10 @@ function optionFor(key: string, schema: Property): Option {
   return takesNull(schema) ? option.argParser(orNull((text) => text)) : option;
 }
 
-/** What `--blocked none` means. Commander turns a parser's null into an empty string, so a symbol stands for it until the call. */
+/**
+ * The value of `--blocked none`. Commander turns a parser's null into an empty string, so a symbol stands for null until the
+ * call.
+ */
 const setToNull = Symbol("null");
 
 const takesNull = ({ type, anyOf, oneOf }: Property): boolean =>
@@ -231,7 +234,7 @@ const isBudget = ({ properties, anyOf, oneOf }: Property): boolean =>
     ? (anyOf ?? oneOf ?? []).some(isBudget)
     : measures.every((key) => key in properties);
 
-/** `20` and `$20` are dollars, `none` takes every limit away, and JSON names the measures. */
+/** `20` and `$20` are dollars, `none` removes every limit, and JSON names the measures. */
 export function budgetIn(text: string): unknown {
   const [, usd] = /^\$?(\d+(?:\.\d+)?)$/.exec(text.trim()) ?? [];
   if (usd !== undefined) return { usd: Number(usd) };
@@ -248,7 +251,7 @@ function typeOf(schema: Property): string {
   return "string";
 }
 
-/** Commander reports a bad option by itself. A bad argument is reported here. */
+/** Commander reports an invalid option itself. An invalid argument is reported here. */
 export function jsonArgument(key: string, text: string): unknown {
   try {
     return JSON.parse(text);
@@ -265,7 +268,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Anything but these six words is refused: a switch that guesses turns rights on by mistake. */
+/** Only these six words are accepted: a switch that guesses could turn on rights by mistake. */
 function parseSwitch(text: string): boolean {
   const word = text.toLowerCase();
   if (["on", "yes", "true"].includes(word)) return true;

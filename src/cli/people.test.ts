@@ -15,7 +15,7 @@ describe("people at the command line", async () => {
     Object(JSON.parse(readFileSync(join(line.env["AGENCY_HOME"] ?? "", "daemon.json"), "utf8"))).url,
   );
 
-  /** Another account, with its own home folder. */
+  /** Another user account, with a separate home folder. */
   const account = (name: string, more: Record<string, string> = {}) => {
     const home = join(line.folder, name);
     const env = { AGENCY_HOME: home, PATH: "", ...more };
@@ -36,7 +36,7 @@ describe("people at the command line", async () => {
     const ann = account("ann");
     assert.match(await ann.agency("me"), /^3 No daemon answers[^]*agency sign-in "<link>"/);
     assert.match(await ann.agency("sign-out"), /^1 This command line is not signed in\./);
-    // Browsers know the daemon by a name that not every machine resolves. It leads to the same address.
+    // Browsers know the daemon by a name that not every machine resolves. The name leads to the same address.
     const named = link.replace("127.0.0.1", "agency.localhost");
     assert.ok(
       (await ann.agency("sign-in", named)).startsWith(`0 You are signed in at ${url} as Ann (member).`),
@@ -47,10 +47,10 @@ describe("people at the command line", async () => {
     assert.match(await ann.agency("sign-in", link), /^1 This sign-in link was already used/);
     assert.match(await ann.agency("me"), /^0 You are Ann \(member\)[^]*You hold no position yet/);
     assert.match(await ann.agency("inbox"), /^1 Ann is a member without a position/);
-    // Another daemon does not get the token: nothing answers there, and the home of Acme has its own.
+    // Another daemon must not get the token: nothing answers at that address, and Acme's home has its own token.
     const elsewhere = account("ann", { AGENCY_URL: url.replace("127.0.0.1", "localhost") });
     assert.match(await elsewhere.agency("me"), /^1 The credential is missing or not valid/);
-    // Without a link: one for oneself, for another machine. The code alone works as well.
+    // Without a link, the command makes one for the caller's other machine. The code alone works as well.
     const own = /#(agl_\S+)/.exec(await ann.agency("sign-in"))?.[1] ?? "";
     const laptop = account("laptop", { AGENCY_URL: url });
     assert.match(
@@ -58,7 +58,7 @@ describe("people at the command line", async () => {
       /^0 \{"person":\{.*"name":"Ann"\},"role":"member"/,
     );
     assert.match(await ann.agency("me"), /program, this one, just now[^]*program, just now/);
-    // Signing out ends this one, and forgets a token that does not work any more.
+    // Signing out ends this sign-in, and forgets a token that is no longer valid.
     assert.match(await laptop.agency("sign-out"), /^0 You are signed out\./);
     assert.match(await laptop.agency("me"), /^1 The credential is missing/);
     await line.agency("people", "remove", "Ann");
@@ -107,7 +107,7 @@ describe("people at the command line", async () => {
       await bo.agency("people", "--as", "north"),
       /^1 Only the board[^]*send_message is: agency send <body>/,
     );
-    // The board's own command line acts for the board, and from no position that is not its person's.
+    // The board's own command line acts for the board. It can't act from the position of another person.
     assert.match((await line.agency("inbox", "--as", "north")).err, /You don't hold a position called north/);
     const { out } = await line.agency("people");
     assert.match(
@@ -119,7 +119,7 @@ describe("people at the command line", async () => {
   test("every tool of agents is a command for people in positions", () => {
     const tools = operations.flatMap(({ mcp }) => mcp?.tool ?? []);
     const without = tools.filter((tool) => commandsForTools(tool).length === 0);
-    // The word `why` is too common. For a hire there is `agency hire`, and only sessions of programs end with a summary.
+    // The word `why` is too common. Hiring has its own command `agency hire`, and only sessions of programs end with a summary.
     assert.deepEqual(without.toSorted(), [
       "clone_repo",
       "create_agent",

@@ -9,7 +9,7 @@ import { clientOf, type Context, print } from "./terminal.ts";
 import { example, jsonFlag, notSignedIn } from "./texts.ts";
 import { homeOf, signInOf, urlOf } from "./where.ts";
 
-/** `agency sign-in` makes a link for the person who calls, or uses one and keeps the token. */
+/** `agency sign-in` makes a link for the caller, or uses one and keeps the token. */
 export function addSignIn(program: Command, context: Context): void {
   const { env } = context;
   program
@@ -44,7 +44,7 @@ export function addSignIn(program: Command, context: Context): void {
     .action(async (flags: { json?: true }) => {
       const kept = signInOf(homeOf(env));
       if (kept === undefined) throw notSignedIn();
-      // A token that does not work any more is forgotten as well.
+      // A token that is no longer valid is forgotten as well.
       const refused = await refusalOf(createClient(kept).call(signOut, {}));
       forgetSignIn(homeOf(env));
       if (refused !== undefined && refused.code !== "unauthenticated") throw refused;
@@ -52,7 +52,7 @@ export function addSignIn(program: Command, context: Context): void {
     });
 }
 
-/** Names under localhost are for browsers. Not every machine resolves them, and commands know the daemon by its plain address. */
+/** Names under localhost are for browsers. Not every machine resolves them, so commands use the daemon's plain address. */
 function originFor(link: string): string {
   const url = new URL(link);
   if (url.hostname.endsWith(".localhost")) url.hostname = "127.0.0.1";

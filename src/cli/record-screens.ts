@@ -13,7 +13,7 @@ import { type Drawing, lasting, plain, type Screens, stated, styled, when } from
 import { indented } from "./show.ts";
 import { section } from "./texts.ts";
 
-/** One thing on a page: what it is in its first line, then labelled lines, then the commands that lead on. */
+/** One thing on a page: a first line that says what it is, then labelled lines, then the next commands. */
 export const recordScreens: Screens = {
   "companies view": (output, look) => drawCompany(viewCompany.output.parse(output), look),
   "sessions view": (output, look) => drawSession(viewSession.output.parse(output), look),
@@ -39,7 +39,7 @@ export const labelled = (rows: Readonly<Record<string, string | null | undefined
     value === null || value === undefined || value === "" ? [] : [`${label.padEnd(11)}${indented(value)}`],
   );
 
-/** The settings by the flags that change them. */
+/** The settings, by the flags that change them. */
 function drawCompany(company: Output<typeof viewCompany>, look: Drawing): string {
   const { name, slug, state, settings, frozenAt, frozenReason, createdAt } = company;
   const flags = Object.entries(settings).map(([key, value]) => ({

@@ -39,7 +39,7 @@ describe("agency reorg and agency fire", () => {
       const plan = await agency(...args, "--plan");
       assert.equal(await chart(), flat, words);
       if (words.startsWith("split")) {
-        // No agent may stand beside the root agent, and the refusal says so.
+        // No agent can have the same level as the root agent, and the refusal says so.
         assert.equal(plan.code, 1);
         continue;
       }

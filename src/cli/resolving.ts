@@ -7,8 +7,8 @@ import { agentOf, companyOf, type Context } from "./terminal.ts";
 import { notAnId, severalOfThem } from "./texts.ts";
 
 /**
- * The id of whatever a person names: by its id, its short id (O41), the name or slug of an agent or a company, or the whole title
- * of an outcome, file or request. Every command resolves what it is given here.
+ * The id of the thing that a person names: by its id, its short id (O41), the name or slug of an agent or a company, or the
+ * whole title of an outcome, file or request. Every command resolves its arguments here.
  */
 export async function idNamed(
   context: Pick<Context, "shorts">,

@@ -89,7 +89,7 @@ describe("the command line", () => {
       root,
     ).catch(() => undefined);
     assert.equal(low, undefined, "a part cannot wait for the whole");
-    // A list is given as several values, or as one of JSON.
+    // A list can be several values, or one value of JSON.
     await json("outcomes", "create", "Low", "--parents", JSON.stringify([top["id"], root]));
     await json("outcomes", "update", String(top["id"]), "--blocked", '{"reason":"no key"}', "--important");
     const { out } = await agency("tree");
@@ -172,7 +172,7 @@ describe("the command line", () => {
     ];
     const waits = await agency("hire", "Vera", ...flags, "--request");
     assert.equal(waits.code, 0, waits.err);
-    // What a yes would change: boss, headcount, brain, rights, budget.
+    // Everything that approving would change: boss, headcount, brain, rights, budget.
     for (const line of [
       /Vera \(Writer\) will report to Root/,
       /Agents: \d+ now/,
@@ -192,7 +192,7 @@ describe("the command line", () => {
     assert.equal((await json("approve", id))["status"], "approved");
     assert.equal((await agency("reject", id)).code, 1);
 
-    // A brain that does not exist is explained and asked for again; the other answers stay.
+    // An unknown brain is explained and asked for again. The other answers stay.
     const answers = ["Quinn", "", "Tester", "", "Try things", "", "rehersal", "rehearsal", "rot", "root"];
     const asked: string[] = [];
     const out: string[] = [];
@@ -206,7 +206,7 @@ describe("the command line", () => {
       },
     });
     assert.equal(code, 0, out.join("\n"));
-    // The board does not approve its own hire.
+    // The board does not have to approve its own hire.
     assert.match(out.join("\n"), /Quinn is hired\./);
     assert.match(out.join("\n"), /no brain called "rehersal"\. Did you mean rehearsal\?/);
     assert.match(out.join("\n"), /no agent called "rot"\.? Did you mean root\?/);

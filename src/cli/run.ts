@@ -40,8 +40,8 @@ import { addUse, useChosen } from "./use.ts";
 import { tokenOf } from "./where.ts";
 
 /**
- * The command line. Most commands are derived from the table of operations (operations.ts). The others make more than one
- * call, and each of those has its own file. Exit codes: 0 ok, 1 refused, 2 wrong usage, 3 no daemon, 4 a person is needed.
+ * The command line. Most commands are derived from the table of operations (operations.ts). Commands that make more than one
+ * call have separate files. Exit codes: 0 ok, 1 refused, 2 wrong usage, 3 no daemon, 4 a person is needed.
  */
 export async function run(args: readonly string[], env: NodeJS.ProcessEnv, outer: Terminal): Promise<number> {
   const isJson = args.includes("--json");
@@ -54,7 +54,7 @@ export async function run(args: readonly string[], env: NodeJS.ProcessEnv, outer
   program.hook("preAction", (_, command) => {
     for (let each: Command | null = command; each !== null; each = each.parent)
       ran = `${each.name()} ${ran}`.trim();
-    // `agency outcomes --as mill` gives the flag to the noun, and runs its verb `list`.
+    // `agency outcomes --as mill` passes the flag to the noun, and runs its verb `list`.
     for (let each: Command | null = command, found = false; each !== null && !found; each = each.parent) {
       const as: unknown = each.opts()["as"];
       found = typeof as === "string";
@@ -97,7 +97,7 @@ export async function run(args: readonly string[], env: NodeJS.ProcessEnv, outer
   }
 }
 
-/** What to do next, for a person at a command line: the hints of the daemon name headers and the description of its API. */
+/** The next step for a person at a command line. The daemon's own hints name headers and the description of its API. */
 function hintFor({ code, hint }: Refusal, ran: string): string {
   if (code === "unauthenticated")
     return 'Sign in with a link that a board person gave you: agency sign-in "<link>"';
@@ -107,7 +107,7 @@ function hintFor({ code, hint }: Refusal, ran: string): string {
   );
 }
 
-/** All commands. Those that were not typed have a name and a sentence only (operations.ts). */
+/** All commands. Only the typed one gets its flags; the others have a name and a sentence (operations.ts). */
 export function commandsOf(context: Context, args: readonly string[]): Command {
   const { terminal } = context;
   const columns = terminal.columns ?? 80;
@@ -177,7 +177,7 @@ export function commandsOf(context: Context, args: readonly string[]): Command {
   return program;
 }
 
-/** The description begins at the same column everywhere. A term that is longer gets its own line. */
+/** The description begins at the same column everywhere. A longer term gets a separate line. */
 function helpItem(term: string, widest: number, description: string, columns: number): string {
   const width = Math.min(widest, 34);
   const indent = " ".repeat(width + 4);
@@ -185,7 +185,7 @@ function helpItem(term: string, widest: number, description: string, columns: nu
   return `  ${term.padEnd(width)}${term.length > width ? `\n${indent}` : "  "}${text}`.trimEnd();
 }
 
-/** The command and its arguments. Flags are in the command's own help. */
+/** The command and its arguments. Its own help has the flags. */
 const termOf = (command: Command): string =>
   [
     command.name(),
@@ -195,7 +195,10 @@ const termOf = (command: Command): string =>
     }),
   ].join(" ");
 
-/** A verb that its noun does not have. Without this, its default verb would complain about too many arguments. */
+/**
+ * The refusal for a verb that the noun does not have. Otherwise the noun's default verb would complain about too many
+ * arguments.
+ */
 function unknownVerb(program: Command, args: readonly string[]): string | undefined {
   const [noun, verb] = args.filter((arg, at) => !arg.startsWith("-") && args[at - 1] !== "--as");
   const command = program.commands.find((each) => each.name() === noun);
@@ -210,7 +213,7 @@ function unknownVerb(program: Command, args: readonly string[]): string | undefi
   ].join("\n");
 }
 
-/** Every command takes --as, after its own name too. Only the first screen shows it. */
+/** Every command accepts --as, also after its own name. Only the first screen shows the flag. */
 function takeAs(command: Command): void {
   for (const each of command.commands) {
     each.addOption(new Option(...asFlag).hideHelp());

@@ -12,8 +12,8 @@ import { idNamed } from "./resolving.ts";
 import { example, jsonFlag, noResultYet, notPlain, wouldOverwrite } from "./texts.ts";
 
 /**
- * `agency save` and `agency results` write knowledge files to disk. The names come from texts that agents wrote, so they are
- * made safe: one plain part each, never a path. Nothing is overwritten without --force, and no link is followed.
+ * `agency save` and `agency results` write knowledge files to disk. The names come from texts of agents, so they are made safe:
+ * one plain part each, never a path. Nothing is overwritten without --force, and no link is followed.
  */
 export function addSave(program: Command, context: Context): void {
   program
@@ -97,7 +97,7 @@ type Content = Output<typeof readFile>;
 export const bytesOf = ({ content, encoding }: Pick<Content, "content" | "encoding">): Buffer =>
   Buffer.from(content, encoding);
 
-/** The result as result.md, and the version of each deliverable that was delivered. */
+/** The result as result.md, and each deliverable in its delivered version. */
 async function filesOf(client: Client, id: string, folder: string, names: Set<string>): Promise<Writable[]> {
   const { result, deliverables } = await client.call(viewOutcome, { id });
   const files: Writable[] = [];
@@ -123,14 +123,19 @@ function freeName(name: string, taken: Set<string>): string {
   }
 }
 
-/** The name of a file on disk: the end of its path if the description starts with one (cli/adding.ts), else its words. */
+/**
+ * The name of a file on disk: the end of its path if the description starts with one (cli/adding.ts), otherwise the words of
+ * the description.
+ */
 function nameOf({ description, mediaType }: Pick<Content, "description" | "mediaType">): string {
   const label = /^[^:]*\.[A-Za-z0-9]{1,8}(?=:|$)/.exec(description)?.[0];
   if (label !== undefined) return safeName(posix.basename(label));
   return `${safeName(description)}${endingOf(mediaType)}`;
 }
 
-/** One part of a path: letters, digits, spaces, dots, hyphens and underscores of a text, not hidden, at most 80 characters. */
+/**
+ * A safe part of a path: letters, digits, spaces, dots, hyphens and underscores of a text, not hidden, at most 80 characters.
+ */
 function safeName(text: string): string {
   const name = text
     .normalize("NFC")
@@ -147,7 +152,7 @@ function safeName(text: string): string {
   return short;
 }
 
-/** Writes all or nothing: what is in the way is reported before the first file is written. */
+/** Writes all files or none: existing files are reported before the first one is written. */
 function writeAll(files: readonly Writable[], force: boolean): void {
   const there = files.filter(({ path }) => lstatSync(path, { throwIfNoEntry: false }) !== undefined);
   const folder = there.find(({ path }) => lstatSync(path).isDirectory());
@@ -156,7 +161,7 @@ function writeAll(files: readonly Writable[], force: boolean): void {
   for (const { path, bytes } of files) {
     const parent = dirname(path);
     mkdirSync(parent, { recursive: true });
-    // A file is complete or not there. Renaming replaces a link and does not write through it.
+    // A file is either complete or not there. Renaming replaces a link and does not write through it.
     const draft = join(parent, `.${basename(path)}.${process.pid}.part`);
     try {
       writeFileSync(draft, bytes, { flag: "wx" });

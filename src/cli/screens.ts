@@ -18,11 +18,11 @@ import { connectionScreens } from "./connection-screens.ts";
 import { labelled, recordScreens } from "./record-screens.ts";
 import { workScreens } from "./work-screens.ts";
 
-/** An agent's own list does not say what was removed. */
+/** The removed months. An agent's own list does not have them. */
 const removedOf = (output: unknown) =>
   listEvents.output.pick({ removed: true }).safeParse(output).data?.removed ?? [];
 
-/** Commands whose result needs more than the general table (show.ts). Each gets the operation's output. */
+/** Commands whose result needs more than the general table (show.ts). Each function gets the operation's output. */
 export const screens: Screens = {
   ...peopleScreens,
   ...workScreens,
@@ -278,7 +278,7 @@ function drawCounts(output: unknown): string {
 /** Agents arrive in the order of the tree. An agent is drawn with "└─" if no other follows at the same depth. */
 export function drawOrg({ agents, truncated, stopped }: Output<typeof viewOrg>): string {
   const lines: string[] = stopped === null ? [] : [stopped, ""];
-  /** For each depth: does another agent follow there? */
+  /** For each depth, whether another agent follows there. */
   const open: boolean[] = [];
   for (const [index, agent] of agents.entries()) {
     const { depth } = agent;

@@ -10,7 +10,7 @@ export function addSecretSet(program: Command, context: Context): void {
     .command("set")
     .description("Set a secret. The value comes from a prompt or from standard input.")
     .argument("<name>", "Name of the secret, such as API_KEY.")
-    // Commander would only say that there are too many arguments.
+    // Without this, Commander would only complain about too many arguments.
     .allowExcessArguments()
     .option(...companyFlag)
     .option(...jsonFlag)

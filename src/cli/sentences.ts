@@ -4,8 +4,8 @@ import { setPermissions } from "../contract/agents.ts";
 import { type Drawing, plain } from "./look.ts";
 
 /**
- * What an action answers: one sentence, or two if something has to follow. `{key}` is a value of the result. An action without a
- * sentence here has a screen, or shows its result.
+ * The answer to an action: one sentence, or two if something has to follow. `{key}` is a value of the result. An action without
+ * a sentence here has a screen, or shows its result.
  */
 const sentences: Readonly<Record<string, string | ((output: unknown) => string)>> = {
   "company.archive": "{name} is archived. To bring it back: agency companies unarchive {slug}",
@@ -69,7 +69,7 @@ const sentences: Readonly<Record<string, string | ((output: unknown) => string)>
   "reorganization.undo": "Undone: {summary}.",
 };
 
-/** Undefined: the result itself is the answer. */
+/** Undefined if the result itself is the answer. */
 export function sentenceOf({ name }: Operation, output: unknown, look: Drawing): string | undefined {
   const known = sentences[name];
   const text = typeof known === "function" ? known(output) : known;

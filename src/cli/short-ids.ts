@@ -1,9 +1,9 @@
 import { askDaemon } from "./where.ts";
 
 /**
- * The short ids of one run of the command line: O41 for an outcome, a slug for an agent. Whatever is printed for people passes
- * here, and whatever people type may use them. They come from the daemon, which gives them only to people who see everything.
- * From a position the ids themselves are printed.
+ * The short ids of one run of the command line: O41 for an outcome, a slug for an agent. All text for people passes here, and
+ * people can type short ids. The daemon gives short ids only to people who see everything. From a position, plain ids are
+ * printed.
  */
 export class ShortIds {
   readonly #env: NodeJS.ProcessEnv;
@@ -14,24 +14,24 @@ export class ShortIds {
     this.#env = env;
   }
 
-  /** Asks for the short ids of all ids in a text that were not asked for before. */
+  /** Asks for the short ids of all new ids in a text. */
   async learn(text: string): Promise<void> {
     const ids = [...new Set(text.match(anId)?.map(bare))].filter((id) => !this.#asked.has(id));
     for (let at = 0; at < ids.length; at += mostAtOnce) {
       const page = ids.slice(at, at + mostAtOnce);
       for (const id of page) this.#asked.add(id);
       const found = await this.#find(page);
-      // Most likely the caller may not ask.
+      // The caller probably may not ask.
       if (found === undefined) return;
       for (const { id, short } of found) this.#short.set(id, short);
     }
   }
 
-  /** The text with short ids, as far as they are known. A link to a file becomes the short id of the file. */
+  /** The text with the known short ids. A link to a file becomes the short id of the file. */
   readonly short = (text: string): string =>
     text.replace(anId, (found) => this.#short.get(bare(found)) ?? found);
 
-  /** What a short id names. */
+  /** The thing that a short id names. */
   async named(short: string): Promise<{ id: string; kind: string } | undefined> {
     return (await this.#find([short]))?.find((one) => one.short === short.toUpperCase());
   }

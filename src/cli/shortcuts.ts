@@ -10,7 +10,7 @@ import { clientOf, type Context, nounOf, print } from "./terminal.ts";
 import { companyFlag, example, jsonFlag } from "./texts.ts";
 import { drawTranscript } from "./work-screens.ts";
 
-/** Short words for what people do most: each is one call that another command makes with more typing. */
+/** Short commands for the most frequent actions. Each makes one call that another command makes with more typing. */
 interface Flags {
   readonly company?: string;
   readonly json?: true;
@@ -91,7 +91,7 @@ export function addShortcuts(program: Command, context: Context): void {
     });
 }
 
-/** Whether a browser was started. A machine without a screen has none. */
+/** Whether a browser was started. A machine without a screen has no browser. */
 function opens(link: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   const isMac = platform() === "darwin";
   if (!isMac && env["DISPLAY"] === undefined && env["WAYLAND_DISPLAY"] === undefined)

@@ -1,7 +1,7 @@
 import { drawTable, type Drawing, plain, styled, wordsOfKey } from "./look.ts";
 import { emptyList } from "./texts.ts";
 
-/** Any result as text for people: a list as a table, an object as lines. Only the result's own shape decides. */
+/** Any result as text for people: a list as a table, an object as lines. It depends only on the shape of the result. */
 export function show(output: unknown, look: Drawing, known?: readonly string[]): string {
   if (!isObject(output)) return String(output);
   const list = Object.entries(output).find(([, value]) => Array.isArray(value) && value.every(isObject));
@@ -17,14 +17,14 @@ export function show(output: unknown, look: Drawing, known?: readonly string[]):
   return record(output, look);
 }
 
-/** How many there are, and how to see the others. */
+/** The number of rows, and how to see the others. */
 function moreOf({ nextCursor, count, truncated }: Record<string, unknown>, shown: number): string {
   if (typeof nextCursor === "string")
     return `\n${typeof count === "number" ? `${shown} of ${count}. ` : ""}For more, add: --cursor "${nextCursor}"`;
   return truncated === true ? "\n… and more. Add a higher --limit." : "";
 }
 
-/** Everything that has a value, one in a line: a label and what it is. Objects are indented below their label. */
+/** One line for every field with a value: a label and the value. Objects are indented below their label. */
 function record(output: Record<string, unknown>, look: Drawing, indent = ""): string {
   const lines = Object.entries(output).flatMap(([key, value]): string[] => {
     if (value === null || value === "" || (Array.isArray(value) && value.length === 0)) return [];
@@ -40,12 +40,12 @@ function record(output: Record<string, unknown>, look: Drawing, indent = ""): st
   return lines.join("\n");
 }
 
-/** Later lines of a text are marked, so none of them can pass for a line of the command line itself. */
+/** Further lines of a text are marked, so none of them can pass for a line of the command line itself. */
 export function indented(text: string): string {
   return text.trimEnd().replaceAll("\n", "\n    │ ");
 }
 
-/** Rows under the name of the list. An empty list says what to do. */
+/** Rows under the name of the list. For an empty list, what to do next. */
 export function table(
   name: string,
   rows: readonly Record<string, unknown>[],

@@ -3,9 +3,9 @@ import { makeHomeFolder } from "../client/home-folder.ts";
 import { type SignedIn, signInFile } from "./where.ts";
 
 /**
- * The sign-in of the command line: the token of a person and the daemon that gave it. It is in `sign-in.json` of the home
- * folder, mode 0600. The token is sent to that daemon only. Other programs of the person (`agency connect`) have sign-ins under
- * other names.
+ * The sign-in of the command line: the token of a person and the daemon that gave it, in `sign-in.json` of the home folder,
+ * mode 0600. The token is sent only to that daemon. Other programs of the person (`agency connect`) have sign-ins under other
+ * names.
  */
 export function keepSignIn(home: string, kept: SignedIn, name?: string): void {
   makeHomeFolder(home);

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Context } from "./terminal.ts";
 import { example, notANumber } from "./texts.ts";
 
-/** `agency sim` runs the program on a virtual clock with faults chosen by a seed. It uses no home folder and no daemon. */
+/** `agency sim` runs the program on a virtual clock with faults chosen by a seed. It needs no home folder and no daemon. */
 export function addSim(program: Command, context: Context): void {
   program
     .command("sim")

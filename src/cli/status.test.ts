@@ -12,7 +12,7 @@ const id = "01a1e38b-0000-7000-8000-000000000001";
 const plainly = (text: string): string => dress(text, false);
 const says = "80 % of the budget of Ann is spent: $8.00 of $10.00.";
 
-/** One budget of which 80 % are spent, and one item of the kind that is given. */
+/** One budget of which 80 % are spent, and one item of the given kind. */
 function attention(usedUp: boolean) {
   const budget = (title: string, isUsedUp: boolean) => ({
     kind: "budget" as const,

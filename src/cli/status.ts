@@ -12,7 +12,7 @@ import type { Context } from "./terminal.ts";
 import { askDaemon, chosenCompany, homeOf, urlOf } from "./where.ts";
 
 /**
- * `agency` and `agency status`: how the company is and what to do next, on one page. It is what people type most, so it loads
+ * `agency` and `agency status`: the state of the company and the next steps, on one page. People type this most, so it loads
  * nothing but this file and asks the daemon four questions at once.
  */
 export interface StatusPage {
@@ -37,7 +37,7 @@ export function addStatus(program: Command, context: Context): void {
     .action(async (flags: { company?: string; json?: true }) => {
       const status = await statusOf(context.env, flags.company);
       if (status === undefined) {
-        // Whatever is wrong, the call that every command makes first says it.
+        // If anything is wrong, the first call of every command reports it.
         const { clientOf, findCompany } = await import("./terminal.ts");
         await findCompany(clientOf(context.env), flags.company);
         throw new Error("The daemon answered only in part. Try again.");
@@ -54,7 +54,7 @@ export function addStatus(program: Command, context: Context): void {
     });
 }
 
-/** Undefined if the daemon does not answer everything, or if it is not clear which company is meant. */
+/** Undefined if the daemon does not answer everything, or if the company is not clear. */
 export async function statusOf(env: NodeJS.ProcessEnv, wanted?: string): Promise<StatusPage | undefined> {
   // The daemon starts on this question while the first one is under way.
   const asked = askDaemon(env, "/api/installation");
@@ -97,7 +97,7 @@ export async function statusOf(env: NodeJS.ProcessEnv, wanted?: string): Promise
 
 type Item = StatusPage["attention"]["items"][number];
 
-/** What is stuck because of a fault. The other items are questions to a person. */
+/** Whether the item is stuck because of a fault. All other items are questions to a person. */
 const isStuck = ({ kind }: Item): boolean => ["stall", "budget", "brain", "mail"].includes(kind);
 
 export function drawStatus(
@@ -159,7 +159,7 @@ function group(heading: string, items: readonly Item[], look: Drawing): string[]
   ];
 }
 
-/** A request is read before it is decided. */
+/** A request is displayed before it is decided. */
 const commandFor = ({ kind, subject, abilities }: Item): string | undefined =>
   kind === "approval"
     ? `agency approvals show ${subject.id ?? ""}`
@@ -171,7 +171,7 @@ function nextStep(items: readonly Item[], isWorking: boolean): string {
   return isWorking ? "agency logs -f" : 'agency run "<what you want done>"';
 }
 
-/** The page without the rest of the program. Undefined if that has to explain what is wrong. */
+/** The page without the rest of the program. Undefined if the rest has to explain what is wrong. */
 export async function quickStatus(env: NodeJS.ProcessEnv, look: Drawing): Promise<string | undefined> {
   const status = await statusOf(env);
   if (status === undefined) return undefined;
@@ -181,7 +181,7 @@ export async function quickStatus(env: NodeJS.ProcessEnv, look: Drawing): Promis
   return drawStatus(status, { ...look, short: shorts.short });
 }
 
-/** What `agency` alone says when nothing runs. */
+/** The text of `agency` alone if no daemon runs. */
 export const notRunning = (env: NodeJS.ProcessEnv): string =>
   [
     `Agency is not running (home ${homeOf(env)}).`,

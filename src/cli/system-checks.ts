@@ -5,14 +5,14 @@ import { databaseIn, portOf } from "./terminal.ts";
 import { systemTrouble } from "./trouble.ts";
 import { homeOf, urlOf } from "./where.ts";
 
-/** What the system gives the daemon: a port and a database. Each finding has a fix. */
+/** Checks of what the system gives the daemon: a port and a database. Each finding has a fix. */
 interface Checked {
   readonly check: string;
   readonly ok: boolean;
   readonly says: string;
 }
 
-/** A daemon that runs has its port. Otherwise the port that it would take must be free. */
+/** A running daemon has its port. Otherwise the port that it would take must be free. */
 export async function portFinding(env: NodeJS.ProcessEnv, isRunning: boolean): Promise<Checked> {
   if (isRunning) return { check: "port", ok: true, says: `${new URL(urlOf(env)).port}, used by the daemon` };
   const port = portOf(env);
@@ -25,7 +25,7 @@ export async function portFinding(env: NodeJS.ProcessEnv, isRunning: boolean): P
   return { check: "port", ok: false, says: oneLine(systemTrouble(trouble, env) ?? trouble.message) };
 }
 
-/** A daemon that runs was just asked. Otherwise the file is read, or the server is called. */
+/** A running daemon was just asked. Otherwise the file is read, or the server is called. */
 export async function databaseFinding(env: NodeJS.ProcessEnv, isRunning: boolean): Promise<Checked> {
   const { databaseUrlIn, directUrlIn } = await import("../daemon/home.ts");
   const [home, given] = [{ path: homeOf(env) }, databaseIn(env)];

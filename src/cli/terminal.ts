@@ -18,37 +18,40 @@ export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly readStdin: () => Promise<Buffer>;
-  /** Writes bytes as they are. Absent on a terminal, where they could act on it. */
+  /** Writes bytes unchanged. Absent on a terminal, because bytes could act on it. */
   readonly raw?: (bytes: Buffer) => void;
   /** Absent if the terminal is not interactive. */
   readonly ask?: (question: string) => Promise<string>;
-  /** Like ask, but what is typed is not shown. */
+  /** Like ask, but does not show the typed characters. */
   readonly askSecret?: (question: string) => Promise<string>;
-  /** Columns of the terminal. Absent if the output is not a terminal. */
+  /** The number of columns. Absent if the output is not a terminal. */
   readonly columns?: number;
   readonly isColoured?: boolean;
-  /** Writes lines in place of the lines that the last call wrote. An empty text leaves those standing. Absent if the output is not a terminal. */
+  /**
+   * Writes lines in place of those of the last call. An empty text leaves those in place. Absent if the output is not a
+   * terminal.
+   */
   readonly redraw?: (text: string) => void;
-  /** Calls the handler on Ctrl-C instead of ending. Returns what undoes this. */
+  /** Calls the handler on Ctrl-C instead of ending. Returns a function that undoes this. */
   readonly onInterrupt?: (handler: () => void) => () => void;
 }
 
-/** The person pressed Ctrl-C at a question. */
+/** Thrown when the person pressed Ctrl-C at a question. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
 /** A terminal whose output passes through the filters below, in order. */
 export interface Screen extends Terminal {
-  /** Content of a file: nothing in it is shortened. */
+  /** Writes the content of a file, without shortening anything. */
   readonly exact: (text: string) => void;
   /** Resolves when everything is written. */
   readonly written: () => Promise<void>;
 }
 
 /**
- * Everything the command line prints passes here. What agents wrote can't act on the person's terminal, ids become short ids,
- * and marks become colours. With --json only the first of these happens.
+ * Everything that the command line prints passes here. Texts of agents can't act on the person's terminal, ids become short
+ * ids, and marks become colours. With --json only the first of these happens.
  */
 export function screenOn(outer: Terminal, shorts: ShortIds, isJson: boolean): Screen {
   let queue = Promise.resolve();
@@ -81,11 +84,11 @@ export interface Context {
   readonly env: NodeJS.ProcessEnv;
   readonly terminal: Screen;
   readonly shorts: ShortIds;
-  /** The exit code if nothing is thrown. Commands that find a fault without failing (doctor, audit verify) set it. */
+  /** The exit code if nothing is thrown. Commands that find faults without failing (doctor, audit verify) set it. */
   exitCode: number;
 }
 
-/** How an answer is drawn. All ids in it are known then. */
+/** How to draw an answer. By then, all its ids are known. */
 export async function drawingFor({ terminal, shorts }: Context, answer: unknown): Promise<Drawing> {
   await shorts.learn(JSON.stringify(answer) ?? "");
   return drawingOf(terminal, shorts);
@@ -103,7 +106,7 @@ export function portOf(env: NodeJS.ProcessEnv): number {
   return port;
 }
 
-/** What a daemon takes from the environment. */
+/** The daemon's options from the environment. */
 export const daemonOptions = (
   { env, terminal }: Context,
   logLine: (line: Record<string, unknown>) => string,
@@ -130,7 +133,7 @@ export const databaseIn = (env: NodeJS.ProcessEnv) => ({
   databaseDirectUrlFile: fileOf(env, "DATABASE_DIRECT_URL"),
 });
 
-/** The descriptors that the environment names for settings, for a daemon that another process starts. */
+/** The descriptors that the environment names for settings. A daemon in another process needs them too. */
 export const descriptorsIn = (env: NodeJS.ProcessEnv): number[] =>
   ["DATABASE_URL_FD", "DATABASE_DIRECT_URL_FD", "AGENCY_SECRETS_FD"].flatMap((name) =>
     /^\d{1,4}$/.test(env[name] ?? "") && Number(env[name]) > 2 ? [Number(env[name])] : [],
@@ -140,7 +143,7 @@ export const descriptorsIn = (env: NodeJS.ProcessEnv): number[] =>
 const fileOf = (env: NodeJS.ProcessEnv, name: string): string | undefined =>
   env[`${name}_FD`] === undefined ? env[`${name}_FILE`] : `/dev/fd/${env[`${name}_FD`]}`;
 
-/** Where model servers of this machine listen: `11434,8080`. An empty text: nowhere. */
+/** The ports of model servers on this machine: `11434,8080`. With an empty text, none. */
 function modelPorts(given: string | undefined): number[] | undefined {
   const ports = given?.split(",").flatMap((port) => (port.trim() === "" ? [] : [Number(port)]));
   if (ports?.some((port) => !Number.isInteger(port) || port < 1 || port > 65_535) === true)
@@ -148,7 +151,7 @@ function modelPorts(given: string | undefined): number[] | undefined {
   return ports;
 }
 
-/** What the environment says about secrets. It is removed from there, because programs that the daemon starts may inherit it. */
+/** The secrets in the environment. They are removed from it, because programs that the daemon starts may inherit it. */
 function takeSecrets(env: NodeJS.ProcessEnv) {
   const take = (name: string): string | undefined => {
     const value = env[name];
@@ -170,7 +173,7 @@ function takeSecrets(env: NodeJS.ProcessEnv) {
 /** The keys of the built-in providers, under the names that their own programs use. */
 const modelKeys = ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "OPENAI_API_KEY", "CODEX_LOGIN_FILE"];
 
-/** The limits of AGENCY_LIMITS, and the defaults of all others. */
+/** The limits of AGENCY_LIMITS, and the defaults of the others. */
 export function limitsIn(env: NodeJS.ProcessEnv): Limits {
   try {
     return Limits.parse(JSON.parse(env["AGENCY_LIMITS"] ?? "{}"));
@@ -185,7 +188,7 @@ export function clientOf(env: NodeJS.ProcessEnv): Client {
   return createClient({ url: urlOf(env), token: tokenOf(env), as: env["AGENCY_AS"] });
 }
 
-/** Whether the calls of this client run as an agent: by its key, or from the position of a person. */
+/** Whether this client calls as an agent: with its key, or from the position of a person. */
 export async function isInPosition(client: Client): Promise<boolean> {
   try {
     return (await client.call(viewMe, {})).actingAs !== null;
@@ -195,7 +198,7 @@ export async function isInPosition(client: Client): Promise<boolean> {
   }
 }
 
-/** Prints a result: with --json as JSON, otherwise as these lines. */
+/** Prints a result: as JSON with --json, otherwise as these lines. */
 export function print(
   { terminal }: Context,
   { json }: { readonly json?: true },
@@ -205,12 +208,12 @@ export function print(
   terminal.out(json === true ? JSON.stringify(result) : lines.join("\n"));
 }
 
-/** The command that holds the verbs of a noun. It exists already if an operation has a verb there. */
+/** The command of a noun, which holds its verbs. It exists already if an operation has a verb there. */
 export function nounOf(program: Command, noun: string): Command {
   return program.commands.find((command) => command.name() === noun) ?? program.command(noun);
 }
 
-/** The id of an agent given by id, slug or name, in this company or, if none is named, in any. */
+/** The id of an agent by id, slug or name. The agent is in this company or, if none is named, in any. */
 export async function agentOf(client: Client, wanted: string, company?: string): Promise<string> {
   if (Id.safeParse(wanted).success) return wanted;
   const key = nameKey(wanted.replace(/^@/, ""));
@@ -235,14 +238,14 @@ export async function agentOf(client: Client, wanted: string, company?: string):
         if (isMeant) found.push(id);
       }
     }
-  // An agent that has left is meant only if none of this name is here.
+  // A departed agent is meant only if no present agent has the name.
   const [only] = found.length === 0 ? left : found;
   if (only === undefined || (found.length === 0 && left.length > 1)) throw noSuchAgent(wanted, names);
   if (found.length > 1) throw severalAgents(wanted, found);
   return only;
 }
 
-/** The id of a company given by id, name or slug. If none is given, the only company that is not archived. */
+/** The id of a company by id, name or slug. Without one, the only company that is not archived. */
 export async function companyOf(client: Client, wanted: string | undefined): Promise<string> {
   return (await findCompany(client, wanted)).id;
 }

@@ -3,8 +3,8 @@ import { conflict, invalid, Refusal, refused } from "../contract/refusal.ts";
 import { didYouMean } from "../contract/nearest.ts";
 
 /**
- * The texts that several commands share, and every refusal of the command line itself. The description of a command stands
- * in the command's own file, beside its flags.
+ * Texts that several commands share, and every refusal of the command line itself. The description of a command is in the
+ * command's own file, beside its flags.
  */
 export const companyFlag = [
   "--company <company>",
@@ -86,7 +86,7 @@ export const howToDecide = (id: string): string =>
 export const boardDecidesHire = (id: string): string =>
   `The board decides about it, and you get a message then. See how it stands: agency approvals show ${id}`;
 
-/** What a person is asked before a decision on a request that was just shown. */
+/** The question before a decision on a request that was just shown. */
 export const decideQuestion: Readonly<Record<string, string>> = {
   "approval.approve": "Approve? [y/N] ",
   "approval.reject": "Reject? [y/N] ",
@@ -129,7 +129,7 @@ export const notANumber = (flag: string) =>
 export const notSeconds = () =>
   invalid("--seconds is not a number between 0 and 600.", "Use a number, such as --seconds 2.");
 
-/** What an empty list says, and what to do next. */
+/** The text for an empty list, with the next step. */
 const whenEmpty: Readonly<Record<string, string>> = {
   agents: "No agents match.",
   approvals: "No requests. When an agent asks for something that only people decide, it is listed here.",

@@ -2,8 +2,8 @@ import type { Operation } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
 
 /**
- * Messages and refusals name the tools of agents. A person at the command line uses commands instead. Returns a line for each
- * tool that the text names: `decide_outcome is: agency decide <id> <verdict>`.
+ * Messages and refusals name the tools of agents. A person at the command line uses commands instead. This returns a line for
+ * each tool in the text: `decide_outcome is: agency decide <id> <verdict>`.
  */
 export function commandsForTools(text: string): string[] {
   const words = new Set(text.match(/\b[a-z]+(?:_[a-z]+)+\b/g));

@@ -1,6 +1,6 @@
 import { homeOf } from "./where.ts";
 
-/** What is wrong with the system, and what to do. Undefined if the error is not one of the system's. */
+/** The problem with the system, and what to do. Undefined if the error does not come from the system. */
 export function systemTrouble(error: unknown, env: NodeJS.ProcessEnv): string | undefined {
   const { code, port, path, message, syscall } = Object(error);
   const text = String(message ?? "");

@@ -102,14 +102,14 @@ export function addUp(program: Command, context: Context): void {
       }) => {
         const { env, terminal } = context;
         if (flags.detach === true) return detach(context, flags);
-        // Loading the program creates so many objects that V8 would grow the space for new ones to 16 MB and keep it. Holding
-        // it small until the daemon is ready saves 13 MB at rest. Under load it may still grow.
+        // Loading the program creates so many objects that V8 would grow the space for new ones to 16 MB and keep it. Keeping
+        // that space small until the daemon is ready saves 13 MB at rest. Under load it may still grow.
         setFlagsFromString("--semi-space-growth-factor=1");
         const { logLine, resolveHost, startDaemon, telemetryIn } = await import("../daemon/daemon.ts");
         const home = flags.home ?? homeOf(env);
         const options = daemonOptions(context, logLine, flags.brain);
         const drainSeconds = drainSecondsIn(env);
-        // A log may be read by others than the person who starts the daemon, so it has JSON lines and no sign-in link.
+        // People other than the one who starts the daemon may read a log. So a log has JSON lines and no sign-in link.
         const isTerminal = terminal.columns !== undefined;
         const say = (about: string, text: string): void => {
           if (flags.json !== true)
@@ -139,7 +139,7 @@ export function addUp(program: Command, context: Context): void {
             notify: command === "" ? undefined : notifier(command, { env, url: () => url, say: warn }),
           },
         }).catch((error: unknown) => {
-          // For space on the disk it would wait.
+          // Otherwise the daemon would wait for space on the disk.
           throw error instanceof Refusal && error.code === "unavailable" ? noDatabaseYet() : error;
         });
         url = daemon.origin;
@@ -152,7 +152,7 @@ export function addUp(program: Command, context: Context): void {
           allowCommands: flags.allowCommands === true,
           say: warn,
         }).catch(async (error: unknown) => {
-          // The person who owns the board token was removed, or does not govern any more. Others can still sign in.
+          // The owner of the board token was removed, or has lost the board role. Others can still sign in.
           if (error instanceof Refusal && ["unauthenticated", "forbidden"].includes(error.code)) return null;
           // Without its first company the daemon is useless: stop it and show the error.
           await daemon.stop();
@@ -197,7 +197,7 @@ export function addUp(program: Command, context: Context): void {
     );
 }
 
-/** A full disk takes no link. The daemon runs all the same. */
+/** On a full disk, no link can be made. The daemon runs nevertheless. */
 const signInLink = (client: Client): Promise<string | null> =>
   client.call(linkPerson, { id: "me" }).then(
     (made) => made.link,
@@ -216,7 +216,7 @@ function nodeSessionsIn(given: string | undefined): number | undefined {
   return most;
 }
 
-/** How long running sessions may save their state when the daemon stops. */
+/** How long running sessions may save their state while the daemon stops. */
 function drainSecondsIn(env: NodeJS.ProcessEnv): number {
   const given = env["AGENCY_DRAIN_SECONDS"] ?? "";
   if (given === "") return 30;
@@ -226,8 +226,8 @@ function drainSecondsIn(env: NodeJS.ProcessEnv): number {
 }
 
 /**
- * Resolves when a signal has stopped the daemon. Running sessions may end by themselves first, and the person hears which are
- * waited for. The second signal ends them at once.
+ * Resolves when a signal has stopped the daemon. Running sessions may first end by themselves, and the person is told which
+ * ones. The second signal ends them at once.
  */
 function untilStopped(
   seconds: number,
@@ -266,7 +266,7 @@ function untilStopped(
   });
 }
 
-/** The agents at work, with what they work on: `Ada ("The guide"), Bob`. */
+/** The working agents with their work: `Ada ("The guide"), Bob`. */
 async function whoWorks(client: Client): Promise<string> {
   const names: string[] = [];
   for (const { id: companyId } of (await client.call(listCompanies, { limit: 1000 })).companies)
@@ -314,7 +314,7 @@ async function detach(context: Context, flags: { home?: string; json?: true }): 
   throw startsSlowly(child.pid ?? 0, log);
 }
 
-/** The streams of a process that prints to `output` and gets these descriptors under the same numbers. */
+/** The streams of a process that prints to `output` and inherits these descriptors under the same numbers. */
 function streamsFor(output: number, descriptors: readonly number[]): StdioOptions {
   const streams: (number | "ignore")[] = ["ignore", output, output];
   for (const descriptor of descriptors) {
@@ -338,7 +338,7 @@ export function addStop(program: Command, context: Context): void {
       if (!Number.isFinite(seconds) || seconds < 0) throw notStopSeconds(flags.seconds);
       const { announcedProcess, isHeld } = await import("../daemon/home.ts");
       const { url } = announcedIn(home);
-      // The daemon may hang, or have lost its database, so it is not asked.
+      // The daemon is not asked, because it may hang or have lost its database.
       const pid = isHeld(home) ? announcedProcess(home) : undefined;
       if (pid === undefined) throw new NoDaemon(`No daemon is running on ${home}.`);
       process.kill(pid, flags.force === true ? "SIGKILL" : "SIGTERM");

@@ -48,7 +48,7 @@ describe("choosing a company", async () => {
     assert.equal(await named(), "Bread & Butter");
     assert.equal((await line.agency("use", "nope")).code, 2);
     assert.equal(await named(), "Bread & Butter");
-    // Root exists in both companies. The chosen one counts.
+    // Both companies have a root agent. That of the chosen company is meant.
     assert.match(await shown("agents", "view", "root"), /^Root \(CEO\)/);
     await shown("use", "--none");
     assert.match((await line.agency("agents", "view", "root")).err, /Several agents are called "root"/);

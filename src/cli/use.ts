@@ -61,5 +61,5 @@ export function useChosen(program: Command, context: Context): void {
   });
 }
 
-/** These look at all companies unless one is named. */
+/** These commands look at all companies unless one is named. */
 const looksAtAll = new Set(["up", "doctor"]);

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
- * Where the daemon is and who calls it, from the environment and the home folder. This file loads no schema: `agency status` and
- * completion answer while the rest of the program would still be loading.
+ * The daemon's address and the caller's credential, from the environment and the home folder. This file loads no schema:
+ * `agency status` and completion answer while the rest of the program would still be loading.
  */
 export function homeOf(env: NodeJS.ProcessEnv): string {
   return env["AGENCY_HOME"] ?? join(homedir(), ".agency");
@@ -24,7 +24,7 @@ export function signInOf(home: string, name?: string): SignedIn | undefined {
   return typeof url === "string" && typeof token === "string" ? { url, token } : undefined;
 }
 
-/** What the daemon of this home wrote down about itself. */
+/** The address and the process that the daemon of this home announced. */
 export function announcedIn(home: string): { url?: string; pid?: number } {
   const { url, pid } = jsonIn(join(home, "daemon.json"));
   return { ...(typeof url === "string" && { url }), ...(typeof pid === "number" && { pid }) };
@@ -39,7 +39,7 @@ function jsonIn(path: string): Record<string, unknown> {
   }
 }
 
-/** The daemon's address: AGENCY_URL, else the one of this home's daemon, else the one it is signed in at, else the default. */
+/** The daemon's address: AGENCY_URL, else that of this home's daemon, else that of the sign-in, else the default. */
 export function urlOf(env: NodeJS.ProcessEnv): string {
   const { url } = announcedIn(homeOf(env));
   const port = env["AGENCY_PORT"];
@@ -63,7 +63,7 @@ export function tokenOf(env: NodeJS.ProcessEnv): string | undefined {
   }
 }
 
-/** The company for commands that name none: AGENCY_COMPANY, else the one chosen with `agency use`. */
+/** The company for commands without --company: AGENCY_COMPANY, else the one chosen with `agency use`. */
 export function chosenCompany(env: NodeJS.ProcessEnv): string | undefined {
   if (env["AGENCY_COMPANY"] !== undefined && env["AGENCY_COMPANY"] !== "") return env["AGENCY_COMPANY"];
   try {
@@ -73,21 +73,21 @@ export function chosenCompany(env: NodeJS.ProcessEnv): string | undefined {
   }
 }
 
-/** In the home folder: the id of the company chosen with `agency use`. */
+/** The file in the home folder with the id of the company chosen with `agency use`. */
 export const chosenFile = "chosen-company";
 
 /** The file that Node runs as `agency`. */
 export const entryPoint = (): string =>
   fileURLToPath(new URL(`../cli/main${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url));
 
-/** An answer of the daemon as it is. Undefined if it refuses, or if none answers: the caller then takes the long way. */
+/** The body of the daemon's answer. Undefined if the daemon refuses or does not answer: the caller then takes the long way. */
 export async function askDaemon(env: NodeJS.ProcessEnv, path: string): Promise<unknown> {
   const token = tokenOf(env);
   const url = new URL(path, urlOf(env));
   if (url.protocol !== "http:") return undefined;
   const as = env["AGENCY_AS"];
-  // Loading node:http takes longer than everything else that `agency status` does. HTTP/1.0 needs none of it: the answer is
-  // whole when the daemon closes the connection.
+  // Loading node:http takes longer than everything else in `agency status`. With HTTP/1.0 it is not needed: the answer is
+  // complete when the daemon closes the connection.
   const head = [
     `GET ${url.pathname}${url.search} HTTP/1.0`,
     `host: ${url.host}`,
@@ -111,7 +111,7 @@ function jsonOf(response: string): unknown {
   try {
     return JSON.parse(response.slice(end));
   } catch {
-    // Half an answer, or that of another program.
+    // The answer is incomplete, or comes from another program.
     return undefined;
   }
 }

@@ -21,7 +21,7 @@ import { section } from "./texts.ts";
 
 const ago = (time: string): string => when(time, Date.now());
 
-/** What a person reads who works from a position: the inbox, an outcome, their rights, and who they are. */
+/** Screens for a person who works from a position: the inbox, an outcome, their rights, and their own record. */
 const drawsMessage = (output: unknown): string => drawMessage(SentMessage.parse(output)).join("\n");
 const drawsOutcome = (output: unknown): string => drawOutcome(ShownOutcome.parse(output));
 
@@ -73,10 +73,10 @@ export function drawTranscript({ entries, truncated }: Output<typeof viewTranscr
   return [...(truncated ? ["(earlier entries are left out)"] : []), ...lines].join("\n");
 }
 
-/** Calls that send a message also say which links in it the recipient can't open. */
+/** Calls that send a message also return the links that the recipient can't open. */
 const SentMessage = Message.extend({ unreadable: z.array(UnreadableLink).optional() });
 
-/** What calls answer that change an outcome, and what viewing one adds. */
+/** The output of calls that change an outcome, with the extra fields of viewing one. */
 const ShownOutcome = Outcome.extend({
   ...viewOutcome.output.pick({ context: true, history: true }).partial().shape,
   unreadable: z.array(UnreadableLink).optional(),
