@@ -52,7 +52,7 @@ test("a daemon that would be reached without a name does not start, and leaves n
   const home = join(folder, "home");
   const log = (): void => undefined;
   const starting = startDaemon({ home, port: 0, address: "0.0.0.0", log });
-  // If it started after all, it must not outlive the test.
+  // If the daemon started after all, it must not outlive the test.
   t.after(() =>
     starting.then(
       (daemon) => daemon.stop(),
@@ -81,7 +81,7 @@ test("through a proxy, links have its address, cookies are secure, and other nam
   assert.equal(hostname, "127.0.0.1");
   assert.equal(daemon.origin, "https://agency.example");
 
-  /** What a proxy passes on: the Host header is the name that the browser used. */
+  /** Asks as a proxy does: the Host header is the name that the browser used. */
   const ask = async (path: string, headers: Record<string, string>, body?: object) => {
     const asking = request({ host: "127.0.0.1", port, path, headers, method: body ? "POST" : "GET" });
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -120,7 +120,7 @@ test("through a proxy, links have its address, cookies are secure, and other nam
   for (const host of ["evil.example", `0.0.0.0:${port}`, "agency.example:80"])
     assert.equal(await status({ host }), 403, host);
   assert.equal(await status({ host: "evil.example", "x-forwarded-host": "agency.example" }), 403);
-  // The cookie of one name is not that of another.
+  // A cookie for one name is not valid for another.
   assert.equal(await status({ host: `localhost:${port}` }), 401);
 });
 

@@ -3,12 +3,13 @@ import { isLoopback } from "../doors/host.ts";
 import { needsOrigin, notAnAddress, notAnOrigin, plainOrigin } from "./texts.ts";
 
 /**
- * Where a daemon listens, and under which names it is known. Its own machine always reaches it by the names of loopback. On any
- * other address it must be told its origins: otherwise a page of any name that leads there could speak for a person.
+ * The address on which a daemon listens, and the names under which it is known. Its own machine always reaches it by the names
+ * of loopback. On any other address it must be told its origins. Otherwise a page of any name that leads there could act for a
+ * person.
  */
 export interface Addresses {
   readonly address: string;
-  /** The first is that of links. */
+  /** Links use the first origin. */
   readonly origins: readonly string[];
 }
 
@@ -23,10 +24,10 @@ export function addressesOf(given: {
   return { address, origins };
 }
 
-/** Without TLS, anyone on the way could read the cookies and tokens. So plain HTTP is only for this machine. */
+/** Without TLS, anyone on the way could read the cookies and tokens. So plain HTTP is accepted only for this machine. */
 function originIn(text: string): string {
   const url = URL.parse(text);
-  // An asterisk would be a name like any other, and match nothing.
+  // An asterisk would be taken for a name, and match nothing.
   const isOrigin =
     url !== null && !text.includes("*") && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
   if (!isOrigin) throw notAnOrigin(text);

@@ -6,13 +6,13 @@ export interface Follower {
 }
 
 /**
- * Works after commits, one at a time, and once more at the end. `work` gets whether this is the last time and returns how many
- * milliseconds must pass before the next. Without commits it works every `atLeastEvery` milliseconds. It must not throw.
+ * Works after commits, one run at a time, and once more at the end. `work` gets whether this is the last time. It returns the
+ * milliseconds until the next run, and must not throw. Without commits it runs every `atLeastEvery` milliseconds.
  */
 export function afterCommits(parts: {
   readonly store: Store;
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  /** Before the first work, too. */
+  /** The pause in milliseconds, also before the first run. */
   readonly pause: number;
   readonly atLeastEvery: number;
   readonly work: (isLast: boolean) => Promise<number>;

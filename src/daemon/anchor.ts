@@ -8,12 +8,12 @@ import { afterCommits, type Follower } from "./after-commits.ts";
 import { inMap } from "../contract/in-map.ts";
 
 /**
- * Notes the heads of all chains outside the database, at most once a second and when the daemon stops: a line of JSON with
- * a keyed hash for each time that something was recorded. A database that is older than its anchor was put back to an
- * earlier state. The lines also go to a second place, if there is one: a file, or an address that gets each line by POST.
+ * The anchor notes the heads of all chains outside the database, at most once a second and when the daemon stops. Each time
+ * that something was recorded, it gets a line of JSON with a keyed hash. If a database is older than its anchor, it was put
+ * back to an earlier state. The lines can also go to a second place: a file, or an address that gets each line by POST.
  *
- * Once a minute the heads are also sealed in the installation's chain. A chain then can't be put back alone, even by someone
- * who can write the anchor.
+ * Once a minute the heads are also sealed in the installation's chain. So a single chain can't be put back, even by someone who
+ * can write the anchor.
  */
 export interface Anchor extends Follower {
   readonly read: () => Anchors;
@@ -29,7 +29,7 @@ export interface AnchorParts {
 
 const noteEvery = 1000;
 const sealEvery = 60_000;
-/** A file of this size becomes `….1`, which replaces an older one. */
+/** A file of this size is renamed to `….1`, which replaces an older one. */
 const largest = 16 * 1024 * 1024;
 
 const Line = z.object({
@@ -46,7 +46,7 @@ export async function keepAnchor(parts: AnchorParts): Promise<Anchor> {
   const noted = new Map<string, string>();
   const sealed = new Map<string, string>();
 
-  /** The heads that differ from those in `before`, which then has them. */
+  /** The heads that differ from those in `before`. Also updates `before`. */
   async function moved(before: Map<string, string>, which: (companyId: string) => boolean): Promise<Heads> {
     const heads: Heads = {};
     for (const { company_id, seq, hash } of await store.read((tx) => tx.all(allHeads, {})))
@@ -87,7 +87,7 @@ export async function keepAnchor(parts: AnchorParts): Promise<Anchor> {
       }
       await note();
     } catch (error) {
-      // For example a full disk: the daemon keeps running, and the next line has what is missing in this one.
+      // Failed, for example on a full disk. The daemon keeps running, and the next line includes the missing heads.
       noted.clear();
       parts.reportBug(error, "audit anchor");
     }
@@ -102,12 +102,12 @@ export async function keepAnchor(parts: AnchorParts): Promise<Anchor> {
 
 async function addLine(file: string, line: string): Promise<void> {
   if (existsSync(file) && statSync(file).size > largest) renameSync(file, `${file}.1`);
-  // A crash can leave half a line, which a new line must not continue. An empty line is harmless.
+  // A crash can leave half a line. The newline before keeps the new line apart, and an empty line is harmless.
   await appendFile(file, `\n${line}\n`, { mode: 0o600, flush: true });
 }
 
 /**
- * What the files say, by company and number. Torn lines and lines that were not written with this key don't count. The first
+ * The notes in the files, by company and number. Incomplete lines and lines written with another key don't count. The first
  * line about an event counts: a database that was put back records other events with the same numbers.
  */
 export function readAnchors(mac: Mac, files: readonly string[]): Anchors {

@@ -12,7 +12,7 @@ import { bothStores } from "../testing/organization.ts";
 import { storeDatabase } from "../testing/postgres.ts";
 import { type DaemonOptions, startDaemon } from "./daemon.ts";
 
-/** The key, the anchor and the modes of files, with whole daemons on real homes. */
+/** Tests of the key, the anchor and the modes of files, with whole daemons on real homes. */
 for (const kind of bothStores)
   describe(`the audit key and the anchor on ${kind}`, async () => {
     const folder = mkdtempSync(join(tmpdir(), "agency-audit-"));
@@ -40,7 +40,7 @@ for (const kind of bothStores)
     test("files of the home are readable by their owner only, while the daemon runs and afterwards", async () => {
       const open = (): string[] =>
         readdirSync(home, { recursive: true, encoding: "utf8" }).filter((name) => {
-          // A file that was listed may have got its final name since.
+          // A listed file may have been renamed since.
           const mode = statSync(join(home, name), { throwIfNoEntry: false })?.mode ?? 0;
           return (mode & 0o077) !== 0;
         });

@@ -5,16 +5,16 @@ import { damagedBackup, notABackup, otherAuditKey } from "./texts.ts";
 import { linesOf, writeLines } from "./zipped-lines.ts";
 
 /**
- * A backup is one file: lines of JSON, compressed with gzip, readable by its owner only. The first line says what it is, the
+ * A backup is one file: lines of JSON, compressed with gzip, readable by its owner only. The first line describes it, and the
  * last one has a keyed hash of all lines before it. A file that was cut, changed or sealed with another key is refused before
- * anything of it is used.
+ * any of it is used.
  */
 const Head = z.object({
   agency: z.literal("backup"),
   format: z.literal(1),
   version: z.string(),
   at: z.string(),
-  /** Names the columns of the tables (store/copying.ts) and the state of the ledger. */
+  /** A name for the columns of the tables (store/copying.ts) and the state of the ledger. */
   shape: z.string(),
   state: z.string(),
 });
@@ -25,7 +25,7 @@ const Line = z.union([
   z.object({ table: z.string(), rows: z.array(z.array(Value)) }),
   z.object({ content: z.tuple([z.string(), z.string(), z.base64()]) }),
   z.object({ folder: z.string() }),
-  /** Path, mode and bytes. The parts of a large file follow each other. */
+  /** Path, mode and bytes of a file. A large file has several parts, one after another. */
   z.object({ file: z.tuple([z.string(), z.number(), z.base64()]), more: z.boolean() }),
 ]);
 export type BackupLine = z.infer<typeof Line>;
@@ -65,7 +65,7 @@ export async function headOfBackup(path: string): Promise<BackupHead> {
   throw notABackup(path);
 }
 
-/** Reads the whole file and returns the first of these keys that sealed it. */
+/** Reads the whole file. Returns the first of these keys that seals it. */
 export async function keyOfBackup<K>(path: string, keys: readonly { key: K; mac: Mac }[]): Promise<K> {
   const hash = createHash("sha256");
   let lines = 0;
@@ -87,7 +87,7 @@ export async function keyOfBackup<K>(path: string, keys: readonly { key: K; mac:
   throw keys.length === 0 ? otherAuditKey(path, "none") : otherAuditKey(path, "other");
 }
 
-/** What the lines between the first and the last say. */
+/** The content of the lines between the first and the last. */
 export async function* linesIn(path: string): AsyncGenerator<BackupLine> {
   let isFirst = true;
   for await (const line of linesOf(path, damagedBackup)) {

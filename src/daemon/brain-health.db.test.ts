@@ -60,13 +60,13 @@ for (const kind of storeKinds)
 
         writeFileSync(program, "", { mode: 0o700 });
         stage.advance(31_000);
-        // It is there, can't be started, and is then gone.
+        // The program is present but can't be started, and is then removed.
         runner.otherwise(async (session) => {
           rmSync(program, { force: true });
           return ends("missing")(session);
         });
         await stage.rest();
-        // Both may start at the same time, before one has found out.
+        // Both agents may start at the same time, before the first one has found out.
         const tried = starts();
         assert.ok(tried === 1 || tried === 2, `${tried} sessions`);
         assert.equal(runner.started[0]?.agent.model, "claude-sonnet-4-5");
@@ -108,7 +108,7 @@ for (const kind of storeKinds)
       return {
         runner,
         agents,
-        /** How many sessions start in this time. */
+        /** The number of sessions that start in this time. */
         starts: async (milliseconds: number): Promise<number> => {
           const before = runner.started.length;
           stage.advance(milliseconds);
@@ -168,7 +168,7 @@ for (const kind of storeKinds)
         const { runner, starts, mails, agents } = await twoOn(stage, "acp", brain);
         let request = 0;
         runner.otherwise(async () => ({ code: 71, cause: "signed_out", reason: `Sign in (${++request}).` }));
-        // Both may start before one has found out.
+        // Both agents may start before the first one has found out.
         const first = await starts(0);
         assert.ok(first === 1 || first === 2, `${first}`);
         assert.equal(await starts(29_000), 0);
@@ -181,11 +181,11 @@ for (const kind of storeKinds)
         assert.deepEqual(more, []);
         assert.match(told, /^Sign in \(\d\)\. .*continue by themselves.*Agency tries again at 2030-/);
 
-        // A person says that it is mended, and is wrong.
+        // A person reports that the brain is repaired, and is wrong.
         await org.board(wakeAgent, { id: agents[0].id });
         assert.equal(await starts(0), 1);
         assert.equal(await starts(60_000), 0);
-        // This time it is, and the other agent does not wait for the end of the session that shows it.
+        // Now the brain is repaired. The other agent need not wait for the end of the session that shows it.
         const { promise: gate, resolve: open } = Promise.withResolvers<void>();
         runner.otherwise(async ({ hold, call }) => {
           await hold(gate);
@@ -199,7 +199,7 @@ for (const kind of storeKinds)
         assert.equal(await starts(31_000), 1);
         open();
         await stage.rest();
-        // The next trouble begins from the first wait.
+        // After the next failure, the waits begin at the shortest again.
         runner.otherwise(ends("signed_out"));
         for (const { id } of agents) await org.board(wakeAgent, { id });
         await starts(3_600_000);
@@ -221,7 +221,7 @@ for (const kind of storeKinds)
           const counts = [];
           for (let sweep = 0; sweep < 20; sweep++) counts.push(await starts(31_000));
           assert.ok(counts.every((count) => count <= 1));
-          // After 31, 93, 217 and 465 seconds.
+          // The tries came after 31, 93, 217 and 465 seconds.
           assert.deepEqual(
             counts.flatMap((count, at) => (count > 0 ? [at] : [])),
             [0, 2, 6, 14],
@@ -252,7 +252,7 @@ for (const kind of storeKinds)
       );
       assert.equal((await starts(0)) + (await starts(3_500_000)), 0);
       runner.otherwise(ends("overloaded"));
-      // Both may start at the same time, before one has found out.
+      // Both agents may start at the same time, before the first one has found out.
       assert.ok((await starts(101_000)) > 0);
     });
 

@@ -12,28 +12,25 @@ import type { ReadTx } from "../store/store.ts";
 import { oneTries } from "./texts.ts";
 
 /**
- * Whether the brains of agents can work on this node: the program, if it is there and as the last session found it, and the
- * provider, as the gateway knows it. Only in memory: after a restart, it is found out again.
+ * Whether the brains of agents can work on this node. It looks at the program, as the last session found it, and at the
+ * provider, as the gateway knows it. The findings are only in memory and made again after a restart.
  */
 type Configured = Pick<AgentRow, "company_id" | "brain_type" | "brain_config">;
 
-/**
- * After the wait, one session finds out whether a brain works again, for all agents that use it. One that has run for this long
- * shows that it does.
- */
+/** After the wait, one session tries the brain for all agents that use it. If it has run for this long, the brain works. */
 const trial = 60_000;
 
 export interface NodeBrains extends BrainHealth {
-  /** The programs that agents need and that this machine does not have. */
+  /** The programs that agents need and this machine lacks. */
   readonly lacks: () => string[];
 }
 
 export function keepBrainHealth(
   parts: ProviderParts & { readonly nodeId: string; readonly closing?: AbortSignal },
 ): NodeBrains {
-  /** `since`: when a session last found it. */
+  /** `since` is when a session last found the trouble. */
   const troubles = new Map<string, { agent: Configured; trouble: Trouble; since: number }>();
-  /** Agents whose program is not on this machine. */
+  /** Agents whose program this machine lacks. */
   const absent = new Map<string, Configured>();
   const keyOf = ({ company_id, brain_type, brain_config }: Configured): string =>
     `${company_id} ${brain_type} ${brain_config}`;
@@ -54,7 +51,7 @@ export function keepBrainHealth(
     const own = troubles.get(keyOf(agent));
     if (!isTried && own === undefined) return undefined;
     const running = await tx.all(liveSessions, { companyId: agent.company_id });
-    // A session that began before the trouble, or on a node with another login, shows nothing.
+    // A session that began before the trouble, or on a node with another login, proves nothing.
     const isProof = (one: (typeof running)[number]): boolean =>
       keyOf(one) === keyOf(agent) &&
       one.node_id === parts.nodeId &&
@@ -105,7 +102,7 @@ export function keepBrainHealth(
         troubles.delete(key);
         return waits.clear(key);
       }
-      // The provider knows better until when.
+      // The provider knows better how long the trouble lasts.
       const provider = providerUsed(agent.brain_type, agent.brain_config);
       const isRefused = provider !== undefined && (await wasRefused(tx, agent.company_id, provider));
       if (why !== "missing" && (isRefused || (await ofProvider(tx, agent)) !== undefined)) return;
@@ -113,7 +110,7 @@ export function keepBrainHealth(
       const known = troubles.get(key)?.trouble;
       const until = waits.failed(key, tx.now);
       const isAbsent = absentProgram(agent.brain_type, agent.brain_config) !== undefined;
-      // The first words stay: the board is not told again only because a number in them has changed.
+      // The first message stays, so the board is not told again only because a number in it has changed.
       const trouble: Trouble = {
         cause,
         says: known?.cause === cause ? known.says : says,
@@ -133,7 +130,7 @@ export function keepBrainHealth(
           ? await probeBrain(agent.brain_type, agent.brain_config, parts.closing)
           : { available: true };
         if (troubles.get(keyOf(agent))?.trouble !== trouble) continue;
-        // One that was there all the time is tried again after its wait.
+        // A program that was there all the time is tried again after its wait.
         if (!available) change(agent, { ...trouble, until: null });
         if (!available || trouble.until !== null) continue;
         tryNow(agent, trouble);

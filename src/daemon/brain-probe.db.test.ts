@@ -92,7 +92,7 @@ for (const kind of storeKinds)
       install();
       const bin = process.env["PATH"] ?? "";
       const at = (name: string): string => join(bin, name);
-      // Each one answers after the other has been asked as well, and after the file is there.
+      // Each program answers only after the other has been asked as well, and after the file exists.
       for (const [name, other] of [
         ["claude", "codex"],
         ["codex", "claude"],

@@ -20,22 +20,23 @@ import type { ReadTx } from "../store/store.ts";
 import * as texts from "./texts.ts";
 
 /**
- * Whether a brain could work now in a company: its program is here, there is a sandbox for it, and its provider can be asked. No model
- * is asked and nothing is spent. Every place that shows whether a brain is available takes it from here. What the record says is
- * read in a transaction (`recordOf`). Programs and servers are asked after it (`probe`), because that can take many seconds.
+ * Whether a brain could work now in a company: its program is present, there is a sandbox for it, and its provider can be
+ * asked. No model is asked and nothing is spent. All places that show whether a brain is available use this. The stored facts
+ * are read in a transaction (`recordOf`). Programs and servers are asked after it (`probe`), because that can take many
+ * seconds.
  */
 export interface BrainProbing extends ProviderParts {
   readonly sandbox: () => Sandbox;
-  /** The daemon stops: what is being found out does not matter any more. */
+  /** Aborts when the daemon stops. The results do not matter any more. */
   readonly closing?: AbortSignal | undefined;
 }
 
-/** What the record says about a brain with a configuration. */
+/** The stored facts about a brain with a configuration. */
 interface BrainRecord extends Configured {
   readonly provider?: string;
-  /** Why its provider can't be asked. */
+  /** The reason why its provider can't be asked. */
   readonly lacks?: string | undefined;
-  /** Where its provider is. */
+  /** The address of its provider. */
   readonly baseUrl?: string;
 }
 
@@ -57,7 +58,7 @@ export async function recordOf(
   if (trouble === undefined) return known;
   const { cause, says } = trouble;
   if (cause !== "refused" && cause !== "waiting") return { ...known, lacks: says };
-  // Where it is asked again, what earlier calls found out does not count.
+  // If the provider will be asked again, earlier findings don't count.
   if (asksAgain) return known;
   const lacks =
     cause === "refused"
@@ -78,7 +79,7 @@ export async function probe(parts: BrainProbing, record: BrainRecord): Promise<P
   });
 }
 
-/** Continues only with a brain whose program is here and whose sessions could start on this machine. */
+/** Continues only if the brain's program is present and its sessions could start on this machine. */
 async function safely(
   parts: BrainProbing,
   type: string,
@@ -90,7 +91,7 @@ async function safely(
   return unsafe === undefined ? next(found) : { ...found, available: false, says: unsafe };
 }
 
-/** Why its sessions could not start on this machine. */
+/** The reason why its sessions could not start on this machine. */
 function sandboxLacking({ sandbox }: BrainProbing, { type, runsPrograms }: Brain): string | undefined {
   const { status, unsandboxedAllowed, says, remedy } = sandbox();
   return !runsPrograms || status === "works" || unsandboxedAllowed
@@ -100,13 +101,13 @@ function sandboxLacking({ sandbox }: BrainProbing, { type, runsPrograms }: Brain
 
 interface Configured {
   readonly type: string;
-  /** JSON. */
+  /** The configuration as JSON. */
   readonly config: string;
 }
 
 /**
- * The configuration that counts for a type of brain in a company: the one of the root agent, or the one that new agents get.
- * Undefined if the company uses neither with this brain.
+ * The configuration for a type of brain in a company: that of the root agent, or that of new agents. Undefined if the company
+ * uses neither with this brain.
  */
 export async function configInUse(tx: ReadTx, companyId: string, type: string): Promise<string | undefined> {
   const rootId = companyId === "" ? undefined : await rootAgentOf(tx, companyId);
@@ -117,11 +118,11 @@ export async function configInUse(tx: ReadTx, companyId: string, type: string): 
   return defaultAdapterType === type ? JSON.stringify(defaultAdapterConfig) : undefined;
 }
 
-/** What a company has on record about a brain: of the configuration that it uses, or else of each that could work. */
+/** The stored facts of a company about a brain: of the configuration in use, or else of each that could work. */
 interface ListedBrain {
   readonly brain: Brain;
   readonly used?: BrainRecord;
-  /** Beginning with the default. */
+  /** The default comes first. */
   readonly usual: readonly BrainRecord[];
 }
 
@@ -140,7 +141,7 @@ export function brainListHandler(parts: BrainProbing): Guarded {
     return { brain, usual };
   }
 
-  /** Looks with the configuration that the company uses. If it uses none, the first that could work counts. */
+  /** Probes the configuration in use. Without one, the first that could work counts. */
   async function found({ brain, used, usual }: ListedBrain): Promise<Probe> {
     if (used !== undefined) return probe(parts, used);
     const [first, ...others] = usual;
@@ -206,7 +207,10 @@ const companyRows = selection("companies", []);
 const dialectOf = (type: string, config: string): ProviderConfig["dialect"] =>
   apiUsed(type, config) === "messages" ? "anthropic" : "openai";
 
-/** A server on this machine must be running. Others are not asked: that would tell them that they are looked for. */
+/**
+ * Checks that a server on this machine is running. Other servers are not asked: that would tell them that someone looks for
+ * them.
+ */
 async function answers(baseUrl: string, closing?: AbortSignal): Promise<boolean> {
   const { hostname, port, protocol } = new URL(baseUrl);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");

@@ -35,7 +35,7 @@ for (const kind of storeKinds)
           await work(tx);
           throw new RolledBack();
         });
-      /** As if the first commit had failed. */
+      /** Runs the work twice, as if the first commit had failed. */
       const runTwice = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
         const first = await rolledBack(work).catch((error: unknown) => error);
         if (!(first instanceof RolledBack)) throw first;
@@ -49,7 +49,7 @@ for (const kind of storeKinds)
         assert.equal(await ended(id), "works");
         assert.deepEqual([runs, await onRecord()], [count, count]);
       }
-      // More of them than may run at once, and none of them takes a place.
+      // More tests than may run at once, and none of them takes a place.
       writing.mock.mockImplementation(rolledBack);
       for (let at = 0; at < 6; at++) await assert.rejects(board(testBrain, asked), RolledBack);
       writing.mock.mockImplementation(write);

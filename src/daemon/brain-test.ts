@@ -19,16 +19,16 @@ import { type TrialBrain, type TrialEnd, trialPatience } from "./trial-sessions.
  *
  *   running ──▶ works | fails
  *
- * The first call starts it, and the door repeats the call until it has ended (`waits`). A running test is only in memory: one
- * that a restart ended is not found any more. The result is an event of the company, so it outlives the daemon and every node
- * has it.
+ * The first call starts the test, and the door repeats the call until the test has ended (`waits`). A running test is only in
+ * memory, so after a restart it can't be found any more. The result is an event of the company, so it outlives the daemon and
+ * every node has it.
  */
 export interface BrainTesting extends BrainProbing {
   readonly store: Store;
   readonly secrets: Pick<SecretStore, "valueFor" | "resolve">;
-  /** Absent in tests without processes: the brain is only looked at. */
+  /** Absent in tests without processes. The brain is then only probed. */
   readonly runTrial?: ((brain: TrialBrain) => Promise<TrialEnd>) | undefined;
-  /** Called with each test that runs. It ends soon after `closing`, and the store stays open for it. */
+  /** Called with each running test, which ends soon after `closing`. The store stays open for it. */
   readonly track?: ((test: Promise<void>) => void) | undefined;
   readonly reportBug?: ((error: unknown, about: string) => string) | undefined;
 }
@@ -36,11 +36,11 @@ export interface BrainTesting extends BrainProbing {
 const mostRunning = 4;
 const mostKept = 100;
 
-/** A test that is on record and begins after the commit. */
+/** A recorded test that begins after the commit. */
 interface Begun {
   readonly test: BrainTest;
   readonly brain: TrialBrain;
-  /** What it lacks of secrets. */
+  /** The secrets that it lacks. */
   readonly lacks: string;
   readonly newId: () => string;
 }
@@ -51,7 +51,7 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
 
   return guardedOutside(testBrain, {
     look: async ({ companyId, input }) => known(companyId, input.test) === undefined,
-    // The store may run a write again. So it only says what to begin, and the commit begins it once.
+    // The store may run a write again. So the write only names the test to begin, and the commit begins it once.
     work: async (isNew): Promise<{ begun?: Begun }> => {
       if (!isNew) return {};
       const running = [...tests.values()].filter(({ status }) => status === "running").length;
@@ -95,7 +95,7 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
     const id = call.newId();
     const provider = providerUsed(type, config) ?? null;
     const standard = provider === null ? undefined : await providerOf(tx, companyId, provider);
-    // What the input had of secrets is on record only with this transaction, so the trial gets their values from here.
+    // Secrets in the input are stored only with this transaction, so the trial gets their values from here.
     const { config: whole, missing } = await parts.secrets.resolve(tx, {
       company_id: companyId,
       brain_config: config,
@@ -129,7 +129,7 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
     const written = writeIn(parts.store, companyId, newId, (call) =>
       call.record(companyId, result, "brain.tested"),
     );
-    // A daemon that stops meanwhile can't write it. The call that waits still gets it.
+    // A daemon that stops meanwhile can't store the result. The waiting call still gets it.
     await written.catch(() => undefined);
     keep(test);
   }
@@ -146,14 +146,16 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
     if (!found.available) return { status: "fails", says: found.says };
     if (parts.closing?.aborted === true) return { status: "fails", says: texts.testInterrupted };
     const { runsPrograms } = findBrain(type);
-    // A person, and the rehearsal, which has no model and would find no work.
+    // The brain is a person, or the rehearsal, which has no model and would find no work.
     if (!runsPrograms || parts.runTrial === undefined)
       return { status: "works", says: texts.noModelToAsk(found.says) };
     return judged(brain, found.says, await parts.runTrial(brain));
   }
 }
 
-/** It works if the program ended well and, where its models are asked through Agency, one of them answered. */
+/**
+ * The test succeeded if the program ended well. If Agency forwards its model calls, one of them must also have been answered.
+ */
 function judged(
   { type, config }: TrialBrain,
   found: string,
@@ -172,7 +174,7 @@ function judged(
   const last = answered.at(-1);
   if (!isDone || (needsModel && last === undefined)) {
     const reason = isLate ? texts.trialLate(trialPatience / 1000) : texts.trialEnded(exit.reason);
-    // A call beside the question, such as one for a title, may be answered or refused without being what ended the program.
+    // A call beside the question, such as one for a title, may be answered or refused without deciding how the program ended.
     const isRefused = last === undefined || exit.cause === "signed_out" || exit.cause === "overloaded";
     const fault =
       isRefused && refused !== undefined && !refused.works

@@ -216,7 +216,7 @@ if (bothStores.includes("postgres"))
         ),
         /interrupted/,
       );
-      // A daemon does not use half a copy.
+      // A daemon refuses an incomplete copy.
       await assert.rejects(
         during({ home, databaseUrl: database.url }, async () => undefined),
         /unfinished copy/,
@@ -293,7 +293,7 @@ if (bothStores.includes("postgres"))
           await refuses(migrate(place, "sqlite"), /Other nodes use this database: \S+ \(http:.*\)/);
           await write(client, "After the refusal");
         });
-        // A node of this home that was killed, and one elsewhere that was killed long ago, left their rows.
+        // Two killed nodes left their rows: one of this home, and one elsewhere a long time ago.
         await during({ ...place, databaseUrl: shared.url }, async () => undefined);
         const client = new pg.Client(shared.url);
         await client.connect();
@@ -348,7 +348,7 @@ if (bothStores.includes("postgres"))
           assert.ok(!existsSync(join(own, "database-url")));
           const there = await migrate(place, empty.url);
           assert.deepEqual([there.rows, there.to, kept()], [0, "postgres", before + 1]);
-          // The address is written, and the old files are still where they were.
+          // The address is written, and the old files are still in place.
           renameSync(there.kept ?? "", join(own, "moving"));
           renameSync(join(own, "moving", "agency.db"), join(own, "agency.db"));
           const again = await migrate(place, empty.url);
@@ -360,7 +360,7 @@ if (bothStores.includes("postgres"))
           );
           await assert.rejects(migrate(stop, "sqlite"), /interrupted/);
           assert.equal((await migrate(place, "sqlite")).rows, 0);
-          // A finished copy that the source has left behind is not taken for one.
+          // If the source has changed since, a finished copy does not count as a copy of it.
           await during(place, (client) => write(client, "Newer"));
           assert.match((await refusalOf(migrate(place, empty.url)))?.message ?? "", /already has data/);
           await during(place, (client) => isIntact(client, made));
@@ -383,7 +383,7 @@ test("a backup takes only what is in the home itself, also if a link or a pipe h
     execFileSync("mkfifo", [join(own, "pipe")]);
     const socket = createServer().listen(join(own, "socket"));
     await once(socket, "listening");
-    // A person keeps a folder of the home on another disk.
+    // The person has put a folder of the home on another disk.
     mkdirSync(join(elsewhere, "deeper"), { recursive: true });
     writeFileSync(join(elsewhere, "deeper", "file"), "inside as well");
     symlinkSync(elsewhere, join(home, "transcripts"));

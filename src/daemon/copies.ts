@@ -35,7 +35,7 @@ import { auditKeyFile, type DatabaseSources, type Home, lastingUrlIn, lockHome, 
 import * as texts from "./texts.ts";
 import { version } from "./version.ts";
 
-/** Backups of a whole installation and their restoring (store/copying.ts). Moves between the stores are in migrating.ts. */
+/** Backups of a whole installation, and restores (store/copying.ts). Moves between the stores are in migrating.ts. */
 export interface CopyPlace extends DatabaseSources {
   readonly home: string;
   readonly auditKey?: string | undefined;
@@ -48,17 +48,17 @@ export interface Copied {
   contents: number;
   /** Files of the home beside the database: transcripts, repositories, homes of agents. */
   files: number;
-  /** What is wrong with the record, and versions whose content is lost. */
+  /** Faults of the record, and versions whose content is lost. */
   problems: string[];
 }
 
 const rowsAtOnce = 1000;
 const contentsAtOnce = 200;
 export const bytesAtOnce = 4 * 1024 * 1024;
-/** In the order in which a repository is read consistently: its references come before its objects. */
+/** In the order in which a repository is read consistently: references before objects. */
 const folders = ["transcripts", "homes", "repos"] as const;
 
-/** Writes a backup while the daemon runs, or while it does not. */
+/** Writes a backup, whether the daemon runs or not. */
 export async function backUp(
   place: CopyPlace,
   file: string,
@@ -113,7 +113,7 @@ export async function backUp(
   }
 }
 
-/** Fills an empty home, or an empty database and home, with a backup. The record must verify. */
+/** Fills an empty home, or an empty database and home, from a backup. The record must verify. */
 export async function restoreBackup(
   place: CopyPlace,
   file: string,
@@ -137,7 +137,7 @@ export async function restoreBackup(
     const target = await targetOf(home, url, key, {
       free: () => {
         const files = folders.map((name) => join(home.path, name));
-        // An unfinished copy may also be one of `migrate`, and then the files are those of a home that is used.
+        // An unfinished copy may also come from `migrate`. Then the files belong to a home in use.
         const isTaken = (!existsSync(home.restoring) && files.some(hasSomething)) || hasOther(home, url);
         if (isTaken) throw texts.notEmptyHome(home.path);
       },
@@ -156,7 +156,7 @@ export async function restoreBackup(
         throw texts.brokenRecord(file, copied.problems.length, first);
       if (own === undefined && key !== place.auditKey)
         await writeFile(auditKeyFile(home), `${key}\n`, { mode: 0o600, flush: true });
-      // It tells of events after the backup, and would call the restored record rolled back.
+      // The anchor has events after the backup, so with it the restored record would count as rolled back.
       if (existsSync(home.anchor)) await rename(home.anchor, `${home.anchor}.before-restore`);
       await target.finish();
       await rm(home.restoring, { force: true });
@@ -177,7 +177,7 @@ export async function restoreBackup(
 
 async function fillFrom(home: Home, target: CopyTarget, head: BackupHead, file: string): Promise<Copied> {
   const copied: Copied = { rows: 0, contents: 0, files: 0, problems: [] };
-  // What an interrupted restore left is not continued, because its files may be incomplete.
+  // An interrupted restore is not continued, because its files may be incomplete.
   await target.clear();
   for (const folder of folders) await rm(join(home.path, folder), { recursive: true, force: true });
   await target.begin(head.state);
@@ -212,14 +212,14 @@ async function fillFrom(home: Home, target: CopyTarget, head: BackupHead, file: 
   return copied;
 }
 
-/** A path of a backup, which must lead to one of the folders that backups have. */
+/** The path of a file in a backup. It must lead to one of the folders that backups have. */
 function inside(home: Home, path: string, file: string): string {
   const [first] = normalize(path).split(sep);
   if (normalize(path) !== path || !folders.some((name) => name === first)) throw texts.damagedBackup(file);
   return join(home.path, path);
 }
 
-/** Bytes are stored as content only. */
+/** Only content may be stored as bytes. */
 function plain(value: Value): string | number | null {
   if (value instanceof Uint8Array) throw new TypeError("a column of text holds bytes");
   return value;
@@ -259,7 +259,7 @@ async function* rowsOf(source: CopySource): AsyncGenerator<{ table: CopiedTable;
     for await (const rows of pagesOf(source, table, null)) yield { table, rows };
 }
 
-/** The versions whose content is stored, each content of a file once. */
+/** The versions with stored content, each content of a file once. */
 export async function* versionsOf(source: CopySource): AsyncGenerator<Version[]> {
   const [fileAt, hashAt] = ["file_id", "hash"].map((column) => columnsIn("versions").indexOf(column));
   let page = new Map<string, Version>();
@@ -281,7 +281,7 @@ export async function tableDigest(source: CopySource, table: CopiedTable): Promi
   return sum;
 }
 
-/** Names what a store holds: any change that the ledger records gives another name. */
+/** A name for the state of a store. Any change that the ledger records gives another name. */
 export async function nameOfState(source: CopySource): Promise<string> {
   return `${shapeOfTables} ${await tableDigest(source, "ledger_heads")}`;
 }
@@ -313,7 +313,7 @@ export async function sourceOf(home: Home, url: string | undefined, key: string)
   return readSqlite({ path: home.database, blobFolder: home.knowledge, key });
 }
 
-/** Where to copy to. `check` may refuse an empty or unfinished target, and may allow one that has data. */
+/** The target of a copy. `check` may refuse an empty or unfinished target, and may allow one with data. */
 export async function targetOf(
   home: Home,
   url: string | undefined,
@@ -343,11 +343,11 @@ export async function targetOf(
   }
 }
 
-/** Whether the home has another database than the one that is filled. */
+/** Whether the home has another database than the one to fill. */
 const hasOther = (home: Home, url: string | undefined): boolean =>
   url !== undefined && existsSync(home.database);
 
-/** A file, or a folder that is not empty. */
+/** Whether a path is a file, or a folder that is not empty. */
 const hasSomething = (path: string): boolean =>
   existsSync(path) && (!statSync(path).isDirectory() || readdirSync(path).length > 0);
 
@@ -358,7 +358,7 @@ export function auditKeyIn(file: string): string | undefined {
   return existsSync(file) ? givenText(file, { ownerOnly: true }) : undefined;
 }
 
-/** Files may come and go meanwhile: those that are gone when they are read are left out. */
+/** Adds a folder. Files may come and go meanwhile: those that are gone when they are read are left out. */
 async function putFolder(
   home: string,
   folder: string,
@@ -368,7 +368,7 @@ async function putFolder(
   let files = 0;
   await put({ folder });
   const entries = await readdir(join(home, folder), { withFileTypes: true });
-  // `objects` last: whatever a reference names is there then.
+  // `objects` comes last, so everything that a reference names exists by then.
   entries.sort(
     (a, b) => Number(a.name === "objects") - Number(b.name === "objects") || (a.name < b.name ? -1 : 1),
   );
@@ -381,8 +381,8 @@ async function putFolder(
 }
 
 /**
- * An agent may put a link or a pipe in the place of a file, or of a folder on the way to it, after its folder was listed. A backup
- * contains only what is in the home itself.
+ * Adds a file. After its folder was listed, an agent may put a link or a pipe in place of the file, or of a folder above it. A
+ * backup contains only files of the home itself.
  */
 export async function putFile(
   home: string,
@@ -399,9 +399,9 @@ export async function putFile(
   }
   try {
     const found = await file.stat();
-    // Only Linux says where an open file is.
+    // Only Linux tells the place of an open file.
     const place = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
-    // The person may keep one of the home's own folders elsewhere, behind a link.
+    // The person may have put one of the home's own folders elsewhere, behind a link.
     const [top = "", ...below] = path.split(sep);
     const expected = async (): Promise<string> => join(await realpath(join(home, top)), ...below);
     if (!found.isFile() || (place !== undefined && place !== (await expected()))) return false;

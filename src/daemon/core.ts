@@ -35,7 +35,7 @@ import type { Metrics } from "./metrics.ts";
 export interface Core {
   readonly store: Store;
   readonly dispatch: Dispatch;
-  /** Gives up memory that calls can do without. */
+  /** Frees memory that calls can do without. */
   readonly rest: () => void;
 }
 
@@ -43,31 +43,31 @@ export interface CoreParts
   extends
     Pick<BrainTesting, "runTrial" | "reportBug" | "track" | "closing">,
     Pick<DispatcherParts, "store" | "newId" | "newSecret" | "refusesWrites"> {
-  /** What sessions printed. Tests leave it out: every transcript is then empty. */
+  /** The output of sessions. Tests leave it out: every transcript is then empty. */
   readonly transcripts?: Transcripts;
-  /** How sessions are isolated. Tests leave it out: every session has a sandbox. */
+  /** The isolation of sessions. Tests leave it out: every session then has a sandbox. */
   readonly sandbox?: () => Sandbox;
-  /** What is noted of the ledger outside the database. Tests may leave it out. */
+  /** The notes about the ledger outside the database. Tests may leave it out. */
   readonly anchor?: AnchorReader;
   /** The logins of people's own programs. Tests may leave it out. */
   readonly logins?: CodexLogins;
-  /** Why the brain of an agent can't work now. Tests leave it out: every brain can work. */
+  /** Finds what keeps an agent's brain from working now. Tests leave it out: every brain can work. */
   readonly troubleOf?: TroubleOf;
-  /** The brain of a new company. Tests leave it out: the rehearsal. */
+  /** The brain of a new company. Tests leave it out and get the rehearsal. */
   readonly startingBrain?: () => Promise<StartingBrain>;
-  /** Tests leave it out: secrets are then in memory. */
+  /** Tests leave it out: secrets are then only in memory. */
   readonly secrets?: SecretStore;
-  /** Tries an MCP server. Tests leave it out: none works. */
+  /** Tests an MCP server. Tests leave it out: no server works then. */
   readonly probeServer?: ProbeServer;
   /** Signs in for MCP servers. Tests may leave it out. */
   readonly signIns?: SigningIn;
-  /** Tests may leave it out: mirrors are then in the temporary folder of this machine. */
+  /** Tests may leave it out: mirrors are then in this machine's temporary folder. */
   readonly mirrors?: Mirrors;
-  /** Where the daemon answers, for links. Tests leave it out. */
+  /** The daemon's address for links. Tests leave it out. */
   readonly origin?: () => string;
-  /** Writes the figures of this process. Tests leave it out: there are none. */
+  /** Writes the figures of this process. Tests leave it out and have no figures. */
   readonly measured?: Metrics["text"];
-  /** Which node this is. Tests may leave it out. */
+  /** The id of this node. Tests may leave it out. */
   readonly nodeId?: string;
 }
 
@@ -113,9 +113,9 @@ export function createCore(parts: CoreParts): Core {
 }
 
 /**
- * Registers the token of a home as a credential of the first board person. If there are no people yet, `name` becomes that
- * person. A token that was registered before stays its owner's: if the owner is removed it ends, and no other person gets it.
- * Otherwise the next start would act under the name of a person who did nothing.
+ * Registers the token of a home as a credential of the first board person. If there are no people yet, creates that person with
+ * `name`. A known token stays its owner's: if the owner is removed, the token ends, and no other person gets it. Otherwise the
+ * next start would act under the name of a person who did nothing.
  */
 export async function admitBoard(
   store: Store,
@@ -128,7 +128,7 @@ export async function admitBoard(
     if ((await tx.first(credentialByHash, { hash: hashToken(token) })) !== undefined) return;
     const [first] = await boardPeople(tx);
     const owner = first ?? (await addPerson(tx, system, { id: newId(), name, role: "board" }));
-    // The owner has a credential now. Only the owner may make a sign-in link from now on.
+    // The owner has a credential now. From here on, only the owner can make a sign-in link.
     await tx.run(markSignedIn, { id: owner.id, signed_in_at: owner.signed_in_at ?? tx.now });
     const id = newId();
     const label = boardTokenLabel;
@@ -141,8 +141,8 @@ export async function admitBoard(
 const credentialByHash = selection("credentials", ["hash"]);
 
 /**
- * Deletes what is kept for a limited time: idempotency keys after a week, the rows of nodes other than this one after a day of silence,
- * unused secrets after a day, and texts of acknowledged messages by setting.
+ * Deletes what is stored only for a time: idempotency keys after a week, texts of acknowledged messages by setting, and the
+ * rows of other nodes after a day of silence.
  */
 export async function tidy(store: Store, own = ""): Promise<void> {
   await store.write(async (tx) => {

@@ -59,56 +59,62 @@ export { telemetryIn } from "./telemetry-settings.ts";
 export { logLine } from "./log-lines.ts";
 export { resolveHost } from "../capabilities/hosts.ts";
 
-/** Starts, drains and stops a daemon. All state is in the object: one process can run several daemons on several homes. */
+/**
+ * Starts, drains and stops a daemon. All its state is in the object, so one process can run several daemons on several homes.
+ */
 export interface DaemonOptions extends DatabaseSources {
   readonly home: string;
   readonly port: number;
   /** The IP address to listen on. Default: 127.0.0.1. */
   readonly address?: string | undefined;
-  /** Further origins under which it is reached, such as `https://agency.example`. Links have the first. */
+  /** Other origins of the daemon, such as `https://agency.example`. Links use the first one. */
   readonly origins?: readonly string[] | undefined;
-  /** Asks this machine where a name leads. Links have a name of their own only where it leads here. Default: they have none. */
+  /**
+   * Resolves a name on this machine. If the daemon's local name leads here, links use it. Default: links use the plain address.
+   */
   readonly resolve?: Resolve | undefined;
   /** Start sessions of agents. Default true. */
   readonly schedule?: boolean;
-  /** The most sessions that run here at the same time. Default: no limit. */
+  /** The most sessions that run on this node at the same time. Default: no limit. */
   readonly maxSessions?: number | undefined;
   /** Run programs in a sandbox. Default true. */
   readonly sandbox?: boolean;
   /** Run programs even without a sandbox. Default false. */
   readonly allowUnsandboxed?: boolean;
-  /** Asked at the start if there is no sandbox and that is not allowed yet. */
+  /** Asked at the start if there is no sandbox and running without one is not allowed yet. */
   readonly mayRunUnsandboxed?: (found: Sandbox) => Promise<boolean>;
   /** The key that seals the ledger. Default: the one in the home folder. */
   readonly auditKey?: string | undefined;
   /** A second place for the anchor of the ledger: a file or an address. */
   readonly anchorCopy?: string | undefined;
-  /** Where secrets and their key come from. Default: no secrets; a key only if the home folder has one. */
+  /** The sources of secrets and their key. Default: no secrets; a key only if the home folder has one. */
   readonly secrets?: SecretSources;
-  /** Where to look for the brain of a new company. Default: nowhere, and a new company rehearses. */
+  /** Where to look for the brain of a new company. Default: nowhere, so a new company gets the rehearsal. */
   readonly brain?: BrainSources;
   /** The step at which to die, for tests (runtime/fail-points.ts). */
   readonly failAt?: string | undefined;
   /** Where traces and metrics are sent. Default: nowhere. */
   readonly telemetry?: TelemetrySettings | undefined;
-  /** Other values than the defaults. */
+  /** Values that differ from the default limits. */
   readonly limits?: Partial<Limits>;
   readonly log: (line: Record<string, unknown>) => void;
-  /** The person who runs the daemon. Default: no one is told. */
+  /** Reports for the person who runs the daemon. Default: none. */
   readonly reports?: ReportsTo | undefined;
 }
 
 export interface Daemon {
-  /** For programs of this machine. */
+  /** The address for programs of this machine. */
   readonly url: string;
-  /** For people. */
+  /** The address for people. */
   readonly origin: string;
   readonly token: string;
   readonly store: Store;
-  /** Gives up memory that calls can do without. */
+  /** Frees memory that calls can do without. */
   readonly rest: () => void;
   readonly sandbox: () => Sandbox;
-  /** Sessions may work for this long to save their state; no new ones start. A second call without a time ends the wait. */
+  /**
+   * Starts no new sessions, and lets running ones save their state for this long. A second call without a time ends the wait.
+   */
   stop(drainMilliseconds?: number): Promise<void>;
 }
 
@@ -121,7 +127,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   );
   const parts: Opened[] = [space];
   try {
-    // A start may take long, for want of space or for a new version of the tables. A person must be able to stop it.
+    // A start may take long, while it waits for disk space or migrates the tables. A person must be able to stop it.
     await whenThereIsSpace(options, () => announceDaemon(home));
     const sandbox = await whenThereIsSpace(options, () =>
       keepSandbox({
@@ -192,12 +198,12 @@ async function startLocked(opened: {
   await sweepMirrors({ store, mirrors }).catch((error: unknown) => reportBug(error, "mirrors"));
   const logins = keepCodexLogins({ home: home.path });
   const node = nodeId(home, newId);
-  /** Aborted when the daemon begins to stop: whether a brain could work does not matter any more. */
+  /** Aborts when the daemon begins to stop: then it does not matter whether a brain could work. */
   const probing = new AbortController();
   const brains = keepBrainHealth({ secrets, logins, nodeId: node, closing: probing.signal });
   let url = "";
   let localName: LocalName | undefined;
-  /** Where services send people back to. They know the plain address of this machine, but not its names. */
+  /** The address to which sign-in services send people back. They know the plain address of this machine, but not its names. */
   const returnOrigin = (): string => addresses.origins[0] ?? url;
   const origin = (): string => addresses.origins[0] ?? localName?.origin ?? url;
   const path = process.env["PATH"] ?? "/usr/bin:/bin";
@@ -228,7 +234,7 @@ async function startLocked(opened: {
   const metrics = keepMetrics(store, telemetry?.called);
   telemetry?.begin(async () => metrics.readings(await store.read(gaugesIn)));
   const closing = new AbortController();
-  /** Requests of models that are not booked yet, and tests of brains. */
+  /** Requests of models that are not booked yet, and running tests of brains. */
   const asking = new Set<Promise<void>>();
   const track = (work: Promise<void>): void => {
     asking.add(work);
@@ -266,7 +272,7 @@ async function startLocked(opened: {
   const files = callFiles(home.calls);
   const courier = { ...keepCourier(files.folder), files };
   const lostCalls = keepLostCalls({ store, newId, files, nodeId: node, reportBug });
-  // Before new sessions have calls of their own.
+  // Before new sessions make calls.
   const endCalls = await lostCalls.ofEarlierRun();
   let origins: readonly string[] = [];
   const { server, relay } = openDoors({
@@ -296,7 +302,7 @@ async function startLocked(opened: {
     await store.close();
     throw error;
   }
-  // A company whose lock is held elsewhere keeps it waiting, but no start.
+  // If a company's lock is held elsewhere, the sweep waits for it, but the start does not.
   const sweepOnce = (end: () => Promise<void>) =>
     tidy(store, node)
       .then(end, async (error: unknown) => {

@@ -9,7 +9,7 @@ import { runScheduler } from "./drive.ts";
 const pause = (milliseconds: number, signal: AbortSignal) =>
   sleep(Math.max(milliseconds, 0), undefined, { signal }).catch(() => undefined);
 
-/** A scheduler that counts what it is asked for. */
+/** A scheduler that counts its calls. */
 function counting(parts: Partial<Scheduler> = {}): Scheduler & { ticks: number; renewals: number } {
   const counts = { ticks: 0, renewals: 0 };
   return Object.assign(counts, {

@@ -4,12 +4,12 @@ import { isDiskFull, isUnavailable } from "../store/disk.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * Calls the scheduler's tick() after commits and at the time the last tick asked for, until the daemon stops. Ticks never
- * overlap: `turn` is the running one, and a nudge during it sets `wanted`, which leads to one more tick. After a tick the
- * scheduler rests, a fifth of the time that it took at least, so commits that come at once share a tick. Without a database or
- * on a full disk the scheduler starts as soon as it can.
+ * Calls the scheduler's tick() after commits and at the time that the last tick asked for, until the daemon stops. Ticks never
+ * overlap: `turn` is the running one, and a nudge during it sets `wanted`, which leads to one more tick. After a tick, the
+ * scheduler rests for at least a fifth of the tick's time, so commits that come together share a tick. Without a database or on
+ * a full disk, the scheduler starts as soon as it can.
  *
- * Leases are renewed in their own loop, which waits for no tick.
+ * Leases are renewed in a separate loop, which waits for no tick.
  */
 export async function runScheduler(parts: DriveParts & { scheduler: Scheduler }): Promise<Driven> {
   const { store, scheduler, sleep, reportBug } = parts;
@@ -35,10 +35,10 @@ export async function runScheduler(parts: DriveParts & { scheduler: Scheduler })
       try {
         if (!started) await start();
         const next = await scheduler.tick();
-        // By the database's clock. The clock of this machine may be hours ahead or behind.
+        // By the database's clock, because this machine's clock may be hours ahead or behind.
         pause = next === null ? null : Math.min(Math.max(next - scheduler.now(), 0), 60_000);
       } catch (error) {
-        // That the disk is full is already in the log.
+        // The log already says that the disk is full.
         if (!isDiskFull(error)) reportBug(error, "scheduler");
       }
       const ended = performance.now();
@@ -68,14 +68,14 @@ export async function runScheduler(parts: DriveParts & { scheduler: Scheduler })
   const deaf = store.onCommit(nudge);
   nudge();
   const leases = keepLeases();
-  /** Ends a wait for running sessions: the daemon was asked to stop a second time. */
+  /** Ends the wait for running sessions when the daemon is asked to stop a second time. */
   const hurry = new AbortController();
   let drained: Promise<void> | undefined;
 
   async function drain(milliseconds: number): Promise<void> {
     if (milliseconds <= 0) return;
     const until = performance.now() + milliseconds;
-    // A database that is silent does not keep a node that has no sessions.
+    // A node without sessions need not wait for a silent database.
     void scheduler.drain(milliseconds).catch(() => undefined);
     while (scheduler.running() > 0 && performance.now() < until && !hurry.signal.aborted)
       await sleep(50, hurry.signal);
@@ -91,7 +91,7 @@ export async function runScheduler(parts: DriveParts & { scheduler: Scheduler })
       deaf();
       clearTimeout(timer);
       await turn;
-      // What can't be written now, the next start does.
+      // Writes that fail now are made at the next start.
       await scheduler.stop().catch((error: unknown) => {
         if (!isUnavailable(error)) throw error;
       });
@@ -109,12 +109,14 @@ interface DriveParts {
 }
 
 interface Driven {
-  /** Running sessions may end by themselves for this long; no new ones start. A second call without a time ends the wait. */
+  /**
+   * Starts no new sessions, and lets running ones end by themselves for this long. A second call without a time ends the wait.
+   */
   drain(milliseconds: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A node that starts no sessions tells the others of itself all the same. */
+/** A node that starts no sessions also reports itself to the others. */
 export async function keepBeating(parts: DriveParts & { heart: Heart }): Promise<Driven> {
   const { store, heart, sleep, reportBug } = parts;
   const stopping = new AbortController();

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { noDescriptor, othersCanRead } from "./texts.ts";
 
 /**
- * A text that the daemon is given in a file or by a descriptor (`/dev/fd/3`). A descriptor is read by its number and closed:
+ * A text that the daemon gets in a file or through a descriptor (`/dev/fd/3`). A descriptor is read by its number and closed:
  * while it is open, programs of the same user find it in /proc, and programs that the daemon starts may inherit it.
  */
 export function givenText(file: string, { ownerOnly }: { readonly ownerOnly: boolean }): string {
@@ -18,13 +18,13 @@ export function givenText(file: string, { ownerOnly }: { readonly ownerOnly: boo
 
 export const isDescriptor = (file: string): boolean => /^\/dev\/fd\/\d{1,6}$/.test(file);
 
-/** A number that was not given may be a descriptor that Node uses itself. */
+/** A wrong number may be a descriptor that Node uses itself. */
 function givenDescriptor(number: number): number {
   try {
     const found = fstatSync(number);
     if (number > 2 && (found.isFile() || found.isFIFO() || found.isSocket())) return number;
   } catch {
-    // It is not open.
+    // The descriptor is not open.
   }
   throw noDescriptor(number);
 }

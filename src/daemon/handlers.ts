@@ -90,7 +90,7 @@ interface HandlerParts extends Pick<BrainTesting, "runTrial" | "reportBug" | "tr
   readonly nodeId: string | undefined;
 }
 
-/** The handlers of all operations. A missing one makes the start fail (core.ts). */
+/** The handlers of all operations. If one is missing, the start fails (core.ts). */
 export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   ...companyHandlers(parts.startingBrain),
   ...freezeHandlers,

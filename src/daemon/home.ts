@@ -14,11 +14,11 @@ import { givenText, isDescriptor } from "./given-text.ts";
 import { notAUrl } from "./texts.ts";
 
 /**
- * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `repos/`, `sandbox/`, `agents/`, `homes/`, `model-calls/`, `trials/` (while a brain is tested),
- * `audit-anchor.log`, `restoring` (while a restore fills it), `board-token` and `audit-key` (made on first start), `secrets-key` (if the user put it there), and
- * `database-url` and `database-direct-url` (if the data is in PostgreSQL). Every
- * file has mode 0600. While a daemon runs, it also holds `daemon.json` (the daemon's address) and a lock that is released when
- * the process ends.
+ * The home folder holds all data of a daemon: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `repos/`, `sandbox/`,
+ * `agents/`, `homes/`, `model-calls/`, `trials/` (while a brain is tested), `audit-anchor.log`, `restoring` (while a restore
+ * fills it), `board-token` and `audit-key` (made on first start), `secrets-key` (if the user put it there), and `database-url`
+ * and `database-direct-url` (if the data is in PostgreSQL). Every file has mode 0600. While a daemon runs, the folder also
+ * holds `daemon.json` (the daemon's address) and a lock that is released when the process ends.
  */
 export type Home = ReturnType<typeof openHome>;
 
@@ -29,7 +29,7 @@ export function openHome(path: string) {
     path,
     database: join(path, "agency.db"),
     anchor: join(path, "audit-anchor.log"),
-    /** Exists while a restore fills the home: what an interrupted one left may be removed. */
+    /** Exists while a restore fills the home. The files of an interrupted restore may be removed. */
     restoring: join(path, "restoring"),
     knowledge: join(path, "knowledge"),
     workspaces: join(path, "workspaces"),
@@ -38,13 +38,13 @@ export function openHome(path: string) {
     repos: join(path, "repos"),
     /** Files that every sandbox shows. */
     sandbox: join(path, "sandbox"),
-    /** Definitions for the first company, read only once, and roster.json, written after every change. */
+    /** Definitions for the first company, which are read only once, and roster.json, written after every change. */
     agents: join(path, "agents"),
-    /** A folder for each agent, which its brain keeps from session to session. */
+    /** A folder for each agent, which its brain keeps between sessions. */
     agentHomes: join(path, "homes"),
-    /** A file for each call of a model that is not booked yet. */
+    /** A file for each model call that is not booked yet. */
     calls: join(path, "model-calls"),
-    /** A throw-away folder for each MCP server that runs. */
+    /** A temporary folder for each running MCP server. */
     servers: join(path, "servers"),
   };
   mkdirSync(home.workspaces, { recursive: true, mode: 0o700 });
@@ -76,15 +76,18 @@ export function auditKey(home: Home, given: string | undefined, newSecret: () =>
 }
 
 /**
- * Where the data is: the given address, the one in the given file, the one in `database-url` of this home, or undefined for
- * SQLite in this home. Programs of agents can read the environment of the daemon where there is no sandbox, so a file or a
- * descriptor (`/dev/fd/3`) is the better place for a password.
+ * The address of the data: the given one, the one in the given file, the one in `database-url` of this home, or undefined for
+ * SQLite in this home. Without a sandbox, programs of agents can read the daemon's environment. So a file or a descriptor
+ * (`/dev/fd/3`) is the better place for a password.
  */
 export function databaseUrlIn(home: Pick<Home, "path">, given: DatabaseSources): string | undefined {
   return urlFrom(given, given.databaseUrl, given.databaseUrlFile, join(home.path, "database-url"));
 }
 
-/** The server itself, if the address above leads to a pool of connections such as PgBouncer. It comes from the same places. */
+/**
+ * The address of the server itself, if the address above leads to a pool of connections such as PgBouncer. It comes from the
+ * same places.
+ */
 export function directUrlIn(home: Pick<Home, "path">, given: DatabaseSources): string | undefined {
   return urlFrom(
     given,
@@ -94,7 +97,7 @@ export function directUrlIn(home: Pick<Home, "path">, given: DatabaseSources): s
   );
 }
 
-/** The address for what needs one connection for longer than a transaction. */
+/** The address for tasks that need one connection for longer than a transaction. */
 export function lastingUrlIn(home: Pick<Home, "path">, given: DatabaseSources): string | undefined {
   const url = databaseUrlIn(home, given);
   return url === undefined ? undefined : (directUrlIn(home, given) ?? url);
@@ -102,7 +105,7 @@ export function lastingUrlIn(home: Pick<Home, "path">, given: DatabaseSources): 
 
 export interface DatabaseSources {
   readonly databaseUrl?: string | undefined;
-  /** A file with the address. Only its owner may read it. */
+  /** A file with the address, which only its owner may be able to read. */
   readonly databaseUrlFile?: string | undefined;
   readonly databaseDirectUrl?: string | undefined;
   readonly databaseDirectUrlFile?: string | undefined;
@@ -117,7 +120,7 @@ function urlFrom(
   if (given !== undefined) return given;
   if (givenFile === undefined) return existsSync(own) ? urlInFile(own) : undefined;
   if (!isDescriptor(givenFile)) return urlInFile(givenFile);
-  // It can be read only once, and a daemon that waits for space on the disk opens its data again.
+  // A descriptor can be read only once, but a daemon that waits for disk space opens its data again.
   const known = inMap(readBefore, sources, () => new Map<string, string>());
   return inMap(known, givenFile, () => urlInFile(givenFile));
 }
@@ -149,14 +152,14 @@ function secretIn(file: string, newSecret: () => string): string {
 }
 
 /**
- * Allows one daemon per home. SQLite holds a lock on a separate file for us, and the system releases it when the process ends
- * for any reason. A pid file was not used: the process it names may be gone, or be another program by now.
+ * Allows one daemon per home. SQLite holds a lock on a separate file for us, and the system releases the lock when the process
+ * ends for any reason. Rejected: a pid file. Its process may be gone, or its number may belong to another program.
  */
 export function lockHome(home: Home): { release: () => void } {
-  // A command that asks whether a daemon is running (below) holds it for a moment.
+  // A command that checks for a running daemon (below) holds the lock for a moment.
   const lock = new DatabaseSync(privateFile(join(home.path, "daemon.lock")), { timeout: 500 });
   try {
-    // The table is there from the second start on. Then nothing is written, which would need space on the disk.
+    // From the second start on, the table exists. Then nothing is written, which would need disk space.
     lock.exec("pragma journal_mode = delete; create table if not exists held (at integer); begin exclusive");
   } catch (error) {
     lock.close();
@@ -169,7 +172,7 @@ export function lockHome(home: Home): { release: () => void } {
   return { release: () => lock.close() };
 }
 
-/** Whether a daemon runs on this home, also one that starts, hangs or has lost its database. */
+/** Whether a daemon runs on this home, including one that starts, hangs or has lost its database. */
 export function isHeld(home: string): boolean {
   const file = join(home, "daemon.lock");
   if (!existsSync(file)) return false;
@@ -184,7 +187,7 @@ export function isHeld(home: string): boolean {
   }
 }
 
-/** Says which process is the daemon of this home, and once it answers, where. */
+/** Announces the process of this home's daemon and, once it answers, its address. */
 export function announceDaemon(home: Home, url?: string): void {
   const file = join(home.path, "daemon.json");
   const { pid } = process;
@@ -193,8 +196,8 @@ export function announceDaemon(home: Home, url?: string): void {
 }
 
 /**
- * The process that announced itself, if it runs. The file outlives a daemon that was killed; then its number may be that of another
- * program, which has another start time.
+ * The announced process, if it runs. The file outlives a killed daemon. Its number may then belong to another program, which
+ * has another start time.
  */
 export function announcedProcess(home: string): number | undefined {
   try {
@@ -218,7 +221,7 @@ export function nodeId(home: Home, newId: () => string): string {
   return ownNodeId(home) ?? "";
 }
 
-/** Undefined: no daemon has used this home yet. */
+/** Undefined if no daemon has used this home yet. */
 export const ownNodeId = (home: Home): string | undefined =>
   existsSync(nodeIdFile(home)) ? readFileSync(nodeIdFile(home), "utf8").trim() : undefined;
 

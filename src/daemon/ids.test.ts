@@ -10,7 +10,7 @@ test("ids of one millisecond sort in the order in which they were made, and say 
     assert.equal(new Set(ids).size, ids.length);
     for (const id of ids) assert.equal(z.uuid({ version: "v7" }).parse(id), id);
   }
-  // The first of a millisecond and the steps between them are left to chance.
+  // Chance decides the first id of a millisecond and the steps between ids.
   const firsts = Array.from({ length: 50 }, (_, index) => newId(1_900_000_000_000 + index).slice(14, 18));
   assert.ok(new Set(firsts).size > 25, firsts.join(" "));
 });

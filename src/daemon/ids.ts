@@ -1,14 +1,18 @@
 import { randomBytes } from "node:crypto";
 
-/** Random bytes for the next ids, drawn for 256 at once: one draw costs as much as a row in the database. Never used for secrets. */
+/**
+ * Random bytes for the next ids, drawn for 256 ids at once: one draw costs as much as a row in the database. Never used for
+ * secrets.
+ */
 let drawn = Buffer.alloc(0);
 
 let last = 0;
 let order = 0;
 
 /**
- * A UUID of version 7. It begins with the time, so new rows are neighbours in every index. The 12 bits after the time grow while the
- * time is the same: agents that one call hires are listed in the order of their hires. They grow by chance, so they count nothing.
+ * A UUID of version 7. It begins with the time, so new rows are neighbours in every index. While the time is the same, the 12
+ * bits after it grow: agents that one call hires are listed in the order of their hires. The steps are random, so ids don't
+ * show how many there are.
  */
 export function newId(now: number = Date.now()): string {
   if (drawn.byteLength === 0) drawn = randomBytes(16 * 256);

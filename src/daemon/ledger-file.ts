@@ -9,8 +9,8 @@ import * as texts from "./texts.ts";
 import { linesOf, writeLines } from "./zipped-lines.ts";
 
 /**
- * An exported month of a company's ledger: a file of lines. The first says what it is and has a keyed hash, the others are events. With
- * the audit key the file can be checked without the database it came from.
+ * An exported month of a company's ledger, as a file of lines. The first line describes it and has a keyed hash; the others are
+ * events. With the audit key, the file can be checked without the database it came from.
  */
 const Head = z.object({
   agency: z.literal("ledger"),
@@ -37,7 +37,7 @@ export async function exportMonth(
   try {
     await file.put(JSON.stringify({ agency: "ledger", format: 1, ...head } satisfies Head));
     for (;;) {
-      // An event that came late could move the end of the month.
+      // A late event could move the end of the month.
       if (page.seal !== head.seal) throw texts.monthMoved(of.month);
       for (const line of page.lines) await file.put(line);
       if (page.nextCursor === null) break;
@@ -50,7 +50,7 @@ export async function exportMonth(
   }
 }
 
-/** Removes from the database what the file has. A call that was interrupted is continued. */
+/** Removes the events in the file from the database. An interrupted call can be continued. */
 export async function removeMonth(
   client: Client,
   of: { readonly companyId: string; readonly month: string },
@@ -70,7 +70,7 @@ export async function removeMonth(
   return done;
 }
 
-/** Checks a file with the first of these keys that fits. */
+/** Checks a file with the first key that fits. */
 export async function verifyFile(
   path: string,
   keys: readonly string[],
@@ -101,7 +101,7 @@ async function headOf(path: string): Promise<Head> {
   throw texts.notAMonth(path);
 }
 
-/** The events, as many at once as one call may remove. */
+/** The events, as many at a time as one call can remove. */
 async function* stretchesIn(path: string): AsyncGenerator<string[]> {
   let lines: string[] = [];
   let isFirst = true;
@@ -123,7 +123,7 @@ function unlessBroken(line: string): unknown {
   }
 }
 
-/** The audit keys at hand: the given one, the one in the given file, and the one of this home. */
+/** The available audit keys: the given one, the one in the given file, and the one of this home. */
 export function keysAtHand(
   home: string,
   given: { readonly key?: string | undefined; readonly file?: string | undefined },

@@ -3,18 +3,18 @@ import { createServer, type Server } from "node:net";
 import type { Resolve } from "../capabilities/hosts.ts";
 import { isLoopback } from "../doors/host.ts";
 
-/** A name that leads to this machine only. Browsers keep its cookies apart from those of other programs on 127.0.0.1. */
+/** A name that leads only to this machine. Browsers keep its cookies apart from those of other programs on 127.0.0.1. */
 const localName = "agency.localhost";
 
 export interface LocalName {
-  /** What links to this daemon begin with. Undefined: they have the plain address. */
+  /** The beginning of links to this daemon. Undefined if they use the plain address. */
   readonly origin: string | undefined;
   stop(): void;
 }
 
 /**
- * Takes the name for a daemon on 127.0.0.1 where the machine resolves it. For such a name, browsers try [::1] first. Another
- * program that listens there would get the sign-in codes, so the daemon takes that place as well or does without the name.
+ * Uses the name for a daemon on 127.0.0.1 if the machine resolves it. For such a name, browsers try [::1] first. Another
+ * program that listens there would get the sign-in codes. So the daemon listens there as well, or does without the name.
  */
 export async function takeLocalName(
   { address, port }: { readonly address: string; readonly port: number },
@@ -32,7 +32,7 @@ export async function takeLocalName(
     door.listen(port, "::1");
     await once(door, "listening");
   } catch (error) {
-    // Where the machine has no [::1], no one else can listen there.
+    // If the machine has no [::1], no other program can listen there.
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     return code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT" ? { ...plain, origin } : plain;
   }

@@ -63,7 +63,7 @@ for (const kind of storeKinds)
       assert.equal(growth(`agency_call_seconds_bucket{${created},le="+Inf"}`), 1);
       assert.equal(growth('agency_call_seconds_count{operation="agent.view",code="not_found"}'), 1);
       assert.ok((after.of("process_resident_memory_bytes") ?? 0) > 1e7);
-      // No word of a person is in it.
+      // The figures contain no word of a person.
       assert.doesNotMatch(after.text, /Zebra|Gnu|sk-ant/);
     });
 

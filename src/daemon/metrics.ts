@@ -10,7 +10,7 @@ import { inMap } from "../contract/in-map.ts";
 
 /**
  * Figures of this daemon for Prometheus, at `/metrics`. Labels are names of operations, codes and states of this program. No
- * label has a word that a person or an agent wrote: such a word could carry a secret, and each new one would cost the reader
+ * label contains a word of a person or an agent: such a word could carry a secret, and each new one would cost the reader
  * another series.
  */
 export interface Metrics {
@@ -31,14 +31,14 @@ export interface CallReading {
   readonly count: number;
   readonly seconds: number;
   readonly bounds: readonly number[];
-  /** The calls up to each bound. */
+  /** The number of calls up to each bound. */
   readonly buckets: readonly number[];
 }
 
 /** Upper bounds in seconds. */
 const bounds = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 
-/** `called` hears of each call as well. */
+/** `called` is told of each call as well. */
 export function keepMetrics(
   store: Store,
   called: (operation: string, code: string, milliseconds: number) => void = () => undefined,

@@ -15,20 +15,20 @@ import * as texts from "./texts.ts";
 
 export { urlInFile } from "./home.ts";
 
-/** Hears of each table that is copied, and of the end of the copy. */
+/** Called for each copied table, and at the end of the copy. */
 type Say = (line: string) => void | Promise<void>;
 
 export interface Moved extends copies.Copied {
   from: "sqlite" | "postgres";
   to: "sqlite" | "postgres";
-  /** Where the SQLite files are after a move to PostgreSQL. */
+  /** The place of the SQLite files after a move to PostgreSQL. */
   kept: string | null;
 }
 
 /**
- * Moves the data of a home to PostgreSQL, or back to SQLite. No node may use it meanwhile: the home is locked, and a node that
- * renewed its leases in the database is named. What is there at the end is compared row by row before the daemon uses it. If the
- * move is interrupted, the same command continues it, up to its last step.
+ * Moves the data of a home to PostgreSQL, or back to SQLite. No node may use the data meanwhile: the home is locked, and a node
+ * that renews its leases in the database is reported. Before the daemon uses the copy, it is compared with the source row by
+ * row. If the move is interrupted, the same command continues it, up to its last step.
  */
 export async function migrate(place: copies.CopyPlace & { readonly say?: Say }, to: string): Promise<Moved> {
   const home = openHome(place.home);
@@ -59,7 +59,7 @@ export async function migrate(place: copies.CopyPlace & { readonly say?: Say }, 
       });
       try {
         const copied = isWhole ? nothing() : await fill(source, target, state, place.say);
-        // The source shows one moment. What a node wrote after it would be lost.
+        // The source shows one moment. Anything that a node wrote after it would be lost.
         const now = await copies.sourceOf(home, url, key);
         try {
           await checkNoOtherNode(home, now);
@@ -83,7 +83,7 @@ export async function migrate(place: copies.CopyPlace & { readonly say?: Say }, 
 
 const nothing = (): copies.Copied => ({ rows: 0, contents: 0, files: 0, problems: [] });
 
-/** A daemon of SQLite has locked the home. Of PostgreSQL, any machine may run one. */
+/** A daemon on SQLite has locked the home. On PostgreSQL, a daemon may run on any machine. */
 async function checkNoOtherNode(home: Home, { tx }: CopySource): Promise<void> {
   if (tx.dialect === "sqlite") return;
   const running = await runningBeside(tx, ownNodeId(home));
@@ -112,7 +112,7 @@ async function fill(
   return copied;
 }
 
-/** Whether a target that has data is the finished copy of this source, which only has to be used. */
+/** Whether a target with data is the finished copy of this source, which only has to be put into use. */
 async function isCopyOf(source: CopySource, target: CopyTarget): Promise<boolean> {
   const copy = await target.look();
   try {
@@ -130,17 +130,17 @@ async function isCopyOf(source: CopySource, target: CopyTarget): Promise<boolean
   }
 }
 
-/** The first table whose rows are not the same. */
+/** The first table whose rows differ. */
 async function differing(source: CopySource, copy: CopySource): Promise<CopiedTable | undefined> {
   for (const table of copiedTables)
     if ((await copies.tableDigest(source, table)) !== (await copies.tableDigest(copy, table))) return table;
   return undefined;
 }
 
-/** Where SQLite files are while they are put aside. If it exists, that was interrupted. */
+/** The place of SQLite files while they are put aside. If it exists, that step was interrupted. */
 const leaving = (home: Home): string => join(home.path, "moving");
 
-/** From the next start on, the daemon uses this store. Returns where the old files are. */
+/** From the next start on, the daemon uses this store. Returns the place of the old files. */
 async function useStore(home: Home, url: string | undefined): Promise<string | null> {
   const setting = join(home.path, "database-url");
   if (url === undefined) {

@@ -38,7 +38,7 @@ interface DoorWork {
   readonly node: string;
   readonly dispatch: Dispatch;
   readonly limits: Limits;
-  /** Under which it is reached. They are known once it listens. */
+  /** The origins of the daemon, which are known once it listens. */
   readonly origins: () => readonly string[];
   readonly metrics: Metrics;
   readonly trials: TrialSessions;
@@ -53,7 +53,9 @@ interface DoorWork {
   readonly closing: AbortSignal;
 }
 
-/** What calls come in through: HTTP, MCP, the model gateway, streams, the dashboard, and the way of sandboxes to the internet. */
+/**
+ * The entrances for calls: HTTP, MCP, the model gateway, streams, the dashboard, and the proxy from sandboxes to the internet.
+ */
 export function openDoors(parts: DoorWork) {
   const { store, limits, metrics, trials, servers, secrets, logins, courier, track, reportBug, closing } =
     parts;

@@ -17,13 +17,13 @@ import { newSecret } from "./ids.ts";
 import { waitingForSpace } from "./texts.ts";
 import { version } from "./version.ts";
 
-/** What opening the store needs of the daemon's options. */
+/** The daemon's options for opening the store. */
 export interface Opening extends DatabaseSources {
   readonly auditKey?: string | undefined;
   readonly log: (line: Record<string, unknown>) => void;
 }
 
-/** A daemon that starts on a full disk waits for the few bytes that it needs to read its data. */
+/** On a full disk, a starting daemon waits for the few bytes that it needs to read its data. */
 export async function whenThereIsSpace<T>(
   options: Pick<Opening, "log">,
   open: () => T | Promise<T>,
@@ -39,7 +39,7 @@ export async function whenThereIsSpace<T>(
   }
 }
 
-/** Opens the store if its ledger was sealed with this daemon's key, and begins the ledger of a new one. */
+/** Opens the store if its ledger was sealed with this daemon's key. Begins the ledger of a new store. */
 export async function openSealed(options: Opening, home: Home): Promise<Store> {
   const hadKey = options.auditKey !== undefined || existsSync(join(home.path, "audit-key"));
   const store = await openStore(options, home, auditKey(home, options.auditKey, newSecret));
@@ -50,7 +50,7 @@ export async function openSealed(options: Opening, home: Home): Promise<Store> {
       append(tx, { companyId: "", actor: system, operation: "ledger.begin", subject: null, data: {} });
     return isNew || (await keyFits(tx));
   });
-  // The files of the home belong to this store from now on, whatever an interrupted restore left.
+  // From now on, the files of the home belong to this store, even after an interrupted restore.
   if (fits) rmSync(home.restoring, { force: true });
   if (fits) return store;
   await store.close();

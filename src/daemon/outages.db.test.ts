@@ -21,7 +21,7 @@ if (testStores.has("postgres")) {
     const { home, lines, log, remove } = scene();
     const other = await openPostgres({ url: proxy.url });
     const says = (text: string) => lines.filter((line) => line["says"] === text).length;
-    /** The usual read, which the store gives up after 16 seconds. */
+    /** An ordinary read, which the store gives up after 16 seconds. */
     const usual = () => other.read(anyCompany).catch(() => "given up");
     try {
       const daemon = await startDaemon({ home, port: 0, databaseUrl: proxy.url, sandbox: false, log });

@@ -6,18 +6,18 @@ import { databaseAway } from "../store/texts.ts";
 import type { Store } from "../store/store.ts";
 import { databaseIsAway, databaseIsBack } from "./texts.ts";
 
-/** A database that is silent longer than this does not answer. */
+/** If the database is silent for longer than this, it counts as not answering. */
 const patience = 2500;
 const lookEvery = 1000;
 
-/** Whether a company exists. Refused if the database does not answer in time, long before the store gives up a query. */
+/** Whether a company exists. Refuses if the database does not answer in time, long before the store gives up a query. */
 export async function askInTime(store: Store): Promise<boolean> {
   const answer = store.read(anyCompany);
   answer.catch(() => undefined);
   const inTime = new AbortController();
   const pause = (milliseconds: number) =>
     sleep(milliseconds, undefined, { ref: false, signal: inTime.signal }).catch(() => undefined);
-  // On a machine that is very busy, a timer may ring before an answer is read that came long ago. So there are two.
+  // On a very busy machine, a timer may fire before an answer is read that arrived long ago. So there are two timers.
   const late = pause(patience)
     .then(() => pause(100))
     .then(() => Promise.reject(databaseAway()));
@@ -25,9 +25,12 @@ export async function askInTime(store: Store): Promise<boolean> {
 }
 
 export interface Outages {
-  /** False if the error has another reason. Else it is in the log: once when the database goes, and once when it is back. */
+  /**
+   * Returns false if the error has another reason. Otherwise the outage is logged: once when the database goes, and once when
+   * it is back.
+   */
   tellOf(error: unknown, about: string): boolean;
-  /** The daemon stops. If the database is silent, the store closes, and nothing waits for it any longer. */
+  /** Called when the daemon stops. If the database is silent, the store closes, and nothing waits for it any longer. */
   hurry(): void;
   stop(): void;
 }
@@ -44,7 +47,7 @@ export function keepOutages(store: Store, log: (line: Record<string, unknown>) =
 
   async function look(about: string): Promise<void> {
     const from = performance.now();
-    // One company may be blocked, while the database answers.
+    // One company may be blocked while the database answers.
     if (await answers()) return log({ level: "warn", about, says: databaseAway().message });
     log({ level: "error", about: "database", says: databaseIsAway });
     do await pause();

@@ -1,4 +1,4 @@
-// A program that never answers is asked for its version. A daemon that stops ends it, and does not wait for it.
+// A program that never answers is asked for its version. A daemon that stops ends the program without waiting for it.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ test("a probe that hangs ends with the daemon, and meets no closed store", async
   const folder = mkdtempSync(join(tmpdir(), "agency-probes-"));
   const path = process.env["PATH"];
   const pids = join(folder, "pids");
-  // It does not even hear that it should end.
+  // The program ignores the signal to end.
   const hangs = `#!/bin/sh\ntrap "" TERM\necho $$ >> ${pids}\nwhile :; do sleep 1; done\n`;
   writeFileSync(join(folder, "claude"), hangs, { mode: 0o755 });
   process.env["PATH"] = `${folder}:${path}`;

@@ -13,7 +13,7 @@ for (const kind of storeKinds)
       const { store, close } = await openTestStore(kind, { fast: true });
       const { core, boardToken, companyId, rootId, board } = await createOrganization(store);
       const told: string[] = [];
-      // The looks of this test come when it says so.
+      // This test decides when each look happens.
       let look = Promise.withResolvers<void>();
       let waiting = Promise.withResolvers<void>();
       const reports = await keepReports({

@@ -10,13 +10,13 @@ import type { Store } from "../store/store.ts";
 import { afterCommits, type Follower } from "./after-commits.ts";
 
 /**
- * Tells the person who runs the daemon what happens: one sentence for each event that matters, and each item that newly needs a
- * person. What needed a person before the start is not new. One look tells at most 20 sentences, and looks take at most a tenth
- * of the time, so a flood of events neither fills the terminal nor slows the daemon.
+ * Tells the person who runs the daemon what happens: one sentence for each event that matters, and for each item that newly
+ * needs a person. Items from before the start are not reported. One look prints at most 20 sentences, and looks take at most a
+ * tenth of the time. So a flood of events neither fills the terminal nor slows the daemon.
  */
 export interface ReportsTo {
   readonly tell: (event: { readonly at: string; readonly says: string }) => void;
-  /** Called with everything that newly needs a person. The next call waits until this one is done. */
+  /** Called with all items that newly need a person. The next call waits until this one is done. */
   readonly notify?:
     | ((notice: { company: string; items: readonly AttentionItem[] }) => Promise<void>)
     | undefined;
@@ -27,7 +27,7 @@ const share = 1 / 10;
 const longest = 60_000;
 const mostAtOnce = 20;
 
-/** Events that a person wants to hear of. Reads, messages and the steps of the agents are in `agency logs`. */
+/** Events that a person wants to see. Reads, messages and the steps of the agents are in `agency logs`. */
 const matters =
   /^(?:session\.(?:start|end)|agent\.(?:create|hire|pause|resume|retire|terminate)|approval\.(?:create|request|approve|reject|request_revision|resubmit|expire)|goal\.create|outcome\.(?:submit|complete|close|stall)|budget\.notice|mcp_server\.(?:fail|recover)|company\.(?:freeze|thaw)|reorganization\.apply)$/;
 
@@ -44,7 +44,7 @@ export async function keepReports(parts: {
 }): Promise<Follower> {
   const { store, ask, to } = parts;
   const seen: Seen = await store.read(seenSoFar);
-  /** What needed a person at the last look, by company. */
+  /** The items that needed a person at the last look, by company. */
   const known = new Map<string, Set<string>>();
   if (to.notify !== undefined)
     await calmly(async () => {
@@ -52,7 +52,7 @@ export async function keepReports(parts: {
         known.set(id, new Set((await ask(viewAttention, { companyId: id, limit: 1000 })).items.map(keyOf)));
     });
 
-  /** The companies in which something happened since the last look, and what of it a person wants to hear of. */
+  /** The companies with events since the last look, and the events among them that a person wants to see. */
   async function changed(): Promise<Map<string, Told | undefined>> {
     const companies = new Map<string, Told | undefined>();
     for (;;) {
@@ -117,7 +117,7 @@ export async function keepReports(parts: {
     try {
       await work();
     } catch (error) {
-      // The owner of the board token may not govern any more. That the disk is full is in the log already.
+      // The owner of the board token may have lost the board role. A full disk is in the log already.
       if (isDiskFull(error) || (error instanceof Refusal && error.code !== "unavailable")) return;
       parts.reportBug(error, "reports");
     }
@@ -135,7 +135,7 @@ export async function keepReports(parts: {
   });
 }
 
-/** The first of the events of a company that a person wants to hear of, how many they are, and when the last one happened. */
+/** The first events of a company that a person wants to see, how many there are, and when the last one happened. */
 interface Told {
   readonly first: number;
   readonly count: number;

@@ -7,17 +7,17 @@ import type { Store } from "../store/store.ts";
 import { afterCommits, type Follower } from "./after-commits.ts";
 
 /**
- * Keeps roster.json up to date: the list of employed agents, for people and programs that read files. It is written from the
- * database after a change and never read. The first company has `roster.json`, every other one `roster-<company id>.json`.
+ * Keeps roster.json up to date: the list of employed agents, for people and programs that read files. The file is written from
+ * the database after a change and never read. The first company has `roster.json`, every other one `roster-<company id>.json`.
  * The next start after a crash compares every file with the database and writes what is missing.
  *
- * Changes within 200 ms are written together. A long roster takes long to write: the pauses grow with it, to 3 seconds at most,
- * and keep writing below a twentieth of the time.
+ * Changes within 200 ms are written together. A long roster takes long to write. So the pauses grow with it, to 3 seconds at
+ * most, and writing takes less than a twentieth of the time.
  */
 const together = 200;
 const share = 1 / 20;
 const longest = 3000;
-/** The most frequent events, which never change who is employed. Every other event leads to a comparison. */
+/** The most frequent events that never change who is employed. Every other event leads to a comparison. */
 const irrelevant = new Set([
   "access",
   "event",
@@ -58,7 +58,7 @@ export function keepRosterFiles(parts: {
       const events = await store.read((tx) => newDeeds(tx, after));
       if (events.length === 0) return;
       for (const { operation, company_id, subject } of events) {
-        // The event of a new company belongs to the installation, and has the company as its subject.
+        // The event of a new company belongs to the installation. Its subject is the company.
         const company = company_id || subject;
         if (company !== null && !irrelevant.has(operation.split(".")[0] ?? "")) changed.add(company);
       }
@@ -85,7 +85,7 @@ export function keepRosterFiles(parts: {
 
   async function work(): Promise<number> {
     const begun = performance.now();
-    // For example a full disk: the daemon keeps running, and the file is tried again.
+    // Failed, for example on a full disk. The daemon keeps running, and tries the file again.
     await write().catch((error: unknown) => parts.reportBug(error, "roster.json"));
     return Math.min(longest, Math.max(together, (performance.now() - begun) / share));
   }
@@ -101,7 +101,7 @@ function contentOf(file: string): string | undefined {
   }
 }
 
-/** Replaces a file completely or not at all, even if the power fails. The daemon answers others meanwhile. */
+/** Replaces a file completely or not at all, even if the power fails. Meanwhile the daemon answers other calls. */
 async function replace(file: string, words: string): Promise<void> {
   await using written = await open(`${file}.tmp`, "w", 0o600);
   await written.writeFile(words);

@@ -22,7 +22,7 @@ const place = (home: string, databaseUrl?: string) => ({
   path: process.env["PATH"],
 });
 
-/** Waits until the process has ended. One that is there after a minute stays, so it is killed. */
+/** Waits until the process has ended. If it still runs after a minute, it is killed. */
 async function isGone(pid: number): Promise<boolean> {
   for (let tried = 0; tried < 3000; tried++)
     try {

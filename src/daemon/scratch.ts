@@ -11,17 +11,17 @@ import { type DatabaseSources, lastingUrlIn } from "./home.ts";
 import { didNotAnswer, mayNotCreateDatabase } from "./texts.ts";
 
 /**
- * A throw-away installation: a home on the disk of the given one or, if that one uses PostgreSQL, a new database on the same
- * server. Its daemon is another process and starts no sessions. Nothing of the given installation is read or changed.
+ * A temporary installation: a home on the same disk as the given one or, if that one uses PostgreSQL, a new database on the
+ * same server. Its daemon is another process and starts no sessions. Nothing of the given installation is read or changed.
  */
 export interface Scratch {
   readonly store: "sqlite" | "postgres";
   readonly home: string;
   readonly databaseUrl: string | undefined;
-  /** Starts the daemon, and answers how many milliseconds passed until it was healthy. */
+  /** Starts the daemon. Returns the milliseconds until it was healthy. */
   readonly start: () => Promise<number>;
   readonly stop: () => Promise<void>;
-  /** The daemon that runs now. */
+  /** The running daemon. */
   readonly running: () => ScratchDaemon;
   /** Stops the daemon, and removes the home and the database. */
   readonly close: () => Promise<void>;
@@ -39,7 +39,7 @@ export interface ScratchDaemon {
 
 export interface ScratchPlace extends DatabaseSources {
   readonly home: string;
-  /** The command whose daemon runs. */
+  /** The command that starts the daemon. */
   readonly cli: string;
   readonly path: string | undefined;
 }
@@ -47,7 +47,7 @@ export interface ScratchPlace extends DatabaseSources {
 export async function openScratch(place: ScratchPlace): Promise<Scratch> {
   const isThere = existsSync(place.home);
   const url = lastingUrlIn({ path: place.home }, place);
-  // A test may ask for a home that does not exist. One beside it is most likely on the same disk.
+  // A test may name a home that does not exist. A folder beside it is most likely on the same disk.
   const home = mkdtempSync(isThere ? join(place.home, "bench-") : `${place.home.replace(/\/+$/, "")}-bench-`);
   const remove = (): void => rmSync(home, { recursive: true, force: true, maxRetries: 10 });
   try {
@@ -95,8 +95,8 @@ function scratchIn(
 }
 
 /**
- * A program that is started with this, and with a pipe as its standard input, ends with the process that started it, however that
- * ends: the pipe breaks then. Its threads load this too, and have no such input.
+ * Loaded into a program that must end with its parent. Its standard input is a pipe from the parent, which breaks when the
+ * parent ends for any reason. The program's threads load this too, but have no such input.
  */
 export const endWithParent = `data:text/javascript,const i=process.stdin;i.unref&&i.on("close",()=>process.exit(1)).resume().unref()`;
 
@@ -106,13 +106,13 @@ async function startOn(home: string, cli: string, path: string | undefined) {
     process.execPath,
     ["--import", endWithParent, cli, "up", "--no-agents", "--port", "0", "--home", home, "--json"],
     {
-      // Ctrl-C is for the command that measures. It stops the daemon.
+      // Ctrl-C is for the measuring command, which stops the daemon.
       detached: true,
       env: {
         PATH: path,
         HOME: home,
         AGENCY_MODEL_PORTS: "",
-        // One caller stands for many here.
+        // Here a single caller plays the part of many.
         AGENCY_LIMITS: JSON.stringify({
           callsAtOnce: 1000,
           boardCallsPerSecond: 1_000_000,
@@ -153,7 +153,7 @@ export const isHealthy = (url: string): Promise<boolean> =>
     () => false,
   );
 
-/** The first company appears a moment after the daemon answers. One agent does here what many do elsewhere. */
+/** The first company appears a moment after the daemon answers. One agent does the work of many. */
 async function companyOf(home: string, url: string, pid: number): Promise<ScratchDaemon> {
   const token = readFileSync(join(home, "board-token"), "utf8").trim();
   const client = createClient({ url, token });
@@ -170,7 +170,7 @@ async function companyOf(home: string, url: string, pid: number): Promise<Scratc
   }
 }
 
-/** Another database on the same server: in the present one, it would share locks and notifications with the nodes. */
+/** A separate database on the same server: in the present one, it would share locks and notifications with the nodes. */
 async function scratchDatabase(url: string) {
   const { default: pg } = await import("pg");
   const { alive } = await import("../store/connections.ts");

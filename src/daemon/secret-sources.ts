@@ -4,9 +4,12 @@ import { GivenSecrets } from "../secrets/secrets.ts";
 import { givenText } from "./given-text.ts";
 import type { Home } from "./home.ts";
 
-/** How secrets reach the daemon at its start. Never by an argument: every user of the machine can read those. */
+/**
+ * How secrets reach the daemon at its start. They never come as an argument, because every user of the machine can read
+ * arguments.
+ */
 export interface SecretSources {
-  /** AGENCY_SECRETS_KEY: encrypts the secrets that are stored. */
+  /** AGENCY_SECRETS_KEY: encrypts the stored secrets. */
   readonly key?: string | undefined;
   /** AGENCY_SECRETS_KEY_FILE. Default: `secrets-key` in the home folder, if the user put a file there. */
   readonly keyFile?: string | undefined;
@@ -14,7 +17,7 @@ export interface SecretSources {
   readonly descriptor?: string | undefined;
   /** The variables AGENCY_SECRET_<NAME>, by name. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Keys of models that the environment has under their usual names. A company's own secret comes first. */
+  /** Keys of models that the environment has under their usual names. A company's own secret takes precedence. */
   readonly keys?: Readonly<Record<string, string>>;
 }
 
@@ -43,7 +46,7 @@ function fromDescriptor(descriptor: string): GivenSecrets {
   try {
     return GivenSecrets.parse(JSON.parse(givenText(`/dev/fd/${descriptor}`, { ownerOnly: false })));
   } catch {
-    // The cause could quote a value.
+    // Without the cause, which could quote a value.
     throw new Error(
       'The descriptor in AGENCY_SECRETS_FD has no JSON like {"NAME": "value"} or {"Company": {"NAME": "value"}}.',
     );

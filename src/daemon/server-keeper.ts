@@ -11,14 +11,14 @@ import type { Store } from "../store/store.ts";
 import { newId, newSecret } from "./ids.ts";
 import { version } from "./version.ts";
 
-/** The MCP servers of the companies: their processes, their sign-ins, and the way from a session to their tools. */
+/** The MCP servers of the companies: their processes, their sign-ins, and the connection of sessions to their tools. */
 export function keepServers(parts: {
   readonly store: Store;
   readonly folder: string;
   readonly running: Pick<ProcessOptions, "home" | "url" | "sandbox" | "onDoor" | "path">;
   readonly secrets: SecretStore;
   readonly origin: () => string;
-  /** Takes what fails for a session, for its transcript. */
+  /** Adds a failure to the transcript of a session. */
   readonly failed: (sessionId: string, text: string) => void;
   readonly reportBug: (error: unknown, about: string) => string;
 }) {
@@ -42,7 +42,7 @@ export function keepServers(parts: {
     void broker.probe(row, caller, false).catch((error: unknown) => reportBug(error, "MCP server"));
     return row.name;
   };
-  /** Not every program that can't connect says so. */
+  /** Some programs don't report that they can't connect. */
   const describe = (held: Parameters<typeof broker.describe>[0]) =>
     broker.describe(held).catch((error: unknown) => {
       const { sessionId } = held.caller.actor;

@@ -4,7 +4,10 @@ import type { OtherDoor } from "../doors/http.ts";
 import type { Store } from "../store/store.ts";
 import type { Server as HttpServer } from "node:http";
 
-/** Resolves after a commit of this node, or after a second, because another node may have committed. At most 5 times a second. */
+/**
+ * Resolves after a commit of this node, at most 5 times a second. Also resolves after a second, because another node may have
+ * committed.
+ */
 export async function somethingChanged(store: Store, closing: AbortSignal): Promise<void> {
   const pause = (milliseconds: number) =>
     sleep(milliseconds, undefined, { ref: false, signal: closing }).catch(() => undefined);

@@ -35,7 +35,9 @@ export interface WorkParts {
   readonly reportBug: (error: unknown, about: string) => string;
 }
 
-/** Starts the sessions of agents on this node, unless the node has no scheduler. Its row says either way that it lives. */
+/**
+ * Starts the sessions of agents on this node, unless the node has no scheduler. In both cases its row shows that the node runs.
+ */
 export async function startWork(parts: WorkParts) {
   const { options, store, home, node, mirrors, courier, secrets, brains, sleep, failing, reportBug } = parts;
   const watchdog = keepWatchdog();
@@ -94,12 +96,12 @@ export async function startWork(parts: WorkParts) {
           reportBug,
         });
   return {
-    /** No new sessions start. Those that run may work for this long. */
+    /** Starts no new sessions. Running ones may work for this long. */
     drain: (milliseconds: number) => scheduling.drain(milliseconds),
     async stop(): Promise<void> {
       await scheduling.stop();
       await transcripts.stop();
-      // A row that stays is silent soon, and goes later.
+      // If the row stays, it soon counts as silent, and is deleted later.
       await heart.stop().catch(() => undefined);
       await watchdog.stop();
     },

@@ -8,16 +8,16 @@ import type { Home } from "./home.ts";
  *
  *   ample ──less than the margin is free──▶ low ──more than the margin and a quarter is free──▶ ample
  *
- * While it is low, operations that change something are refused. The margin stays for what must still be written: the record
- * of what was read, the ends of sessions, and the part of the database that is still in its log. If other programs use up the
+ * While space is low, operations that change something are refused. The margin is for writes that must still be possible: records
+ * of reads, the ends of sessions, and the part of the database that is still in its log. If other programs use up the
  * margin too, the store refuses these writes as well.
  *
- * SQLite needs a few pages to open a database, even for reading. They come from a file that is removed when a daemon starts
- * while space is low, and written again once the database is open.
+ * SQLite needs a few pages to open a database, even for reading. They come from a reserve file. It is removed when a daemon
+ * starts while space is low, and written again once the database is open.
  */
 export interface Space {
   readonly isLow: () => boolean;
-  /** The database is open: keeps space for the next start. */
+  /** Called when the database is open. Keeps space for the next start. */
   keepReserve(): void;
   stop(): void;
 }

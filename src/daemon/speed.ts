@@ -8,14 +8,14 @@ import { DatabaseSync } from "node:sqlite";
 import type { ScratchDaemon, Scratch } from "./scratch.ts";
 import { version } from "./version.ts";
 
-/** How fast an installation is: what it does over HTTP, each beside the least that the same job takes on this machine. */
+/** The speed of an installation over HTTP. Each figure is beside the least that the same job takes on this machine. */
 export interface Speed {
   readonly what: string;
   readonly unit: "/s" | "ms" | "MB";
   readonly value: number;
-  /** A loop that does the least for the same job, measured in turns with it. */
+  /** A loop that does the minimum for the same job, measured in turns with it. */
   readonly raw: { readonly what: string; readonly value: number };
-  /** How fast it is compared with the loop. For memory: how many times as much it takes. */
+  /** The speed compared with the loop. For memory: how many times as much is used. */
   readonly ratio: number;
 }
 
@@ -136,7 +136,7 @@ interface Base {
   readonly slice: () => Promise<number>;
 }
 
-/** The same jobs that bench/compare gives to other systems. `n` is different in each call. */
+/** The same jobs that bench/compare gives to other systems. `n` differs in each call. */
 export interface WorkOverHttp {
   readonly createItem: (n: number) => Promise<unknown>;
   readonly message: (n: number) => Promise<unknown>;
@@ -199,7 +199,7 @@ export function openCaller(url: string, token: string | undefined, connections: 
             const status = response.statusCode ?? 0;
             if (status < 200 || status >= 300)
               return reject(new Error(`${method} ${path} answered ${status}: ${text.slice(0, 300)}`));
-            // The list is long. Reading it would measure this process.
+            // The list is long, so only its text is read: parsing it would measure this process.
             resolve(method === "GET" ? text : text === "" ? undefined : JSON.parse(text));
           });
         });
@@ -210,7 +210,7 @@ export function openCaller(url: string, token: string | undefined, connections: 
   };
 }
 
-/** Longer than any call of a system that works. */
+/** Longer than any call of a working system. */
 const patience = 20_000;
 
 let serial = 0;
@@ -292,7 +292,7 @@ async function rawPostgres(url: string) {
   };
 }
 
-/** The time until a Node that only listens answers, and its memory. */
+/** The time until a bare Node answers that only listens, and its memory. */
 export async function bareNode(): Promise<{ milliseconds: number; megabytes: number }> {
   const from = performance.now();
   const program = `
@@ -312,7 +312,7 @@ export async function bareNode(): Promise<{ milliseconds: number; megabytes: num
   }
 }
 
-/** The memory of a process and its descendants. What several of them share counts once, where the system says so. */
+/** The memory of a process and its descendants. If the system reports it, memory that several of them share counts once. */
 export function megabytesOf(pid: number): number {
   const rows = existsSync("/proc/self/stat") ? fromProc() : fromPs();
   const tree = new Set([pid]);
@@ -351,7 +351,7 @@ function fromPs(): ProcessRow[] {
     .map(([pid = 0, parent = 0, rss = 0]) => ({ pid, parent, kilobytes: () => rss }));
 }
 
-/** A process may end while it is looked at. */
+/** A process may end while it is being read. */
 function readOr(path: string): string {
   try {
     return readFileSync(path, "utf8");

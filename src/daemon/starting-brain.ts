@@ -7,18 +7,18 @@ import type { GivenSecrets } from "../secrets/secrets.ts";
 /** Where the daemon looks for the brain of a new company. */
 export interface BrainSources {
   readonly path: string;
-  /** AGENCY_BRAIN: the type of brain to use. Nothing is looked for then. */
+  /** AGENCY_BRAIN: the type of brain to use. The daemon then looks for no other. */
   readonly type?: string | undefined;
-  /** AGENCY_MODEL_PORTS: where model servers of this machine listen. Default: their usual ports. */
+  /** AGENCY_MODEL_PORTS: the ports of model servers on this machine. Default: their usual ports. */
   readonly ports?: readonly number[] | undefined;
 }
 
-/** What was found counts for this long. */
+/** How long a finding is valid, in milliseconds. */
 const fresh = 5000;
 
 /**
- * The brain of a new company. The first look begins when the daemon starts, beside everything else, because nothing may delay
- * the start. A brain that runs programs is not chosen where its sessions could not start.
+ * Finds the brain of a new company. The first look begins when the daemon starts, in parallel with everything else, because
+ * nothing may delay the start. A brain that runs programs is not chosen if its sessions could not start.
  */
 export function keepStartingBrain(
   sources: BrainSources | undefined,

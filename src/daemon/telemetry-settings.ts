@@ -2,8 +2,8 @@ import { notAnEndpoint, otherProtocol } from "./texts.ts";
 import type { TelemetrySettings } from "./telemetry.ts";
 
 /**
- * What the environment says about OpenTelemetry. Undefined: no endpoint, so nothing is loaded. Headers often have a key, so they are
- * removed from the environment, which programs of the daemon may inherit.
+ * The settings of OpenTelemetry from the environment. Undefined without an endpoint, and then nothing is loaded. Headers often
+ * contain a key. So they are removed from the environment, which programs of the daemon may inherit.
  */
 export function telemetryIn(env: NodeJS.ProcessEnv): TelemetrySettings | undefined {
   const base = env["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "";
@@ -37,7 +37,7 @@ function millisecondsIn(text: string | undefined, otherwise: number): number {
   return text !== undefined && Number.isInteger(given) && given > 0 && given < 2 ** 31 ? given : otherwise;
 }
 
-/** `key=value,other=value`, where values may be encoded like those of an address. */
+/** `key=value,other=value`, with values encoded as in a URL or plain. */
 function pairsIn(text = ""): Record<string, string> {
   return Object.fromEntries(
     text

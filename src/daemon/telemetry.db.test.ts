@@ -88,7 +88,7 @@ const Metrics = z.strictObject({
   ),
 });
 
-/** A receiver that decodes what arrives. */
+/** A receiver that decodes the requests. */
 async function startReceiver(answer: (server: Server) => number | "never" = () => 200) {
   const [spans, metrics, texts, headers] = [
     [] as z.infer<typeof Span>[],
@@ -204,7 +204,7 @@ describe("an endpoint of telemetry that fails", () => {
     timeout,
   });
 
-  // On a busy machine, an endpoint that answers may take a second.
+  // On a busy machine, even a working endpoint may take a second.
   for (const [name, answer, timeout] of [
     ["hangs", "never", 1500],
     ["refuses", 503, 30_000],
@@ -222,7 +222,7 @@ describe("an endpoint of telemetry that fails", () => {
         for (let call = 0; call < 100_000; call++) telemetry.called("outcome.create", "ok", 1);
         assert.ok(performance.now() - from < 5000, "a call does not wait for the endpoint");
         await until(() => receiver.texts.length >= 3);
-        // Of 100,000 spans, only those that fit the queue waited.
+        // Of 100,000 spans, only those that fit into the queue waited.
         await until(() =>
           figures.metrics.some(
             (metric) =>

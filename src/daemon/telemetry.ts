@@ -3,9 +3,9 @@ import type { CallReading, Family, Metrics } from "./metrics.ts";
 import { version } from "./version.ts";
 
 /**
- * Traces and metrics for OpenTelemetry, sent as JSON over HTTP (OTLP) to the endpoint that the host names. This file is loaded only
- * then. A span is a call: the name of the operation, its code and its times. It has no input, no answer and no name, for the reasons
- * in metrics.ts.
+ * Traces and metrics for OpenTelemetry, sent as JSON over HTTP (OTLP) to the endpoint that the host names. This file is loaded
+ * only then. A span is a call: the name of the operation, its code and its times. It has no input, no answer and no name, for
+ * the reasons in metrics.ts.
  *
  * Nothing waits for the endpoint. Spans wait in a queue of fixed length; those that don't fit are dropped and counted. One request
  * is under way at a time, and is given up after a while.
@@ -24,7 +24,7 @@ export interface TelemetrySettings {
 export interface Telemetry {
   readonly called: (operation: string, code: string, milliseconds: number) => void;
   readonly begin: (read: () => Promise<ReturnType<Metrics["readings"]>>) => void;
-  /** Sends what waits, unless the endpoint does not answer soon. */
+  /** Sends the waiting spans, unless the endpoint does not answer soon. */
   readonly stop: () => Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export function keepTelemetry(
           says: `The OpenTelemetry endpoint for ${kind} answers again.`,
         });
     } catch (error) {
-      // Once, not for each request. The message of fetch could have the address with its credentials.
+      // Logged once, not for each request. The message of fetch could contain the address with its credentials.
       const why =
         error instanceof Error && error.message.startsWith("It answered")
           ? error.message
@@ -108,7 +108,7 @@ export function keepTelemetry(
   };
   const sendMetrics = async (timeout: number): Promise<void> => {
     if (settings.metrics === undefined || read === undefined) return;
-    // Without the database there are no figures of the companies now.
+    // Without the database, there are no figures of the companies now.
     const readings = await read().catch(() => undefined);
     if (readings === undefined) return;
     const metrics = metricsOf(readings, { from: started, to: Date.now(), dropped });
@@ -119,7 +119,7 @@ export function keepTelemetry(
       timeout,
     );
   };
-  /** One at a time. A turn that comes meanwhile is left out. */
+  /** One run at a time. A turn during a run is left out. */
   const inTurn = (work: () => Promise<void>): void => {
     sending ??= work().finally(() => (sending = undefined));
   };
@@ -151,7 +151,7 @@ const attributesOf = (given: Readonly<Record<string, string>>) =>
 
 const nanoseconds = (milliseconds: number): string => `${BigInt(Math.round(milliseconds * 1000))}000`;
 
-/** Codes that say that Agency itself failed. All others are answers to the caller. */
+/** Codes that mean that Agency itself failed. All others are answers to the caller. */
 const faults = new Set(["bug", "unavailable", "damaged"]);
 
 const spanOf = ({ operation, code, from, to }: Span) => ({
@@ -204,7 +204,7 @@ function metricsOf({ families, calls }: ReturnType<Metrics["readings"]>, { from,
   ];
 }
 
-/** OTLP counts each bucket by itself; those of Prometheus include all below. */
+/** OTLP counts each bucket separately; those of Prometheus include all below. */
 function pointOf({ operation, code, count, seconds, bounds, buckets }: CallReading) {
   return {
     attributes: attributesOf({ operation, code }),
@@ -215,7 +215,7 @@ function pointOf({ operation, code, count, seconds, bounds, buckets }: CallReadi
   };
 }
 
-/** `state="open",kind="x"` as the text format of Prometheus writes it. */
+/** Labels in the text format of Prometheus, such as `state="open",kind="x"`. */
 function labelsIn(text: string): Record<string, string> {
   return Object.fromEntries(
     [...text.matchAll(/([a-z_]+)="([^"]*)"/g)].map(([, key = "", value = ""]) => [key, value]),

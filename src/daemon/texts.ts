@@ -1,6 +1,6 @@
 import { Refusal, refused } from "../contract/refusal.ts";
 
-/** What the daemon says in its log about the disk. */
+/** Messages of the daemon's log about the disk. */
 export const spaceIsLow =
   "The disk is nearly full. Calls that change something are refused until there is space again. Reading works.";
 
@@ -13,10 +13,10 @@ export const spaceIsBack = "There is space on the disk again. All calls are acce
 
 export const waitingForSpace = "The disk is full. The daemon waits for space to open its data.";
 
-/** Why the other agents of a brain that could not work still wait. */
+/** Why the other agents of a broken brain still wait. */
 export const oneTries = "One session tries whether the brain works again.";
 
-/** What a test of a brain says. */
+/** Results of a test of a brain. */
 export const brainNeedsSandbox = (type: string, says: string): string =>
   `The brain ${type} runs programs, and there is no sandbox for them. ${says}`;
 
@@ -26,7 +26,7 @@ export const withProvider = (found: string, provider: string): string =>
 export const withConfig = (found: string, type: string, config: string): string =>
   `${found}. To choose it: agency brains use ${type} --adapter-config '${config}'`;
 
-/** What a brain hears when it is tested. */
+/** The prompt for a brain under test. */
 export const trialPrompt =
   "You are asked one question, to find out whether you can be reached. Answer it in one word. Use no tools.";
 export const trialBriefing = "This is a test, not work. Use no tools. Reply with the word OK.\n";
@@ -55,7 +55,7 @@ export const brainTestFailed = (id = ""): { says: string; remedy: string } => ({
 export const tooManyTests = (most: number) =>
   [`${most} tests of brains are running, which is the limit.`, "Wait until one has ended."] as const;
 
-/** Backups and moves between the stores. */
+/** Texts of backups and moves between the stores. */
 export const notABackup = (path: string) =>
   refused(`${path} is not a backup of Agency.`, "Name a file that `agency backup` wrote.");
 
@@ -169,7 +169,7 @@ export const othersCanRead = (file: string) =>
 export const contentLost = (fileId: string): string =>
   `The content of file ${fileId} is lost or was changed.`;
 
-/** What a backup and a restore say about keys. */
+/** Texts of backups and restores about keys. */
 export const auditKeyBeside = (file: string): string =>
   `The audit key is in ${file}. A restore needs it. Keep it apart from the backup: a person with both could rewrite the record.`;
 

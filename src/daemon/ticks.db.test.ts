@@ -14,7 +14,7 @@ import { runScheduler } from "./drive.ts";
 import { newId, newSecret } from "./ids.ts";
 
 const reportBug = (error: unknown): string => assert.fail(String(error));
-/** Leases are not what is counted here. */
+/** Leases are not counted here. */
 const pause = (milliseconds: number, signal: AbortSignal) =>
   sleep(milliseconds === renewEvery ? 600_000 : Math.max(milliseconds, 0), undefined, { signal }).catch(
     () => undefined,
@@ -50,7 +50,7 @@ if (testStores.has("postgres"))
     });
     const first = await open();
     const org = await createOrganization(first);
-    // Its new work starts no session.
+    // The new work starts no session.
     await org.board(pauseAgent, { id: org.rootId });
     for (let company = 0; company < 3; company++) await org.another();
     const node = (store: Store, nodeId: string) =>
@@ -106,7 +106,7 @@ if (testStores.has("postgres"))
         assert.ok(own <= 10, `${own} statements for each creation`);
         for (const each of running.splice(0)) await each.stop();
         await until(() => watched.transactions.filter(isRead).length >= readsIn(watched));
-        // A scheduler reads nothing but looks, and once more when it stops.
+        // A scheduler only reads by looks, and once more when it stops.
         assert.equal(readsIn(watched), looksIn(watched).length + nodes.length);
       } finally {
         watched.stop();

@@ -13,9 +13,10 @@ import type { Store } from "../store/store.ts";
 import { trialBriefing, trialPrompt } from "./texts.ts";
 
 /**
- * Runs a brain for a test as a session runs: the same command, the same sandbox, the same doors. What is different is only that there
- * is no session row, because an agent has one session at a time and the root agent may be working. The token of a trial lists the
- * tools that every agent has and asks models (gateway/trial.ts). Every call of a tool is refused, so a test changes nothing.
+ * Runs a brain for a test in the same way as a session: the same command, the same sandbox, the same doors. The only
+ * difference: there is no session row, because an agent has one session at a time and the root agent may be working. The token
+ * of a trial lists the tools that every agent has and can ask models (gateway/trial.ts). Every call of a tool is refused, so a
+ * test changes nothing.
  */
 export interface TrialSessions {
   /** Undefined for every other token. */
@@ -30,7 +31,7 @@ export interface TrialBrain {
   /** The root agent, which pays. */
   readonly agentId: string;
   readonly type: string;
-  /** JSON, with the values of its secrets. They exist only in memory. */
+  /** The configuration as JSON. It has the values of its secrets, which exist only in memory. */
   readonly config: string;
   readonly model: string | null;
   readonly effort: AgentRow["effort"];
@@ -40,9 +41,9 @@ export interface TrialEnd {
   readonly exit: Exit;
   readonly calls: OpenTrial["calls"];
   readonly milliseconds: number;
-  /** It had to be stopped. */
+  /** True if it had to be stopped. */
   readonly isLate: boolean;
-  /** It was ended, because the company was frozen meanwhile. */
+  /** True if it was ended because the company was frozen meanwhile. */
   readonly isFrozen: boolean;
 }
 
@@ -56,7 +57,7 @@ export function keepTrials(parts: {
   readonly newId: () => string;
   readonly newSecret: () => string;
   readonly secrets: Pick<SecretStore, "valuesOf">;
-  /** Emptied when no trial runs. */
+  /** The folder is emptied when no trial runs. */
   readonly folder: string;
   readonly running: Pick<ProcessOptions, "home" | "url" | "sandbox" | "onDoor" | "path">;
 }): TrialSessions {
@@ -97,7 +98,7 @@ export function keepTrials(parts: {
       const session = await runner.start({
         id,
         token,
-        // The test has another home than the root agent, which goes with it.
+        // The test has a separate home, which is removed with it.
         agent: { ...root, id, brain_type: type, brain_config: config, model, effort },
         secrets: secrets.valuesOf(companyId),
         workspace: runner.workspaceFor(id),
@@ -120,7 +121,7 @@ export function keepTrials(parts: {
       const kill = (): void => session.kill();
       running.add(kill);
       if (isStopped) session.kill();
-      // Another node may freeze the company. A look that fails is followed by the next.
+      // Another node may freeze the company. If a look fails, the next one follows.
       const endIfFrozen = async (): Promise<void> => {
         if ((await store.read((tx) => companyState(tx, companyId))).state === "active") return;
         isFrozen = true;

@@ -6,7 +6,7 @@ import { createGunzip, createGzip } from "node:zlib";
 
 /** Files of lines, compressed with gzip and readable by their owner only: backups and exported months of the ledger. */
 
-/** Writes to a draft beside the file. finish() puts it in place, whole and durable, and returns its size. */
+/** Writes to a draft beside the file. finish() puts it in place, complete and durable, and returns its size. */
 export async function writeLines(path: string) {
   const draft = `${path}.part`;
   await rm(draft, { force: true });
