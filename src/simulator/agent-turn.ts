@@ -12,8 +12,8 @@ import type { Who } from "./ledger-rules.ts";
 import type { World } from "./world.ts";
 
 /**
- * One turn of an agent's process. A process draws its temper at its first turn. A lazy agent stays lazy in all its
- * sessions, because only then does the product have to stop it.
+ * One turn of an agent's process. A process draws its temper at its first turn. A lazy agent stays lazy in all its sessions:
+ * only then does the product have to stop it.
  */
 type Temper = "diligent" | "random" | "lazy" | "crashing";
 

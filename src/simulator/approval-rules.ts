@@ -15,11 +15,11 @@ export interface WatchedApproval {
   readonly id: string;
   readonly companyId: string;
   readonly type: string;
-  /** The agent that asked for it. Null for a person. */
+  /** The requesting agent. Null for a person. */
   readonly requester: string | null;
-  /** The person who asked for it, for the board or from a position. */
+  /** The requesting person, for the board or from a position. */
   readonly requesterPerson: string | null;
-  /** The agent it is about. For create_agent, this agent exists only after the approval. */
+  /** The agent that the request is about. For create_agent, this agent exists only after the approval. */
   agentId: string | null;
   status: Status;
   payloadHash: string;
@@ -35,7 +35,7 @@ const moves: Readonly<Record<string, { readonly from: readonly Status[]; readonl
   "approval.request_revision": { from: ["pending"], to: "revision_requested" },
   "approval.resubmit": { from: ["revision_requested"], to: "pending" },
 };
-/** Only people decide, and no agent decides for them. */
+/** Only people decide. No agent decides for them. */
 const decisions = new Set(["approval.approve", "approval.reject", "approval.request_revision"]);
 
 export class ApprovalModel {
@@ -90,7 +90,7 @@ export class ApprovalModel {
     await this.#demandOther(tx, row, approval);
   }
 
-  /** Whether an approval is given later in the same step. What it changes is recorded before the decision. */
+  /** Whether an approval follows later in the same step. Its changes are recorded before the decision. */
   isApprovedIn(batch: readonly EventRow[], { seq }: EventRow, ...about: readonly string[]): boolean {
     return batch.some(
       (one) => one.seq > seq && one.operation === "approval.approve" && about.includes(one.subject ?? ""),
@@ -110,7 +110,7 @@ export class ApprovalModel {
       throw new Broken("an agent resubmits only its own requests", name);
   }
 
-  /** No person decides a request of their own position while another board person can. */
+  /** Demands that no person decides a request of their own position while another board person can. */
   async #demandOther(
     tx: ReadTx,
     row: EventRow,
@@ -144,7 +144,7 @@ export class ApprovalModel {
     }
   }
 
-  /** A create_agent request was approved. It makes one agent. */
+  /** A create_agent request was approved. It creates one agent. */
   #created(row: EventRow, id: string, batch: readonly EventRow[]): void {
     const approval = this.approvals.get(id);
     if (approval === undefined)
@@ -166,7 +166,7 @@ export class ApprovalModel {
   }
 }
 
-/** The requester hears of every decision in the transaction that makes it. */
+/** Demands that the requester is told of every decision in the same transaction. */
 async function demandTold(
   tx: ReadTx,
   row: EventRow,

@@ -14,11 +14,11 @@ const isOpen = ({ status }: WatchedApproval): boolean =>
 
 export const openApprovals = (world: World): WatchedApproval[] => world.watch.approvals().filter(isOpen);
 
-/** The requests of the company that people act in. */
+/** The requests of the company in which people act. */
 const here = ({ watch, company }: World): WatchedApproval[] =>
   watch.approvals().filter(({ companyId }) => companyId === company.id);
 
-/** A person decides, asks for a revision or comments. Sometimes too late, or on an earlier version of the request. */
+/** A person decides, asks for a revision or comments, sometimes too late, or on an earlier version of the request. */
 export async function decide(board: SimulatedCaller): Promise<unknown> {
   const { world } = board;
   const { chance } = world;
@@ -52,7 +52,7 @@ export async function decide(board: SimulatedCaller): Promise<unknown> {
   return answer;
 }
 
-/** The board deletes an agent that was not approved, or tries to delete another. */
+/** The board deletes a rejected agent, or tries to delete another one. */
 export async function deleteDenied(board: SimulatedCaller): Promise<unknown> {
   const { world } = board;
   const { chance } = world;
@@ -101,7 +101,7 @@ function wasApproved(world: World, agentId: string | undefined): boolean {
   return world.watch.approvals().some((one) => one.agentId === agentId && one.status === "approved");
 }
 
-/** Requests of the agent that a person wants revised. They expire, and a run is short, so they come before others. */
+/** Requests of the agent that a person wants revised. They come before others, because they expire and a run is short. */
 const sentBack = ({ world, me }: Player): WatchedApproval[] =>
   world.watch
     .approvals()

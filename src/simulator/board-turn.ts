@@ -96,7 +96,7 @@ async function write(board: SimulatedCaller, agent: AgentView | undefined): Prom
   return call(board, sendDeferredMessage, { ...input, deliverAt });
 }
 
-/** What the board wants done. The root agent owns it, and a person verifies it. */
+/** Sets a goal of the board. The root agent owns it, and a person verifies it. */
 async function setGoal(board: SimulatedCaller, live: readonly OutcomeView[]): Promise<unknown> {
   const { world } = board;
   if (live.length > world.mostLive) return;
@@ -159,7 +159,7 @@ async function resume(board: SimulatedCaller, employed: readonly AgentView[]): P
   return agent === undefined ? undefined : call(board, agents.resumeAgent, { id: agent.id });
 }
 
-/** Sets a budget, sometimes too large. Usually no agent runs out: the aim is to catch budget that is given twice. */
+/** Sets a budget, sometimes too large. Usually no agent runs out: the aim is to catch budget that is given out twice. */
 async function budget(board: SimulatedCaller, agent: AgentView | undefined): Promise<unknown> {
   const { world, view } = board;
   const { chance } = world;
@@ -172,7 +172,7 @@ async function budget(board: SimulatedCaller, agent: AgentView | undefined): Pro
   const isTooMuch = chance.flip(0.3);
   const most = [1_000_000_000, 200_000_000, 4_000_000, 80_000][isTooMuch ? depth - 1 : depth];
   const tokens = most === undefined || chance.flip(0.3) ? null : chance.between(most / 2, most);
-  // A manager that has spent something of its budget can't give all of it to a report.
+  // A manager that has spent a part of its budget can't give all of it to a report.
   const spent = await world.store.read((tx) => tx.all(spentBudgets, { companyId: world.company.id }));
   const reports = view.agents.flatMap((report) => {
     const above = spent.find(({ agent_id }) => agent_id === report.boss_id && report.status !== "terminated");
@@ -296,7 +296,7 @@ async function grant(board: SimulatedCaller, employed: readonly AgentView[]): Pr
   const { chance, company } = board.world;
   const one = chance.pick(employed);
   if (one === undefined) return;
-  // Only agents that it can't write to along the reporting line.
+  // Only agents without a mail route along the reporting line.
   const other = chance.pick(
     employed.filter(({ id, boss_id }) => id !== one.id && boss_id !== one.id && id !== one.boss_id),
   );
@@ -352,7 +352,7 @@ async function deleteSome(board: SimulatedCaller): Promise<unknown> {
   return file === undefined ? undefined : call(board, deleteFile, { id: file.id });
 }
 
-/** Gives the other company work, so two companies share the nodes. */
+/** Gives work to the other company, because two companies should share the nodes. */
 async function elsewhere(world: World): Promise<unknown> {
   return world.ask(world.board, sendMessage, { companyId: world.foreign.companyId, body: world.newKey() });
 }

@@ -1,4 +1,4 @@
-/** A rule that the program has broken. Finding these is what the simulator is for. */
+/** A rule that the program has broken. The simulator exists to find these. */
 export class Broken extends Error {
   override readonly name = "Broken";
   readonly rule: string;

@@ -10,13 +10,13 @@ import type { Answer, Made, World } from "./world.ts";
 
 /**
  * Calls of agents and programs over an unreliable network. Some fail at the store, some answers are lost and the call is
- * repeated, some calls arrive late or twice. Each result is compared with what the caller was allowed to do.
+ * repeated, some calls arrive late or twice. Each result is compared with the rights of the caller.
  */
 export interface SimulatedCaller {
   readonly world: World;
   readonly who: Who;
   readonly view: View;
-  /** Nothing else happens at the same time, so the view from before the call is still true during it. */
+  /** True if nothing else happens at the same time: the view from before the call is then still true during it. */
   readonly alone: boolean;
 }
 
@@ -95,13 +95,13 @@ export async function arrive(world: World, { attempt, answer: first }: Made): Pr
     );
 }
 
-/** An answer without what only the first call is shown. */
+/** An answer without the parts that only the first call is shown. */
 function shownAgain({ shownOnce = [], output }: Operation, answer: Answer<unknown>): string {
   const value: unknown = answer.kind === "ok" ? output.parse(answer.value) : undefined;
   return JSON.stringify(value, (key, inner: unknown) => (shownOnce.includes(key) ? "" : inner));
 }
 
-/** The rule that a call would break if it were answered, whatever it asks for. Undefined: its caller is accepted. */
+/** The rule that any call of this caller would break if it were answered. Undefined if the caller is accepted. */
 async function mustFail(world: World, who: Who, operation: Operation): Promise<string | undefined> {
   const { watch, store, now } = world;
   const { person } = who;
@@ -139,7 +139,7 @@ export function isOpenTo(world: World, who: Who): boolean {
   return watch.accepts(who, now) && isPlaced && isOpen;
 }
 
-/** The state of the company that the caller acts in. People act only in the first. */
+/** The state of the company in which the caller acts. People act only in the first company. */
 const stateFor = ({ watch, company }: World, { agentId }: Who) =>
   watch.companies.stateOf(watch.members.get(agentId ?? "")?.companyId ?? company.id);
 

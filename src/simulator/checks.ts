@@ -28,7 +28,7 @@ export async function checkStep(world: World, thorough: boolean): Promise<void> 
   if (thorough) await checkWhy(world);
 }
 
-/** A process that may act is on record with its pid, and no agent has two whose calls would be accepted. */
+/** A process that may act is recorded with its pid, and no agent has two processes whose calls would be accepted. */
 async function checkProcesses(world: World, tx: ReadTx): Promise<void> {
   for (const process of world.processes()) {
     if (!process.released) continue;
@@ -62,15 +62,15 @@ async function checkTakeover(
   const row = await tx.first(sessionRow, { id: session });
   const node = world.nodes.find(({ id }) => id === row?.node_id);
   if (node === undefined) return;
-  // At this very time it may have come too late.
+  // An event at this very time may have come too late.
   const well = node.wellAt < at ? node.wellAt : node.wellBefore;
   if (at - well < lease - leaseTolerance)
     throw new Broken("no node takes the sessions of a node that works", world.trace.name("session", session));
 }
 
 /**
- * A node has finished its turn. Nothing is due, no agent could be started, and exactly the right sessions run on it.
- * None of it may have to wait for the sweep.
+ * Checks a node after its turn: nothing is due, no agent could be started, and exactly the right sessions run on it. None of
+ * this may have to wait for the sweep.
  */
 export async function checkAfterTurn(world: World, node: SimulatedNode, next: number | null): Promise<void> {
   const { trace, now } = world;
@@ -138,7 +138,7 @@ async function checkSessionsOf(world: World, node: SimulatedNode, tx: ReadTx): P
   if (unsettled !== undefined) throw new Broken("a node settles its ended sessions", name(unsettled.id));
 }
 
-/** Every open outcome has a live path or a named reason, and the path is true. */
+/** Checks that every open outcome has a live path or a named reason, and that the path is true. */
 export async function checkWhy(world: World, atRest = false): Promise<void> {
   const open = await world.store.read((tx) => tx.all(openOutcomes, { companyId: world.company.id }));
   const idle = new Map(
@@ -159,7 +159,7 @@ export async function checkWhy(world: World, atRest = false): Promise<void> {
     if (answer.path[0]?.id !== id || answer.says.trim() === "")
       throw new Broken("why has an answer for every open outcome", `${name}: ${JSON.stringify(answer)}`);
     const end = answer.path.at(-1);
-    // An agent and its mandate share an id; of an agent it may say that there is nothing to do.
+    // An agent and its mandate share an id. The answer about an agent may say that it has nothing to do.
     const rests = answer.kind === "agent" && answer.says.endsWith(nothingToDo);
     const starts = answer.moves && !rests && end !== undefined && end.what.endsWith(isIdle);
     if (starts && (atRest || (idle.get(end.id) ?? 0) === 0))
@@ -171,7 +171,10 @@ export async function checkWhy(world: World, atRest = false): Promise<void> {
   checkAttention(attention, health);
 }
 
-/** The attention list counts each open outcome as `why` answers for it, and names what stuck and waiting ones wait for. */
+/**
+ * Checks that the attention list counts each open outcome as `why` answers for it, and names the things that stuck and waiting
+ * ones wait for.
+ */
 function checkAttention(
   { items, total, health: counted }: Output<typeof viewAttention>,
   { waiting: waitingForYou, ...health }: Record<OutcomeState, number>,
@@ -194,7 +197,7 @@ function checkAttention(
     throw new Broken("every item of the attention list says what it is about", JSON.stringify(items));
 }
 
-/** Agents with work they could do now, who have no session. Written here a second time, on purpose. */
+/** Agents with work and without a session. The rule is repeated here on purpose. */
 const workable = `o.status = 'open' and o.kind not in ('perpetual', 'mandate')
   and (o.blocked_reason is null or (o.blocked_until is not null and o.blocked_until <= $now)
     or (select b.status from outcomes b where b.id = o.blocked_on) in ('completed', 'closed'))
@@ -235,7 +238,7 @@ const workableOne = query((db, p: { id: string; now: number }) => ({
     )} and o.id = ${p.id}`.compile(db),
 }));
 
-/** When something happens next by itself: mail, an alarm, an agent whose pause ends and that has work. */
+/** When something happens next by itself: mail, an alarm, or the end of a pause of an agent with work. */
 export const nextTimes = query((db, p: { now: number }) => ({
   compile: () =>
     sql<Record<"mail" | "alarm" | "expiry" | "agent" | "stop", number | null>>`${withNow(

@@ -3,7 +3,7 @@ import { Broken } from "./broken.ts";
 import type { EventRow } from "./ledger-rules.ts";
 
 /**
- * Follows in the ledger which companies work:
+ * Follows in the ledger which companies are active:
  *
  *   active ──freeze──▶ frozen ──archive──▶ archived        active ──archive──▶ archived
  *   active ◀──thaw──── frozen ◀──unarchive─┘
@@ -22,11 +22,11 @@ const moves: Readonly<Record<string, { readonly from: readonly State[]; readonly
 
 const effects = new Map<string, string>(operations.map(({ name, effect }) => [name, effect]));
 
-/** Whether an event of this name changes something, other than the record of what was read or refused. */
+/** Whether an event of this name changes something. Records of reads and refusals don't. */
 export const changesSomething = (operation: string): boolean =>
   operation !== "access.refused" && (effects.get(operation) ?? "write") === "write";
 
-/** What the nodes still record of sessions that a freeze ended. */
+/** Events of sessions that a freeze ended, which nodes still record. */
 const settling = /^(?:session|budget|knowledge)\./;
 
 export class CompanyModel {
@@ -48,7 +48,7 @@ export class CompanyModel {
       this.#states.set(row.company_id, move.to);
       return;
     }
-    // A person who is removed leaves every company, also an archived one. Only the record says so there.
+    // A removed person leaves every company, including archived ones. There, only the ledger records it.
     if (state === "active" || !changesSomething(row.operation) || row.operation === "agent.vacate") return;
     const name = `${row.operation} by ${shown}`;
     if (row.operation === "session.start") throw new Broken("no session starts in a frozen company", name);

@@ -9,7 +9,7 @@ import type { Answer, World } from "./world.ts";
 
 /** Answers to messages, and deferred messages that are cancelled before they are delivered. */
 
-/** Answers a message it got, most often from a writer it has no mail route to. */
+/** Answers a received message, most often from a writer without a mail route. */
 export async function answer(actor: Player): Promise<unknown> {
   const { world, me } = actor;
   const received = await world.store.read((tx) => tx.all(receivedMail, { agentId: me.id }));
@@ -42,8 +42,8 @@ async function answerTo(actor: Player, message: Received): Promise<Answer<Messag
 }
 
 /**
- * An agent writes to another over a mail route that ends right after. The other may answer once, and the first may not answer
- * that. Programs with the keys of both do it in one go, because it seldom happens by chance.
+ * An agent writes to another over a mail route that ends right after. The other may answer once, and the first can't answer
+ * that. Programs with the keys of both agents do it in one go, because chance seldom leads there.
  */
 export async function correspond(world: World): Promise<void> {
   const { chance, company, watch } = world;
@@ -81,7 +81,7 @@ function isNear({ me, view }: Player, otherId: string | null): boolean {
   return me.boss_id === otherId || view.agents.some(({ id, boss_id }) => id === otherId && boss_id === me.id);
 }
 
-/** Cancels a deferred message: mostly its own, sometimes one of another sender, which only the board may do. */
+/** Cancels a deferred message, mostly one's own. Only the board can cancel that of another sender. */
 export async function cancel(caller: SimulatedCaller): Promise<unknown> {
   const { world, who } = caller;
   const pending = await world.store.read((tx) => tx.all(undelivered, { companyId: world.company.id }));

@@ -5,14 +5,14 @@ import { call, demandConsequences, isOpenTo, type Player, type SimulatedCaller }
 import type { Answer } from "./world.ts";
 import { isLiveStatus, type OutcomeView, type View } from "./view.ts";
 
-/** Decisions about submitted and escalated work, by the agents and people who have to decide and by some who have not. */
+/** Decisions about submitted and escalated work, by the agents and people who have to decide and by some who don't. */
 
-/** An agent decides about work of its reports or, once it is escalated, of theirs. Sometimes about any outcome. */
+/** An agent decides about work of its reports or, if it is escalated, of their reports. Sometimes about any outcome. */
 export async function judge(actor: Player): Promise<unknown> {
   const { world, me, view } = actor;
   const waiting = view.outcomes.filter((one) => whoDecides(view, one) === me.id);
   const any = view.outcomes.filter((one) => whoDecides(view, one) !== undefined);
-  // What was sent back before is sent back again, because only then does someone else have to decide.
+  // Work that was sent back before is sent back again, because only then another agent has to decide.
   const again = waiting.filter(({ reworks }) => reworks > 0);
   const outcome =
     (world.chance.flip(0.5) ? world.chance.pick(again) : undefined) ??
@@ -20,7 +20,7 @@ export async function judge(actor: Player): Promise<unknown> {
   return outcome === undefined ? undefined : decideOn(actor, outcome, drawVerdict(actor, outcome));
 }
 
-/** A person decides for the board: mostly about goals and escalations, which no one else decides. */
+/** A person decides for the board, mostly about goals and escalations, which no agent can decide. */
 export async function judgeForBoard(board: SimulatedCaller): Promise<unknown> {
   const { world, view } = board;
   const waiting = view.outcomes.filter((one) => whoDecides(view, one) !== undefined);
@@ -39,8 +39,9 @@ const drawVerdict = ({ world }: SimulatedCaller, { reworks }: OutcomeView): Verd
   ]);
 
 /**
- * Who decides: the agent that delegated the work or, after the second rework, the manager above it, and one level higher with
- * each further escalation. Null: the board. Undefined: there is nothing to decide. Repeats the product's rule on purpose.
+ * Returns the decider: the agent that delegated the work or, after the second rework, the manager above it, and one level
+ * higher with each further escalation. Null means the board. Undefined means that there is nothing to decide. Repeats the
+ * product's rule on purpose.
  */
 export function whoDecides(view: View, outcome: OutcomeView): string | null | undefined {
   if (outcome.status === "submitted") return outcome.delegated_by;
@@ -78,7 +79,7 @@ export async function decideOn(
   return answer;
 }
 
-/** A verdict has its consequence in the same transaction. */
+/** Checks that a verdict takes effect in the same transaction. */
 async function demandVerdict(
   caller: SimulatedCaller,
   outcome: OutcomeView,

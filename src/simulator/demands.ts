@@ -6,7 +6,7 @@ import type { ReadTx } from "../store/store.ts";
 import { Broken } from "./broken.ts";
 import type { Trace } from "./trace.ts";
 
-/** The invariants of these areas hold. */
+/** Demands that the invariants of these areas hold. */
 export async function demandInvariants(tx: ReadTx, areas: readonly Area[], trace: Trace): Promise<void> {
   const [finding] = await findBroken(tx, { areas });
   if (finding === undefined) return;
@@ -14,7 +14,10 @@ export async function demandInvariants(tx: ReadTx, areas: readonly Area[], trace
   throw new Broken(`${invariant.id} (${invariant.statement})`, `${trace.name("thing", id)}: ${what}`);
 }
 
-/** Every call that scripted agents make has its own name, which no outcome, file or message may carry twice. */
+/**
+ * Demands one effect per call. Every call of scripted agents has a unique name, which no two outcomes, files or messages may
+ * carry.
+ */
 export async function demandOneEffect(tx: ReadTx, trace: Trace): Promise<void> {
   const twice = await tx.first(madeTwice, {});
   if (twice !== undefined)

@@ -49,14 +49,14 @@ export async function diligentTurn(actor: Player): Promise<boolean> {
   return true;
 }
 
-/** Opens what was submitted, and accepts it. What can't be accepted yet is sent back. */
+/** Opens the submitted work and accepts it. Work that can't be accepted yet is sent back. */
 async function verify(actor: Player, submitted: OutcomeView): Promise<void> {
   const { world, me } = actor;
   const { id } = submitted;
   const delivered = await world.store.read((tx) => tx.all(deliveredTo, { agentId: me.id }));
   const file = world.chance.pick(delivered.filter(({ outcome_id }) => outcome_id === id));
   if (file !== undefined) await onFile(actor, readFile, { id: file.file_id }, "read", { id: file.file_id });
-  // Even the diligent find something missing, until the world comes to rest.
+  // Even diligent agents find faults, until the world comes to rest.
   if (world.faults && world.chance.flip(0.3)) {
     await decideOn(actor, submitted, "rework");
     return;

@@ -8,7 +8,7 @@ import type { World } from "./world.ts";
 
 /**
  * An owner and a reviewer disagree: the owner submits, the reviewer sends the work back, and both insist. Programs with the
- * keys of both agents do it in one go, because two agents seldom come so far by chance.
+ * keys of both agents do it in one go, because chance seldom leads two agents that far.
  */
 export async function dispute(world: World): Promise<void> {
   const { chance, watch, company } = world;
@@ -34,7 +34,7 @@ export async function dispute(world: World): Promise<void> {
     await play(world, keyOf(outcome.delegated_by), outcome, async (reviewer, now) => {
       if (now.status === "submitted") await decideOn(reviewer, now, "rework");
     });
-    // Once it is escalated, the reviewer has no say any more.
+    // Once the work is escalated, the reviewer can no longer decide.
     await play(world, keyOf(outcome.delegated_by), outcome, async (reviewer, now) => {
       if (now.reworks > 1 && now.blocked_reason !== null && chance.flip(0.5))
         await decideOn(reviewer, now, "close");
@@ -63,7 +63,7 @@ async function deliverInVain(world: World, outcome: OutcomeView, owner: Key, rev
 
 type Key = World["keys"][number] | undefined;
 
-/** Lets one side act on the outcome as it is now. */
+/** Lets one side act on the present state of the outcome. */
 async function play(
   world: World,
   who: Key,

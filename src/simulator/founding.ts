@@ -21,9 +21,9 @@ export async function foundWorld(world: World): Promise<void> {
     companyId: company.id,
     maxSessions: world.chance.between(world.calm ? 3 : 1, world.calm ? 6 : 4),
     maxAgents: 10_000,
-    // Short enough that some requests expire.
+    // Short, so some requests expire.
     approvalExpirySeconds: 900,
-    // Small enough that a session has to reserve budget several times.
+    // Small, so a session has to reserve budget several times.
     sessionBudget: { tokens: 100 },
   });
   await world.askQuietly(board, putMcpServer, {

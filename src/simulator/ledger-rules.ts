@@ -3,7 +3,7 @@ import type { Row } from "../store/schema.ts";
 import { Broken } from "./broken.ts";
 
 export type EventRow = Row<"events">;
-/** What a model of the ledger is shown: an event, its data, and the events of the same commit. */
+/** The input of a model of the ledger: an event, its data, and the events of the same commit. */
 export type ShownEvent = [
   tx: ReadTx,
   row: EventRow,
@@ -20,7 +20,7 @@ export interface WatchedMember {
   /** The session whose calls are accepted. */
   session: string | null;
   epoch: number;
-  /** Its keys that are valid. */
+  /** The valid keys. */
   readonly keys: Set<string>;
 }
 
@@ -47,7 +47,7 @@ export interface SignInOf {
   readonly link?: number;
 }
 
-/** A session without any of these made no progress. Files, mail and edits are none. */
+/** A session without any of these made no progress. Files, mail and edits don't count. */
 const mayBeProgress = new Set([
   "outcome.submit",
   "outcome.complete",
@@ -60,7 +60,7 @@ const mostStalls = 3;
 const longestBackOff = 3_600_000;
 const longRest = 12 * 3_600_000;
 
-/** Demands that only certain deeds count as progress, and back-off and blocking for sessions without any. */
+/** Demands that only certain deeds count as progress, and that sessions without progress lead to pauses and blocks. */
 export class StallModel {
   readonly #mayProgress = new Set<string>();
   readonly #stalls = new Map<string, number>();
@@ -107,9 +107,9 @@ export class StallModel {
       wasAsked,
       startedAt,
     }: {
-      /** As the product says. */
+      /** As the product judged. */
       readonly progress: boolean;
-      /** It was asked to stop, so it counts neither for nor against its agent. */
+      /** True if it was asked to stop. It then counts neither for nor against its agent. */
       readonly wasAsked: boolean;
       readonly startedAt: number;
     },

@@ -13,9 +13,9 @@ import { SessionModel } from "./session-rules.ts";
 import type { Trace } from "./trace.ts";
 
 /**
- * Follows the ledger and derives from it alone the reporting lines, who is active, and which session is the newest. Each
- * event is checked against the state at the time it was written. This must hold in whatever order nodes and callers act. What
- * concerns one noun is in the model of that noun.
+ * Follows the ledger and derives from it alone the reporting lines, who is active, and which session is the newest. Each event
+ * is checked against the state at the time it was written. The checks must hold in whatever order nodes and callers act. Checks
+ * about one noun are in the model of that noun.
  */
 
 export class LedgerWatch {
@@ -202,7 +202,7 @@ export class LedgerWatch {
       throw new Broken(rule, `${this.#name(member?.id ?? null)} was ${member?.status}`);
   }
 
-  /** A pending agent is responsible only for the outcome it was hired for, until it is approved. */
+  /** Until it is approved, a pending agent is responsible only for the outcome it was hired for. */
   #delegated(row: EventRow, to: string, batch: readonly EventRow[]): void {
     const member = this.members.get(to);
     if (member?.status !== "pending" || row.subject === to || this.#approvals.isApprovedIn(batch, row, to))
@@ -224,7 +224,7 @@ export class LedgerWatch {
     if (status === "terminated") member.keys.clear();
   }
 
-  /** Someone's departure was undone. The agent's earlier sessions stay ended, and its keys revoked. */
+  /** An agent's departure was undone. Its earlier sessions stay ended, and its keys revoked. */
   #comeBack(member: WatchedMember | undefined, data: Readonly<Record<string, unknown>>): void {
     if (member?.status !== "terminated")
       throw new Broken("an event matches what happened", "the agent that came back had not left");
@@ -256,8 +256,8 @@ export class LedgerWatch {
 
   #granted(row: EventRow, resource: string, batch: readonly EventRow[]): void {
     const receiver = this.members.get(row.subject ?? "");
-    // In a reorganization the new manager's manager gives the right, but the agent that reorganizes is the actor. So it is with
-    // a hire for a manager further down: the rights come from that manager.
+    // In a reorganization, the new manager's manager gives the right, but the actor is the agent that reorganizes. The same
+    // holds for a hire for a manager further down: the rights come from that manager.
     const isMoved = batch.some(
       ({ operation, agent_id, seq, subject }) =>
         agent_id === row.agent_id &&

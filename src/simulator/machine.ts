@@ -24,7 +24,7 @@ export interface Process {
   exit: Exit | null;
   /** Whether the node has learned of the exit. */
   noticed: boolean;
-  /** Whether the process lives but does nothing any more. */
+  /** Whether the process lives but hangs. */
   hung: boolean;
   /** Set once the session has submitted its summary: the node ends the process at this time. */
   endsBy: number | null;

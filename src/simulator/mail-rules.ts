@@ -13,7 +13,7 @@ import type { EventRow, ShownEvent, WatchedMember } from "./ledger-rules.ts";
  */
 type End = "delivered" | "failed" | "cancelled";
 
-/** What the mail model needs to know from the ledger besides mail. */
+/** The facts about agents that the mail model needs from the ledger. */
 interface Around {
   readonly members: ReadonlyMap<string, WatchedMember>;
   /** Whether the agent is approved later in the same step. */
@@ -25,7 +25,7 @@ export class MailModel {
   /** Mail routes that the board opened, as `from to`. */
   readonly routes = new Set<string>();
   readonly ends = new Map<string, End>();
-  /** Messages that were sent by the right to answer. */
+  /** Messages sent by the right to answer. */
   readonly #answers = new Set<string>();
   /** The answers to each message by each agent, as `message agent`. */
   readonly #answered = new Map<string, string>();
@@ -52,7 +52,7 @@ export class MailModel {
     }
   }
 
-  /** An agent without a mail route answers a message: once, and not an answer. */
+  /** Checks an answer of an agent without a mail route: one for each message, and none to an answer. */
   async #answer(tx: ReadTx, row: EventRow, id: string, asked: string): Promise<void> {
     this.#answers.add(id);
     const key = `${asked} ${row.agent_id}`;
@@ -90,7 +90,7 @@ export class MailModel {
     if (message === undefined) throw new Broken("an event matches what happened", `${name} is missing`);
     const opened = `mail:${message.to_id ?? "board"}` as const;
     const grant = await tx.first(standingRoute, { agentId: message.from_id ?? "", resource: opened });
-    // A right that a later event of the same step changed says nothing about this moment.
+    // If a later event of the same step changed the right, its present state says nothing about this moment.
     const changed = batch.some(({ seq, operation }) => seq > row.seq && changesRights.test(operation));
     // No mail reaches a pending agent. The approval that makes it active is recorded after the mail that comes with it.
     const to = message.to_id ?? "";
@@ -124,7 +124,7 @@ export class MailModel {
 const routeIn = ({ subject }: EventRow, data: Readonly<Record<string, unknown>>): string =>
   `${subject ?? ""} ${String(data["resource"]).slice("mail:".length)}`;
 
-/** Whether the reporting lines in the ledger allow this message. "with a grant" means only with a mail route. */
+/** Whether the reporting lines in the ledger allow this message. "with a grant" means that it needs a mail route. */
 function routeAllows(
   members: ReadonlyMap<string, WatchedMember>,
   message: { from_id: string | null; from_system: number; to_id: string | null },
@@ -143,7 +143,7 @@ function routeAllows(
 
 const changesRights = /^(?:permission|agent)\.|^outcome\.(?:complete|close|reopen|delegate|reclaim)$/;
 
-/** The grant by which an agent may write to another. */
+/** The grant that allows an agent to write to another. */
 export const standingRoute = query((db, p: { agentId: string; resource: `mail:${string}` }) =>
   db
     .selectFrom("grants")

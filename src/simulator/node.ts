@@ -12,7 +12,7 @@ import { Machine } from "./machine.ts";
  * A pause or crash can hit the middle of a tick. A paused tick continues later, a crashed one never.
  */
 export type Turn =
-  /** The node had nothing left to do. `next` is when it wants its next tick. */
+  /** The node had nothing left to do. `next` is the time of its next tick. */
   | { readonly kind: "done"; readonly next: number | null }
   | { readonly kind: "failed" | "crashed" | "paused" };
 
@@ -21,7 +21,7 @@ export interface SimulatedNodeParts {
   readonly id: string;
   readonly store: Store;
   readonly traffic: Traffic;
-  /** Whether the scheduler sweeps, which finds work that no event announced. */
+  /** Whether the scheduler sweeps. A sweep finds work that no event announced. */
   readonly sweeps: boolean;
   readonly clock: () => number;
   readonly newId: () => string;
@@ -81,7 +81,7 @@ export class SimulatedNode {
     this.#scheduler = scheduler;
     this.forgetfulUntil = 0;
     life.plan(plan);
-    // The scheduler begins at once, so register for the interruption first.
+    // The scheduler starts at once, so register for the interruption first.
     const interrupted = life.interrupted();
     return this.#await(
       scheduler.start().then(() => null),
@@ -134,7 +134,7 @@ export class SimulatedNode {
     const began = this.#parts.clock();
     const turn = work.then(
       (next): Turn => {
-        // The tick renewed the leases when it began, which may be long ago.
+        // The tick renewed the leases at its beginning, which may be long ago.
         if (this.wellAt < began) this.wellBefore = this.wellAt;
         this.wellAt = began;
         return { kind: "done", next };

@@ -39,7 +39,7 @@ export async function dealings(actor: Player): Promise<unknown> {
 const isReport = (actor: Player, agent: AgentView): boolean =>
   agent.boss_id === actor.me.id && agent.status !== "terminated";
 
-/** An agent that this one may write to only because the board opened a mail route. */
+/** An agent that this one can write to only because the board opened a mail route. */
 function openedRoute({ world, me }: Player): string | undefined {
   const opened = [...world.watch.mail.routes].filter((route) => route.startsWith(me.id));
   return world.chance.flip(0.6) ? world.chance.pick(opened)?.slice(me.id.length + 1) : undefined;
@@ -97,8 +97,8 @@ async function useFile(actor: Player): Promise<unknown> {
 }
 
 /**
- * Opens a file that was delivered or sent to anyone, in one of its versions. Siblings must fail, and readers must not. Prefers
- * what was delivered to the agent itself, and of that what was delivered with an outcome that was closed since.
+ * Opens a file that was delivered or sent to any agent, in one of its versions. It must fail for siblings and succeed for
+ * readers. Prefers files that were delivered to the agent itself, and among these the ones of an outcome that was closed since.
  */
 async function openDelivered(actor: Player): Promise<unknown> {
   const { world, me } = actor;
@@ -170,7 +170,7 @@ async function resumeReport(actor: Player): Promise<unknown> {
   return report === undefined ? undefined : call(actor, agents.resumeAgent, { id: report.id });
 }
 
-/** Asks for an object of another company and for one that does not exist. Both answers must be the same. */
+/** Asks for an object of another company and for a missing one. Both answers must be the same. */
 async function pry(actor: Player): Promise<void> {
   const { world } = actor;
   const foreign = world.chance.pick([world.foreign.agentId, world.foreign.outcomeId, world.foreign.fileId]);

@@ -6,7 +6,7 @@ import { drives, onOutcome, writes } from "./calling.ts";
 import { judge } from "./deciding.ts";
 import { filesBy, filesMade, grantsAround, isLiveStatus, type OutcomeView } from "./view.ts";
 
-/** An agent's actions with outcomes: mostly its own, sometimes those of others, which must be refused. */
+/** An agent's actions with outcomes: mostly its own, sometimes those of other agents, which must be refused. */
 export async function orders(actor: Player): Promise<unknown> {
   const deed = actor.world.chance.weighted<Deed>([
     [9, create],
@@ -29,7 +29,7 @@ export async function orders(actor: Player): Promise<unknown> {
 const mostAgents = 8;
 const names = ["Cy", "Dee", "Eli", "Fay", "Gus", "Hal"];
 
-/** Picks an outcome that fits, and sometimes any other. */
+/** Picks an outcome that fits, and sometimes any other one. */
 function choose(actor: Player, fits: (outcome: OutcomeView) => boolean): OutcomeView | undefined {
   const { chance } = actor.world;
   const { outcomes } = actor.view;
@@ -47,7 +47,7 @@ const near =
   (outcome: OutcomeView): boolean =>
     own(actor)(outcome) || (isLiveStatus(outcome) && outcome.delegated_by === actor.me.id);
 
-/** Picks an outcome to wait for, near or anywhere. An agent that waits for another's outcome must hear of its end. */
+/** Picks an outcome to wait for, near or anywhere. An agent that waits for another's outcome must be told of its end. */
 function awaited(actor: Player): OutcomeView | undefined {
   const { chance } = actor.world;
   return chance.flip(0.5)
@@ -124,7 +124,7 @@ async function submit(actor: Player): Promise<unknown> {
   });
 }
 
-/** Files to deliver: mostly its own, sometimes one of anybody, which may be refused. */
+/** Files to deliver: mostly the agent's own, sometimes those of any agent, which may be refused. */
 export async function resultsOf({ world, me }: Player): Promise<{ files?: string[] }> {
   const { chance } = world;
   if (chance.flip(0.3)) return {};
@@ -228,7 +228,7 @@ async function divide(actor: Player): Promise<unknown> {
 async function reclaim(actor: Player): Promise<unknown> {
   const { chance } = actor.world;
   const isMandate = (id: string): boolean => actor.view.agents.some(({ mandate_id }) => mandate_id === id);
-  // Reclaiming a mandate ends agents, so it is made rarer.
+  // Reclaiming a mandate ends agents, so it happens less often.
   const spare = chance.flip(0.6);
   const outcome = choose(
     actor,

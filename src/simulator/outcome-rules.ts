@@ -5,11 +5,11 @@ import type { EventRow, ShownEvent, WatchedMember } from "./ledger-rules.ts";
 import type { SessionModel } from "./session-rules.ts";
 
 /**
- * What outcomes cause, seen from the ledger: owners hear of changes by others, sessions whose work has ended are asked to
- * stop, every escalation reaches a decider, and only people end goals.
+ * The effects of outcomes in the ledger: owners are told of changes by others, sessions whose work has ended are asked to stop,
+ * every escalation reaches a decider, and only people end goals.
  */
 export class OutcomeModel {
-  /** What the board created for the root agent and verifies itself. */
+  /** Outcomes that the board created for the root agent and verifies itself. */
   readonly goals = new Set<string>();
   readonly #members: ReadonlyMap<string, WatchedMember>;
   readonly #sessions: SessionModel;
@@ -41,7 +41,7 @@ export class OutcomeModel {
         if ("escalatedTo" in data) await this.#demandAsked(tx, row, data["escalatedTo"]);
         return this.#demandTold(tx, row, id, batch);
       case "outcome.update":
-        // What follows from something else says why, and its owner hears of that.
+        // Indirect effects give their reason, and the owner is told of that reason.
         if ([data["note"], data["reason"], data["rationale"]].some((why) => typeof why === "string")) return;
         if (Object.keys(Object(data["changes"])).length > 0) await this.#demandTold(tx, row, id, batch);
         return;
@@ -56,14 +56,17 @@ export class OutcomeModel {
     if (row.actor_kind !== "board") throw new Broken("only people create goals", this.#name(id));
   }
 
-  /** The owner hears of what another agent or the board did with its outcome, and its session is asked to stop if that ended it. */
+  /**
+   * Checks that the owner is told what another agent or the board did with its outcome, and that its session is asked to stop
+   * if the outcome ended.
+   */
   async #demandTold(tx: ReadTx, row: EventRow, about: string, batch: readonly EventRow[]): Promise<void> {
     const id = row.subject ?? "";
     const outcome = await tx.first(outcomeRow, { id });
     const owner = this.#members.get(outcome?.responsible_id ?? "");
     const isWork = outcome?.kind === "work" || outcome?.kind === "integration";
     if (owner === undefined || !isWork || owner.id === row.agent_id || row.actor_kind === "system") return;
-    // An agent that left in the same step may have passed the outcome on, and a pending one gets no mail.
+    // An agent that left in the same step may have passed the outcome on, and a pending agent gets no mail.
     if (owner.status === "terminated" || owner.status === "pending" || batch.some(movesWork)) return;
     const topic = `change:${about}`;
     if ((await tx.first(noticeOf, { topic, to: owner.id, at: row.at })) === undefined)
@@ -80,7 +83,7 @@ export class OutcomeModel {
       );
   }
 
-  /** Every escalation is told to the agent or, for null, the board that has to decide. */
+  /** Checks that every escalation is told to the deciding agent or, for null, to the board. */
   async #demandAsked(tx: ReadTx, row: EventRow, to: unknown): Promise<void> {
     const decider = typeof to === "string" ? to : "";
     const status = this.#members.get(decider)?.status ?? "idle";
@@ -115,7 +118,7 @@ const noticeOf = query((db, p: { topic: string; to: string; at: number }) =>
     .where("sent_at", ">=", p.at)
     .limit(1),
 );
-/** A session that has ended or was asked to. */
+/** A session that has ended or was asked to stop. */
 const endOf = query((db, p: { id: string }) =>
   db
     .selectFrom("sessions")

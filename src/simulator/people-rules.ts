@@ -5,8 +5,8 @@ import { changesSomething } from "./company-rules.ts";
 import type { EventRow, SignInOf } from "./ledger-rules.ts";
 
 /**
- * Follows the people of the installation in the ledger: their roles, their sign-ins and the one link that works for each. The
- * rules of the product are repeated here on purpose, so a bug there can't hide itself.
+ * Follows the people of the installation in the ledger: their roles, their sign-ins and the one valid link of each. The rules
+ * of the product are repeated here on purpose, so a bug in the product can't hide itself.
  */
 type Role = "board" | "member" | "viewer";
 
@@ -16,20 +16,20 @@ export interface WatchedPerson {
   role: Role;
   ended: boolean;
   hasSignedIn: boolean;
-  /** The sign-ins that are valid. */
+  /** The valid sign-ins. */
   readonly signIns: Set<string>;
-  /** How many links were made for this person. Only the last one works, until it is used. */
+  /** How many links were made for this person. Only the last one is valid, until it is used. */
   links: number;
   linkWorks: boolean;
   linkExpires: number;
 }
 
-/** Where a person's calls run. */
+/** The company and position in which a person's calls run. */
 export type Placed =
   | { readonly at: "board" | "watching" | "nowhere" }
   | { readonly at: "position"; readonly agentId: string };
 
-/** Calls about oneself, which every person may make. */
+/** Calls about one's own record, which every person may make. */
 const own = new Set(["person.link", "person.sign_in", "person.sign_out", "person.me"]);
 
 export class PeopleModel {
@@ -79,7 +79,7 @@ export class PeopleModel {
     return signIn === null || person.signIns.has(signIn);
   }
 
-  /** Where the person's next call runs, if it names this position or, for null, none. */
+  /** The place of the person's next call, if it names this position or, for null, none. */
   async placeOf(tx: ReadTx, personId: string, as: string | null): Promise<Placed> {
     const person = this.people.get(personId);
     if (person === undefined || person.ended) return { at: "nowhere" };
@@ -128,7 +128,7 @@ export class PeopleModel {
     person.linkExpires = Date.parse(String(data["expiresAt"]));
   }
 
-  /** The person who caused an event was here, and allowed to cause it. */
+  /** Demands that the person who caused an event existed and was allowed to cause it. */
   async #demandActor(tx: ReadTx, row: EventRow): Promise<void> {
     const person = this.people.get(row.person_id ?? "");
     const name = `${row.operation} by ${person?.name ?? row.person_id ?? "no one"}`;
@@ -138,7 +138,7 @@ export class PeopleModel {
     if (person.ended) throw new Broken("a removed person does nothing", name);
     if (row.actor_kind === "agent") {
       const held = await this.positionsOf(tx, person.id);
-      // A refusal is recorded after the call, and one that needs no position names no agent.
+      // A refusal is recorded after the call. If it needs no position, it names no agent.
       if (row.operation !== "access.refused" && !held.some(({ id }) => id === row.agent_id))
         throw new Broken("a person acts only from a position that is theirs", name);
     } else if (person.role !== "board" && changesSomething(row.operation) && !own.has(row.operation))

@@ -11,7 +11,7 @@ import type { WatchedPerson } from "./people-rules.ts";
 import { type AgentView, look } from "./view.ts";
 import type { World } from "./world.ts";
 
-/** People: who joins, signs in, gets another role or position and is removed, and what each of them does with that. */
+/** People join, sign in, get another role or position, are removed, and act with what they have. */
 
 const mostPeople = 6;
 
@@ -19,7 +19,7 @@ const mostPeople = 6;
 export async function personTurn(world: World): Promise<void> {
   const { chance, watch, store } = world;
   const works = world.people.filter((one) => watch.accepts(one, world.now));
-  // A link that a newer one replaced, of a person who has not signed in yet.
+  // A link that was replaced by a newer one, for a person who has not signed in yet.
   const replaced = world.people.filter(({ person }) => {
     const { links = 0, hasSignedIn } = watch.people.people.get(person?.personId ?? "") ?? {};
     return person?.link !== undefined && person.link < links && hasSignedIn === false;
@@ -39,7 +39,7 @@ export async function personTurn(world: World): Promise<void> {
   if (actor !== undefined) await randomDeed(actor);
 }
 
-/** Everyone except a member without a position, and a person who was removed, may look. */
+/** Everyone may read, except a removed person and a member without a position. */
 async function watchOn(world: World, who: Who): Promise<void> {
   const view = await look(world.store, world.company.id);
   const seen = await call({ world, who, view, alone: true }, listOutcomes, { companyId: world.company.id });
@@ -49,7 +49,7 @@ async function watchOn(world: World, who: Who): Promise<void> {
     throw new Broken("board people and viewers can read everything", `${who.label}: ${seen.refusal.message}`);
 }
 
-/** A board person changes who the people are. */
+/** A board person changes the list of people. */
 export async function governPeople(world: World): Promise<void> {
   const { chance, watch } = world;
   const view = await look(world.store, world.company.id);
@@ -102,7 +102,7 @@ async function link(board: SimulatedCaller, person: WatchedPerson | undefined): 
   return answer;
 }
 
-/** A repeated call shows no code. */
+/** The answer to a repeated call shows no code. */
 async function keepLink(world: World, personId: string, name: string, code: string): Promise<void> {
   await world.watch.follow();
   const person = world.watch.people.people.get(personId);
@@ -149,7 +149,7 @@ async function remove(board: SimulatedCaller, person: WatchedPerson | undefined)
   return person === undefined ? undefined : call(board, contract.removePerson, { id: person.id });
 }
 
-/** The last board person can't leave or step down. Asked directly: a late call could find another board person. */
+/** The last board person can't leave or step down. Called directly, because a delayed call could find another board person. */
 async function leaveAll({ world }: SimulatedCaller, here: readonly WatchedPerson[]): Promise<unknown> {
   if (here.filter(({ role }) => role === "board").length > 1) return;
   return world.chance.flip(0.5)

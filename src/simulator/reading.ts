@@ -2,8 +2,8 @@ import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
- * Who may read which versions of a file. This repeats the rules of the product on purpose and in another way: it loads the
- * whole organization and follows it in memory, so a bug in a query can't hide itself.
+ * Who may read which versions of a file. The product's rules are repeated here on purpose and in another way: this loads the
+ * whole organization and follows the rules in memory, so a bug in a query can't hide itself.
  */
 export type Versions = "all" | ReadonlySet<number>;
 
@@ -36,7 +36,7 @@ async function factsAbout(tx: ReadTx, fileId: string) {
   };
 }
 
-/** The right to the file as a whole: its own document, a standing grant, or the file of an agent below that has left. */
+/** The right to the file as a whole: its own document, a standing grant, or the file of a departed agent below. */
 function rightsOf({ file, agents, grants }: Facts, agentId: string): "none" | "read" | "write" {
   const isLog = file.kind === "log";
   if (file.owner_id === agentId) return isLog ? "read" : "write";
@@ -53,7 +53,7 @@ function rightsOf({ file, agents, grants }: Facts, agentId: string): "none" | "r
   return isHeir || held.some(({ level }) => level >= 1) ? "read" : "none";
 }
 
-/** The agent itself or, once it has left, the nearest manager above it that has not. Null: the board. */
+/** The agent itself or, if it has left, the nearest manager above it that has not. Null means the board. */
 function heirOf(agents: Facts["agents"], id: string | null): string | null {
   const agent = agents.get(id ?? "");
   return agent?.status === "terminated" ? heirOf(agents, agent.boss_id) : id;

@@ -61,7 +61,8 @@ async function oneRound(world: World, mood: Mood): Promise<void> {
     world.now += 100;
     return;
   }
-  // No agent works. Advance to the next timed event, but by at most 20 seconds: then sweeps run and leases expire.
+  // No agent works. Advance to the next timed event, but by at most 20 seconds, because sweeps run and leases expire in
+  // between.
   const { now } = world;
   const times = await world.store.read((tx) => tx.first(nextTimes, { now }));
   const next = [times?.mail, times?.alarm, times?.expiry, times?.agent].filter(
@@ -72,7 +73,7 @@ async function oneRound(world: World, mood: Mood): Promise<void> {
     world.now = Math.min(...next);
 }
 
-/** People decide every request, at last. */
+/** At last, people decide every request. */
 async function decideAll(world: World): Promise<void> {
   await world.watch.follow();
   for (const { id } of openApprovals(world)) {

@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 type Row = Readonly<Record<string, Value>>;
 export type Dump = ReadonlyMap<string, ReadonlyMap<string, Row>>;
 
-/** The tables that an undo must restore. Others only grow. */
+/** The tables that an undo must restore. Other tables only grow. */
 const names = [...imagedNames, "companies", "sessions", "files", "versions", "links", "mcp_servers"] as const;
 
 export async function dump(store: Store): Promise<Dump> {
@@ -47,9 +47,9 @@ export function compare(before: Dump, after: Dump): Changed[] {
 }
 
 /**
- * Lists what an undo failed to restore. Every earlier row must have its earlier values, with these exceptions, which only
- * move forward: an agent's epoch, its sessions, its credentials, an approval's revision and an outcome's rendered file. New rows may remain only
- * for messages and for agents that were hired and have left.
+ * Lists everything that an undo failed to restore. Every earlier row must have its earlier values, with these exceptions, which
+ * only move forward: an agent's epoch, its sessions, its credentials, an approval's revision and an outcome's rendered file.
+ * New rows may remain only for messages and for agents that were hired and have left.
  */
 export function notRestored(before: Dump, after: Dump): string[] {
   const found: string[] = [];

@@ -121,7 +121,7 @@ export class SessionModel {
     member.session = id;
     member.epoch = session.epoch;
     this.sessions.set(id, { agentId: member.id, first: session.first_outcome_id, startedAt: row.at });
-    // A later event of the same step may have changed the outcome, so the check would not see the state at the start.
+    // A later event of the same step may have changed the outcome. The check would then not see the state at the start.
     if (!batch.some(({ seq, operation }) => seq > row.seq && /^(?:outcome|agent|mail)\./.test(operation)))
       this.startedFor.push({ session: id, outcome: session.first_outcome_id, agentId: member.id });
     const most = this.most(member.companyId);
@@ -144,7 +144,7 @@ export class SessionModel {
     const first = this.sessions.get(id)?.first;
     const outcome =
       first === undefined || first === null ? undefined : await tx.first(outcomeRow, { id: first });
-    // A later event of the same step may have changed the outcome, which the end of the session did not see.
+    // A later event of the same step may have changed the outcome, which the end of the session could not see.
     const later = batch.some(
       ({ seq, subject, operation }) => seq > row.seq && subject === first && operation.startsWith("outcome."),
     );
@@ -157,7 +157,7 @@ export class SessionModel {
         this.#trace.name("agent", first ?? null),
         {
           progress: data["progress"] === true,
-          // In an archived company nothing is blocked, also if its session had exited before.
+          // In an archived company nothing is blocked, even if its session exited before.
           wasAsked:
             data["wasAsked"] === true ||
             this.#frozenOut.has(id) ||
@@ -169,7 +169,7 @@ export class SessionModel {
   }
 }
 
-/** Ends that the agent did not cause. */
+/** Endings that the agent did not cause. */
 const byNodes: ReadonlySet<string> = new Set([
   endReasons.nodeSilent,
   endReasons.daemonRestarted,

@@ -33,7 +33,7 @@ export interface Failure {
 
 const thoroughEvery = 20;
 
-/** With `calm` there are no faults. Nodes then run without their sweep, because events alone must tell them everything. */
+/** With `calm` there are no faults. Nodes then run without their sweep, because events alone must tell them about all work. */
 export async function simulate(seed: number, steps: number, options: { calm?: boolean } = {}): Promise<Run> {
   const world = new World(seed, options.calm === true);
   const mood = newMood();

@@ -65,7 +65,7 @@ async function putAside(world: World, up: readonly SimulatedNode[]): Promise<voi
   if (node !== undefined) await tickToTheEnd(world, node);
 }
 
-/** A company that stands still soon continues. */
+/** A stopped company soon continues. */
 async function liftStop(world: World): Promise<void> {
   const view = await look(world.store, world.company.id);
   await stopOrGo({ world, who: world.board, view, alone: true });

@@ -19,7 +19,7 @@ export async function stopOrGo(board: SimulatedCaller): Promise<unknown> {
 export const archive = (board: SimulatedCaller): Promise<unknown> =>
   call(board, contract.archiveCompany, { companyId: board.world.company.id });
 
-/** Whether the company stands still. A person then soon lets it continue. */
+/** Whether the company is stopped. A person then soon lets it continue. */
 export const standsStill = ({ watch, company }: World): boolean =>
   watch.companies.stateOf(company.id) !== "active";
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * Records what happens, line by line. A hash of all lines tells whether two runs did the same. The last lines are kept
- * for the report of a failure. Ids appear as short names, numbered in the order of their first appearance.
+ * Records the actions, line by line. A hash of all lines shows whether two runs were the same. The last lines are kept for the
+ * report of a failure. Ids appear as short names, numbered in the order of their first appearance.
  */
 export class Trace {
   readonly #hash = createHash("sha256");

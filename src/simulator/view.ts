@@ -5,7 +5,7 @@ import type { Store } from "../store/store.ts";
 /** The company as the simulator sees it when it decides the next action. Unlike an agent, it sees everything. */
 export interface View {
   readonly agents: readonly AgentView[];
-  /** The open and submitted ones, and the newest of the others. */
+  /** The open and submitted outcomes, and the newest of the others. */
   readonly outcomes: readonly OutcomeView[];
 }
 

@@ -51,7 +51,7 @@ export class World {
   readonly chance: Chance;
   /** About how many outcomes are open at a time. If they are few, agents wait for each other. */
   readonly mostLive: number;
-  /** The percentage of sessions that only do their work. If it is high, agents are idle until they are woken. */
+  /** The percentage of sessions that only do their work. With a high percentage, agents are idle until they are woken. */
   readonly diligence: number;
   readonly trace = new Trace(linesKept);
   readonly watch: LedgerWatch;
@@ -61,7 +61,7 @@ export class World {
   readonly newSecret: () => string;
   /** The first person of the installation, who always governs. */
   board: Who;
-  /** The sign-ins and links of people, including those that work no more. */
+  /** The sign-ins and links of people, including invalid ones. */
   readonly people: Who[] = [];
   now = beginning;
   /** Whether calls may be late, fail or arrive twice. */
