@@ -3,7 +3,7 @@ import type { tell } from "../brains/own-program.ts";
 
 type Entry = Parameters<typeof tell>[0];
 
-/** What a session makes of the messages that a program printed over the Agent Client Protocol. */
+/** The transcript entries for messages that a program printed over the Agent Client Protocol. */
 export function heardOverAcp(lines: readonly string[]): Entry[] {
   const told: Entry[] = [];
   const { hear, end } = entriesOf((entry) => told.push(entry));

@@ -2,15 +2,18 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 
 /**
- * How many milliseconds a test allows for something that takes `promised` at most on a machine with nothing else to do. Other
- * programs and other tests slow it down. Without the rule that the test is about, it takes far longer, or never ends.
+ * How many milliseconds a test allows for something that takes at most `promised` on an idle machine. Other programs and other
+ * tests slow it down. Without the rule under test, it takes far longer, or never ends.
  */
 export function allowed(promised: number): number {
   const perCore = waiting() / availableParallelism();
   return Math.ceil(promised * (perCore > 1 / 2 ? Math.max(6, 3 * perCore) : 2));
 }
 
-/** How many threads want a core: on average in the last minute or, if that is more, now. Work that has just begun is not in the average. */
+/**
+ * How many threads want a core: the average of the last minute or, if that is more, the present number. The average does not
+ * include work that has just begun.
+ */
 function waiting(): number {
   const [average = 0] = loadavg();
   try {

@@ -7,11 +7,11 @@ export interface FakeLogin {
   readonly file: string;
   /** A PATH with the stand-in. */
   readonly path: string;
-  /** What the stand-in writes when it renews. Undefined: it is signed out. */
+  /** Sets the token that the stand-in writes when it renews. Undefined means signed out. */
   renewsTo(token: string | undefined): void;
   /** How often the stand-in renewed the login, or tried to. */
   renewals(): number;
-  /** What `codex login` leaves behind. */
+  /** Writes the file that `codex login` leaves behind. */
   signIn(token: string): void;
   readonly refreshToken: () => string;
   remove(): void;
@@ -62,7 +62,7 @@ export function fakeLogin(): FakeLogin {
   };
 }
 
-/** Like Codex: it answers in lines of JSON, renews only if it is forced to, and takes a while. */
+/** The stand-in acts like Codex: it answers in lines of JSON, renews only if it is forced to, and takes a while. */
 const standIn = `
 const { appendFileSync, existsSync, readFileSync, writeFileSync } = require("node:fs");
 const home = process.env.CODEX_HOME;

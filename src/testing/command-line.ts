@@ -15,9 +15,9 @@ export interface CommandLine {
   readonly folder: string;
   readonly daemon: Daemon;
   agency(...args: string[]): Promise<{ code: number; out: string; err: string }>;
-  /** The same with the key of an agent. */
+  /** Runs a command with the key of an agent. */
   as(token: string): CommandLine["agency"];
-  /** What the newest command has printed so far. */
+  /** The output of the newest command so far. */
   readonly printed: () => string;
   /** Adds --json, demands exit code 0 and parses the output. */
   json(...args: string[]): Promise<Record<string, unknown>>;

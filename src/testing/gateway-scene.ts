@@ -120,7 +120,7 @@ export async function gatewayScene(
       }),
       ...(how.signal === undefined ? {} : { signal: how.signal }),
     });
-  /** Waits until all that was asked for is booked, also for programs that are gone. */
+  /** Waits until all requests are booked, including those of programs that are gone. */
   const booked = async (): Promise<void> => {
     const connections = promisify(server.getConnections.bind(server));
     for (let open = 1; open > 0; open = await connections()) {
@@ -129,18 +129,18 @@ export async function gatewayScene(
       await sleep(5);
     }
   };
-  /** From now on another gateway answers, as on another node. It knows only what the database has. */
+  /** Replaces the gateway by a new one, as on another node. The new one knows only what the database has. */
   const restart = (): void => void (gateway = modelGateway(parts));
-  /** Sets the database's clock forward. */
+  /** Advances the database's clock. */
   const advance = (milliseconds: number): void => void (shift += milliseconds);
-  /** A test of the agent's brain, whose calls the root agent pays. */
+  /** Starts a test of the agent's brain, whose calls the root agent pays. */
   const beginTrial = (token: string): OpenTrial => {
     const brain = { type: "claude_local", config: JSON.stringify({ provider: "fake" }), model: agentModel };
     const trial = { companyId, agentId: org.rootId, ...brain, calls: [] };
     trials.set(token, trial);
     return trial;
   };
-  /** From now on the agent thinks with this brain. */
+  /** Gives the agent another brain. */
   const thinkWith = (agentId: string, type: string, brain: object): Promise<void> =>
     opened.store.write(async (tx) =>
       saveAgent(tx, await agentById(tx, agentId), {

@@ -9,16 +9,16 @@ import { createMcpHandler, Server } from "@modelcontextprotocol/server";
  */
 export interface GuardedServer {
   readonly url: string;
-  /** The token that works now. */
+  /** The present access token. */
   readonly accessToken: () => string;
   readonly refreshToken: () => string;
-  /** From now on the access token is refused. */
+  /** From now on, the access token is refused. */
   expire(): void;
-  /** From now on nothing works but another sign-in. */
+  /** From now on, only another sign-in helps. */
   revoke(): void;
-  /** What was asked, as "POST /token". */
+  /** The requests so far, such as "POST /token". */
   readonly asked: string[];
-  /** Changes what the server says about itself. */
+  /** Changes the server's description of itself. */
   readonly twist: { metadata?: Record<string, unknown>; challenge?: string; tokenStatus?: number };
   stop(): Promise<void>;
 }

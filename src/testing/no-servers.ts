@@ -2,7 +2,7 @@ import { notFound } from "../contract/refusal.ts";
 import type { McpParts } from "../doors/mcp-results.ts";
 import { useServer } from "../servers/use.ts";
 
-/** The doors of a program without a broker: there is no further MCP server. */
+/** The doors of a program without a broker: no MCP server was added. */
 const none = async (): Promise<never> => {
   throw notFound("MCP server", "none");
 };

@@ -7,8 +7,8 @@ import type { Row } from "../store/schema.ts";
 import type { Store, Tx } from "../store/store.ts";
 
 /**
- * Moves events of a company to another time, by default all of them to January 2020. Their hashes are made again, as only
- * the holder of the key can. Seals of the old hashes in the installation's chain are emptied.
+ * Moves events of a company to another time, by default all of them to January 2020. Their hashes are computed again, which
+ * only the holder of the key can do. Seals of the old hashes in the installation's chain are emptied.
  */
 export async function ageEvents(
   store: Store,

@@ -34,17 +34,17 @@ export const bothStores: readonly StoreKind[] = (["sqlite", "postgres"] as const
 );
 
 /**
- * The stores of all other suites. The code they test is the same on both stores, and test/queries.db.test.ts prepares
- * every query on PostgreSQL in every run. So a whole run plays these suites on SQLite only, a long run on both stores.
+ * The stores of all other suites. The code they test is the same on both stores, and test/queries.db.test.ts prepares every
+ * query on PostgreSQL in every run. So a whole run plays these suites only on SQLite, and a long run on both stores.
  */
 export const storeKinds: readonly StoreKind[] =
   process.env["AGENCY_TEST_LEAN"] === "1" ? bothStores.filter((kind) => kind === "sqlite") : bothStores;
 
 export interface TestStore {
   readonly store: Store;
-  /** Changes the database behind the store's back, as someone with access to its files would. */
+  /** Changes the database behind the store's back, as a program with access to its files could. */
   readonly tamper: (sql: string) => Promise<void>;
-  /** Where content is on disk. Undefined: in the database. */
+  /** The folder of content on disk. Undefined if content is in the database. */
   readonly blobFolder?: string;
   readonly close: () => Promise<void>;
 }
@@ -52,7 +52,10 @@ export interface TestStore {
 /** The audit key of test stores. */
 export const testKey = "the audit key of the tests";
 
-/** Opens SQLite on a new file (in memory with `fast: true`) or a new PostgreSQL database, also with another locale. close() deletes it. */
+/**
+ * Opens SQLite on a new file (in memory with `fast: true`), or a new PostgreSQL database, optionally with another locale.
+ * close() deletes it.
+ */
 export async function openTestStore(
   kind: StoreKind,
   options: { fast?: boolean; locale?: string } = {},
@@ -135,8 +138,8 @@ function temporaryMirrors(): Mirrors {
 }
 
 /**
- * With `approvals: true`, hires need the board's approval and the usual limits apply, except that of the number of agents. By
- * default neither is the case.
+ * With `approvals: true`, hires need the board's approval and the default limits apply, except the number of agents. By
+ * default, neither is the case.
  */
 export async function createOrganization(
   store: Store,

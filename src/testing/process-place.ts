@@ -14,7 +14,7 @@ import { scriptedAgent, scriptedStart } from "./scripted-runner.ts";
 
 export interface ProcessPlace {
   readonly folder: string;
-  /** What was heard of use while it ran. */
+  /** The usage reports so far. */
   readonly heard: Usage[];
   readonly start: (script: string, id?: string, config?: object) => Promise<Running>;
   readonly runner: ReturnType<typeof processRunner>;
@@ -22,7 +22,9 @@ export interface ProcessPlace {
   readonly nextLife: () => ReturnType<typeof processRunner>;
 }
 
-/** A runner whose brain is a shell script, without a sandbox or in one. In a sandbox a web server answers where the daemon would. */
+/**
+ * A runner whose brain is a shell script, with or without a sandbox. In a sandbox, a web server answers in the daemon's place.
+ */
 export async function place(
   context: TestContext,
   how: { sandbox?: true; inside?: string; limits?: Partial<SessionLimits>; leaseMilliseconds?: number } = {},

@@ -10,7 +10,7 @@ import { mirrorOf, repoNamed } from "../repos/table.ts";
 import type { Store } from "../store/store.ts";
 import { createOrganization, openTestStore, type storeKinds } from "./organization.ts";
 
-/** Git as a developer runs it, without the settings of this machine. */
+/** Runs git as a developer does, without the settings of this machine. */
 export const gitAs = (cwd: string, ...args: string[]): string =>
   execFileSync("git", ["-c", "user.name=Dev", "-c", "user.email=dev@example.com", ...args], {
     cwd,
@@ -68,7 +68,7 @@ export async function openRepoScene(kind: (typeof storeKinds)[number], resolve?:
     org,
     /** The mirrors of another node with the same database. */
     mirrorsIn,
-    /** `isFull`: no transaction can commit. */
+    /** With `isFull`, no transaction can commit. */
     state,
     mirrorNamed: async (name: string) => {
       const row = await store.read((tx) => repoNamed(tx, companyId, name));

@@ -30,7 +30,7 @@ export interface ScriptedRunner extends Runner {
   /** Every started session, in order. */
   readonly started: readonly StartSpec[];
   readonly killed: ReadonlySet<string>;
-  /** Sessions whose process the scheduler has suspended. Scripts ignore it. */
+  /** Sessions whose processes the scheduler has suspended. Scripts run on. */
   readonly heldStill: ReadonlySet<string>;
   readonly orphansKilled: readonly { readonly pid: number; readonly started: string }[];
   readonly cleaned: readonly string[];
@@ -40,12 +40,12 @@ export interface ScriptedRunner extends Runner {
   held(): number;
   /** Ends the gated processes, as the death of their node would. They have not run. */
   closeGates(): void;
-  /** The next start of a process of this agent fails with this error. */
+  /** Makes the next start of a process of this agent fail with this error. */
   failStart(agentId: string, error: Error): void;
   verify(): void;
 }
 
-/** The row of an agent, for tests of code that takes one. */
+/** An agent's row, for tests of code that takes one. */
 export const scriptedAgent: StartSpec["agent"] = {
   ...newAgentDefaults,
   id: "01900000-0000-7000-8000-000000000001",

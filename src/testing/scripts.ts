@@ -2,7 +2,7 @@ import { acknowledgeMessage, readInbox } from "../contract/mail.ts";
 import { completeOutcome } from "../contract/outcomes.ts";
 import type { Script } from "./scripted-runner.ts";
 
-/** Scripts of sessions that many tests use. */
+/** Scripts of sessions for many tests. */
 
 export const clearInbox: Script = async ({ call }) => {
   for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
@@ -21,5 +21,5 @@ export const says =
 
 export const forEver = new Promise<never>(() => undefined);
 
-/** A session that does nothing and does not end. */
+/** A session that does nothing and never ends. */
 export const hang: Script = ({ hold }) => hold(forEver);

@@ -1,10 +1,10 @@
 import pg from "pg";
 
-/** What this process sends to PostgreSQL until stop() is called. */
+/** The statements that this process sends to PostgreSQL until stop() is called. */
 export interface WatchedStatements {
   /** All texts. Transactions and savepoints count too, and so does each statement of a wave (store/waves.ts). */
   readonly texts: readonly string[];
-  /** The transactions that have begun since and have ended, each with the statement that begins it and the one that ends it. */
+  /** The transactions that have begun and ended since, each with the statements that begin and end it. */
   readonly transactions: readonly (readonly string[])[];
   stop(): void;
 }

@@ -1,14 +1,14 @@
-// A network between a node and its database. It can lose everything that is sent without a word, and refuse connections.
+// A network between a node and its database. It can silently lose everything that is sent, and refuse connections.
 import { connect, createServer, type Socket } from "node:net";
 
 export interface TcpProxy {
   /** The URL of the database through this network. */
   readonly url: string;
-  /** Loses what the connections that are open now send from now on. New connections work, unless `alsoNew`. */
+  /** From now on, loses everything on the open connections. New connections work, unless `alsoNew`. */
   swallow(alsoNew?: boolean): void;
-  /** Everything arrives this many milliseconds later. */
+  /** Delays everything by this many milliseconds. */
   slow(milliseconds: number): void;
-  /** New connections work again. The old ones stay as they are. */
+  /** Lets new connections work again. The old ones stay broken. */
   heal(): void;
   /** Cuts all connections and refuses new ones. */
   cut(): void;

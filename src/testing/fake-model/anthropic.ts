@@ -71,7 +71,7 @@ interface Event {
   readonly [field: string]: unknown;
 }
 
-/** What the client itself adds beside results is not a person who writes. */
+/** Reminders that the client adds beside results are not messages of a person. */
 function withoutReminders(entries: readonly Entry[]): Entry[] {
   return entries.filter(
     (entry, at) =>

@@ -1,12 +1,14 @@
-/** A request to a model, the same for every dialect. A script decides from it alone, so the server remembers nothing. */
+/**
+ * A request to a model, in the same form for every dialect. A script decides from it alone, so the server remembers nothing.
+ */
 export interface Conversation {
   readonly dialect: ModelDialect;
   readonly model: string;
   readonly system: string;
   readonly entries: readonly Entry[];
-  /** The names of the tools, as the client offers them. Empty for a side call, such as one for a title. */
+  /** The names of the tools as the client offers them. Empty for a side call, such as one for a title. */
   readonly tools: readonly string[];
-  /** The whole request as it came. */
+  /** The whole request as it arrived. */
   readonly body: unknown;
 }
 
@@ -17,13 +19,13 @@ export type Entry =
   | { readonly kind: "call"; readonly id: string; readonly tool: string; readonly input: unknown }
   | { readonly kind: "result"; readonly id: string; readonly text: string };
 
-/** What a model answers. */
+/** The answer of a model. */
 export type Reply = ModelAnswer | Fault;
 
 export interface ModelAnswer {
   readonly text?: string;
   readonly calls?: readonly { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }[];
-  /** Tokens. What is not given follows from the lengths of request and answer. */
+  /** Tokens. Values that are not given follow from the lengths of request and answer. */
   readonly usage?: Partial<Tokens>;
   /** Headers of the answer, such as those of a subscription's windows. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -42,14 +44,14 @@ export interface Fault {
 }
 
 export interface Tokens {
-  /** Without those read from a cache or written to it. */
+  /** Without tokens read from a cache or written to it. */
   readonly input: number;
   readonly output: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
 }
 
-/** The model's turn number, from 0: how many answers the conversation has since a person (or a briefing) last wrote. */
+/** The model's turn number, from 0: the number of answers since a person (or a briefing) last wrote. */
 export function turnOf({ entries }: Conversation): number {
   let turns = 0;
   let inAnswer = false;
@@ -70,7 +72,7 @@ export function lastResult(conversation: Conversation, tool: string): string | u
   return result?.kind === "result" ? result.text : undefined;
 }
 
-/** Clients put a server's name before its tools, each in its own form: `mcp__agency__read_file`, `agency_read_file`. */
+/** Clients put a server's name before its tools, each in a different form: `mcp__agency__read_file`, `agency_read_file`. */
 export const isTool = (offered: string, short: string): boolean =>
   [short, `agency_${short}`, `agency-${short}`].includes(offered) ||
   offered.endsWith(`__${short}`) ||

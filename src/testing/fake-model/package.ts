@@ -1,4 +1,4 @@
-/** What `agency/fake-model` exports to users who test their own organizations (docs/guide/fake-model.md). */
+/** The exports of `agency/fake-model`, for users who test their own organizations (docs/guide/fake-model.md). */
 export { lastResult } from "./conversation.ts";
 export { always, answers, failing, steps, use } from "./script.ts";
 export { startFakeModel } from "./server.ts";

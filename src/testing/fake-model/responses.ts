@@ -77,7 +77,7 @@ export const responses: Wire = {
       { type: "response.created", response: { ...whole(spoken, "in_progress"), output: [] } },
       ...itemsOf(spoken).flatMap((item, output_index) => [
         { type: "response.output_item.added", output_index, item },
-        // Some clients read the words only from here.
+        // Some clients read the text only from here.
         ...(item.type === "message"
           ? [
               {

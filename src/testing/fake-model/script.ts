@@ -10,15 +10,15 @@ import {
 /** Plays the model in one conversation. */
 export interface ModelScript {
   reply(conversation: Conversation): Reply;
-  /** What the script expected and did not see, in sentences. */
+  /** Sentences about what the script expected and did not see. */
   unused(): string[];
 }
 
 export type Step = (conversation: Conversation) => Reply;
 
 /**
- * One step for each turn of the model. A request beyond the last step is unexpected. A step may be asked for twice: clients
- * repeat a request that failed.
+ * One step for each turn of the model. A request after the last step is unexpected. A step may be asked for twice, because
+ * clients repeat a failed request.
  */
 export function steps(...all: readonly Step[]): ModelScript {
   const seen = new Set<number>();
@@ -35,10 +35,10 @@ export function steps(...all: readonly Step[]): ModelScript {
   };
 }
 
-/** A script that decides each time from the conversation. It leaves nothing unused. */
+/** A script that decides each time from the conversation. No step is left unused. */
 export const always = (step: Step): ModelScript => ({ reply: step, unused: () => [] });
 
-/** A request that no script foresees. The server answers 400 and remembers it. */
+/** A request that no script expects. The server answers 400 and remembers it. */
 export class UnexpectedCall extends Error {}
 
 export const answers =

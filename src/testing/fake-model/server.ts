@@ -17,7 +17,7 @@ export interface FakeModel {
   readonly url: string;
   /** Every request that reached a script, in order. */
   readonly calls: readonly ModelCall[];
-  /** What was answered, in tokens, for each credential. */
+  /** The tokens of all answers for each credential. */
   tokensOf(credential: string): Tokens;
   /** Fails with a sentence for each unexpected call and each step that was never asked for. */
   check(): void;
@@ -107,7 +107,7 @@ export async function startFakeModel(scripts: Readonly<Record<string, ModelScrip
     calls[calls.indexOf(call)] = { ...call, tokens: spoken.tokens };
   }
 
-  /** A string says what is wrong. */
+  /** Returns a string if something is wrong. */
   function replyTo(conversation: Conversation, credential: string) {
     // A request without tools is a side call of the client, for example for a title.
     if (conversation.tools.length === 0 && scripts[credential] !== undefined) return { text: "ok" };
@@ -157,7 +157,7 @@ function credentialOf({ headers }: IncomingMessage): string {
   return (headers.authorization ?? "").replace(/^Bearer /, "");
 }
 
-/** About a token for every four characters, the same each time. */
+/** About one token for every four characters, always the same for the same text. */
 const lengthOf = (text: string): number => Math.ceil(text.length / 4);
 
 function send(
