@@ -1,6 +1,6 @@
 import { check, sentencesOf } from "../contract/problems.ts";
 import { replaceMarked } from "../redaction/marks.ts";
-import { isSetting } from "../redaction/names.ts";
+import { isSetting } from "../redaction/known-texts.ts";
 import {
   type Brain,
   type Ear,

@@ -1,4 +1,6 @@
+import { testFor } from "./names.ts";
 import { marker } from "./redact.ts";
+import { isRandom, looksMade } from "./values.ts";
 
 /** The text without what it must not show. */
 export type Hide = (text: string) => string;
@@ -111,3 +113,15 @@ function inBase64(secret: string): string[] {
     return (["base64", "base64url"] as const).map((form) => bytes.toString(form).slice(start, end));
   });
 }
+/**
+ * Is the value of a variable an ordinary setting, such as `true`, `production` or the name of a model? It then stays readable in other
+ * texts, unless the variable's name means a secret.
+ */
+export function isSetting(name: string, value: string): boolean {
+  if (testFor(name, "tight")?.(value) === true || !/^[\w.:@+/-]{1,64}$/.test(value)) return false;
+  if (value.split(/[-_.:@+]/).every((piece) => plainWord.test(piece))) return true;
+  return modelName.test(value) && !looksMade(value) && !isRandom(value);
+}
+const plainWord = /^(?:[A-Z]?[a-z]{0,15}|[A-Z]{1,15}|v?\d{0,4}|20\d{6})$/;
+const modelName =
+  /^(?:[a-z-]{1,20}\/)?(?:claude|gpt|chatgpt|codex|o\d|gemini|gemma|llama|qwen|mistral|mixtral|codestral|devstral|deepseek|grok|kimi|glm|phi|command|nova|sonar)[a-z\d.:@-]{0,40}$/;

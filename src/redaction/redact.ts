@@ -1,5 +1,5 @@
 import { below, isMarked, isReference, type Marks, nodesOf, type SchemaNode } from "./marks.ts";
-import { isEnvironment, testFor } from "./names.ts";
+import { testFor } from "./names.ts";
 import type { Span } from "./named.ts";
 import { spansIn } from "./scanning.ts";
 import { anyText, isLogin, type Test } from "./values.ts";
@@ -96,7 +96,10 @@ function show(walk: Walk, value: unknown, path: string, above: Above): unknown {
   if (value === null || value === "" || value === undefined) return value;
   if (isMarked(above.nodes)) return hide(walk, path, value, "", true);
   if (above.environment > 0) {
-    const [name] = (typeof value === "string" && /^[A-Za-z_]\w*=/.exec(value)) || [];
+    // `env: ["A=b"]` and `fileEnv: "A=b"` show the name. `env: { A: "b=c" }` shows nothing of the value.
+    const inside = above.depth - above.environment;
+    const isPair = inside === 0 || (inside === 1 && /\[\d+\]$/.test(path));
+    const [name] = (isPair && typeof value === "string" && /^[A-Za-z_]\w*=/.exec(value)) || [];
     return hide(walk, path, value, name);
   }
   if (typeof value !== "string") {
@@ -188,7 +191,10 @@ function showObject(
   const taken = new Set<string>();
   const place = above.headers ? "header" : "loose";
   const program = [object["command"], object["cmd"]].find((name) => typeof name === "string") ?? "";
-  const named = ["name", "key", "header", "variable", "field", "id", "label"].map((key) => object[key]);
+  const fields = new Map(Object.entries(object).map(([key, value]) => [key.toLowerCase(), value]));
+  const named = ["name", "key", "header", "variable", "field", "id", "label", "type"].map((key) =>
+    fields.get(key),
+  );
   const entries = Object.entries(object).map(([key, value]): [string, unknown] => {
     let shownKey = key.length >= 12 ? cut(key, spansIn(key), 0) : key;
     for (let number = 2; taken.has(shownKey); number += 1)
@@ -197,7 +203,7 @@ function showObject(
     const here = pathTo(path, shownKey);
     if (shownKey !== key) walk.note(here, key);
     if (above.environment > 0 && key === "name" && "value" in object) return [shownKey, value];
-    const paired = /^(?:value|val|default|content)$/.test(key) ? named : [];
+    const paired = /^(?:value|val|default|content)$/i.test(key) ? named : [];
     const meant = [
       ...above.tests,
       ...(!(above.headers && "value" in object) ? testsFor(key, place) : []),
@@ -207,10 +213,10 @@ function showObject(
     ];
     const next = {
       depth: above.depth + 1,
-      environment: above.environment || (isEnvironment(key, value) ? above.depth + 1 : 0),
+      environment: above.environment || (holdsSecrets(object, key, value) ? above.depth + 1 : 0),
       headers: /headers?$/i.test(key) || (above.headers && !isObject(value)),
       // Everything in `credentials: {…}` is secret. `session: {…}` may hold harmless values.
-      tests: isObject(value) ? meant.filter((test) => test("swordfish")) : meant,
+      tests: !isObject(value) ? meant : isSchema(value) ? [] : meant.filter((test) => test("swordfish")),
       nodes: [...below(above.nodes, key), ...(walk.marks.get(key) ?? []).flatMap(nodesOf)],
       program,
     };
@@ -219,6 +225,26 @@ function showObject(
   // fromEntries keeps a key named __proto__ as a key.
   return Object.fromEntries(entries);
 }
+
+/** Is this the environment of a program? True for variables in any form, but not for `environment: "production"`. */
+function isEnvironment(name: string, value: unknown): boolean {
+  const form = /^(|.*[_. -]|.*[a-z](?=E))(?:dot)?env(?:s|iron|ironments?)?[_-]?(?:vars?|variables?)?$/i;
+  const [whole, before = ""] = form.exec(name) ?? [];
+  if (whole === undefined || (/[a-z]$/.test(before) && !/[a-z]E/.test(name))) return false;
+  if (typeof value !== "string") return typeof value === "object";
+  return /^[A-Za-z_]\w*=/m.test(value) || (before === "" && !/^[a-z]{2,12}$/i.test(value));
+}
+
+/** An environment, or the data of a Secret of Kubernetes. */
+const holdsSecrets = (object: Readonly<Record<string, unknown>>, key: string, value: unknown): boolean =>
+  isEnvironment(key, value) || (object["kind"] === "Secret" && /^(?:data|stringData)$/.test(key));
+
+/** `password: { type: "string", minLength: 8 }` describes a value and has none. */
+const isSchema = (object: Readonly<Record<string, unknown>>): boolean =>
+  /^(?:string|number|integer|boolean|array|object)$/.test(String(object["type"])) &&
+  Object.keys(object).every((key) =>
+    /^(?:type|title|description|format|nullable|required|items|properties|(?:min|max)\w+)$/.test(key),
+  );
 
 function hide(walk: Walk, path: string, value: unknown, kept = "", isMark = false): string {
   walk.note(path, value, isMark);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { z } from "zod";
 import { byLength } from "../testing/run-length.ts";
-import { isSetting } from "./names.ts";
+import { isSetting } from "./known-texts.ts";
 import { marker, redact, redactText, restore } from "./redact.ts";
 import { rules, spansIn } from "./scanning.ts";
 import { scrubber } from "./transcripts.ts";
@@ -57,8 +57,14 @@ const written = (value: unknown): string => (typeof value === "string" ? value :
 const expected = (sample: string): string =>
   sample.replace(/(?<=[:[,])«[^»]*»(?=[,}\]])/g, `"${marker}"`).replace(/«[^»]*»/g, marker);
 
-const { "key names": lists = [], ...groups } = Object.fromEntries(samplesIn("secret-samples.txt"));
-const names = lists.flatMap((line) => line.split(" "));
+const {
+  "key names": lists = [],
+  "whole tokens": tokens = [],
+  ...others
+} = Object.fromEntries(samplesIn("secret-samples.txt"));
+const words = (lines: readonly string[]): string[] => lines.flatMap((line) => line.split(" "));
+const names = words(lists);
+const groups = { "whole tokens": words(tokens).map((token) => `«${token}»`), ...others };
 const secrets = Object.values(groups).flat();
 const harmless = [...samplesIn("harmless-samples.txt").values()].flat().map(read);
 
@@ -266,6 +272,13 @@ describe(`a text of ${length} characters is read in a moment`, () => {
     "hooks.slack.com/services/",
     "AAAA",
     "aGVsbG8g",
+    "key=<<A\n",
+    'key="""',
+    'x name="token">',
+    "token: [",
+    "kind: Secret\ndata:\n a: b\n",
+    "data:\n a: b\n",
+    "Password for a: ",
     ...[" {33}", "{60}/", `${"x".repeat(79)} `, "x".repeat(82), '"{30h}-us', "token{33}", "$a$1$"].map(
       filled,
     ),

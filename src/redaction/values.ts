@@ -7,14 +7,15 @@ export const notPath: Test = (value) => !/^(?:[./~]|[A-Za-z]:[\\/])/.test(value)
 /** `5`, `12,000` and `90k` count tokens. */
 export const notAmount: Test = (value) => !/^[\d.,_ ]*[kKmM]?$/.test(value);
 export const digits: Test = (value) => /^[\d -]{4,12}$/.test(value);
+const isId: Test = (word) =>
+  /^(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$|\d{4}-\d\d-\d\d|\d+(?:\.\d+)*$)/i.test(word);
 
 /** Could be a short key: not plain words, a path, an id or a file name. */
-export const couldBeKey: Test = (value) => {
-  if (!/^[\x21-\x7e]{6,}$/.test(value) || isId(value) || !notPath(value)) return false;
-  if (/^[a-z+]+:\/\/|:$|\.(?:pem|key|json|p12|pfx|crt|cer|txt|ya?ml|env|[jt]s|py|md)$/i.test(value))
-    return false;
-  return !value.split(/[-_./:+@,%]/).every((piece) => readable.test(piece));
-};
+export const couldBeKey: Test = (value) =>
+  /^[\x21-\x7e]{6,}$/.test(value) &&
+  !/^[a-z+]+:\/\/|:$|\.(?:pem|key|json|p12|pfx|crt|cer|txt|ya?ml|env|[jt]s|py|md)$/i.test(value) &&
+  !(isId(value) || !notPath(value)) &&
+  !value.split(/[-_./:+@,%]/).every((piece) => readable.test(piece));
 const readable = /^(?:[A-Z]?[a-z]*(?:[A-Z][a-z]{2,})*|[A-Z]+|v?\d{0,4})$/;
 
 /** Also accepts one long word. A short word is more likely the name of a field or a key on the keyboard. */
@@ -27,15 +28,17 @@ export const looksMade: Test = (value) => {
   if (/^[0-9a-f]+$/i.test(value)) return value.length >= 24 && /[a-f]/i.test(value);
   return /\d\D+\d/.test(value) && /[A-Za-z]/.test(value) && wordShare(value) <= 0.45;
 };
+/** The share of characters that read like words. */
+const wordShare = (word: string): number =>
+  (word.match(/[A-Z]?[a-z]{3,}/g) ?? []).join("").length / word.length;
 
 /** A generated key, or `user:password`, also in base64. */
 export const isLogin: Test = (value) =>
   looksMade(value) || /^[^\s:/]+:[^\s/:]+$/.test(value) || decoded(value)?.includes(":") === true;
 export const couldBeLogin: Test = (value) => notScheme(value) && (couldBeWord(value) || isLogin(value));
-export const notScheme: Test = (value) =>
-  !/^(?:o?auth\d?|api-?key|none|basic|bearer|digest|m?tls|kerberos|negotiate|anonymous|certificate)$/i.test(
-    value,
-  );
+const scheme =
+  /^(?:o?auth\d?|api-?key|none|basic|bearer|digest|m?tls|kerberos|negotiate|anonymous|certificate)$/i;
+export const notScheme: Test = (value) => !scheme.test(value);
 
 /**
  * A long word without a telling name must mix upper case, lower case and digits, have few separators, and have few parts
@@ -56,13 +59,6 @@ const isPublic =
 
 /** Decodes a base64 word. Returns undefined if the result is not plain text. */
 export function decoded(word: string): string | undefined {
-  if (!/^[A-Za-z0-9+/_-]{4,}={0,2}$/.test(word)) return undefined;
-  const text = Buffer.from(word, "base64").toString("latin1");
+  const text = /^[\w+/-]{4,}={0,2}$/.test(word) ? Buffer.from(word, "base64").toString("latin1") : "";
   return /^[\t\n\r\x20-\x7e]+$/.test(text) ? text : undefined;
 }
-
-const isId: Test = (word) =>
-  /^(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$|\d{4}-\d\d-\d\d|\d+(?:\.\d+)*$)/i.test(word);
-/** The share of characters that read like words. */
-const wordShare = (word: string): number =>
-  (word.match(/[A-Z]?[a-z]{3,}/g) ?? []).join("").length / word.length;

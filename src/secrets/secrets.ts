@@ -6,8 +6,7 @@ import { JsonObject } from "../contract/words.ts";
 import { brainMarks } from "../brains/registry.ts";
 import { type Marks, replaceMarked, secretNames } from "../redaction/marks.ts";
 import { marker } from "../redaction/redact.ts";
-import { hiderOf } from "../redaction/known-texts.ts";
-import { isSetting } from "../redaction/names.ts";
+import { hiderOf, isSetting } from "../redaction/known-texts.ts";
 import { serversOf } from "../capabilities/grants.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { counting, deleting, insertion, selection, textQuery } from "../store/query.ts";
@@ -234,7 +233,7 @@ export function keepSecrets(
 
 /**
  * A value that Agency found in a configuration may be an ordinary word (NODE_ENV=production), which must stay readable in
- * other texts (`isSetting` in redaction/names.ts).
+ * other texts (`isSetting` in redaction/known-texts.ts).
  */
 const isDistinctive = ({ value, generated }: Known): boolean =>
   !generated ||
