@@ -85,7 +85,7 @@ describe("the dashboard: Home and approvals", () => {
     assert.equal((await site.daemon.board.call(viewApproval, { id })).status, "approved");
   });
 
-  test("with a decision armed, Enter on another button or in a field is for that, and sends nothing", async () => {
+  test("with a decision armed, Enter on a link, on another button or in a field is for that, and sends nothing", async () => {
     const { page } = site.visit;
     const id = await site.hire("Focus Fay");
     const isOpen = async (): Promise<void> =>
@@ -101,6 +101,10 @@ describe("the dashboard: Home and approvals", () => {
     await page.getByRole("button", { name: "Comment" }).focus();
     await page.keyboard.press("Enter");
     await page.locator(".bubble", { hasText: "Not" }).waitFor();
+    await isOpen();
+    await page.locator(".whocard").getByRole("link", { name: "Bruno" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Bruno" }).waitFor();
     await isOpen();
     await site.daemon.board.call(reject, { id });
   });

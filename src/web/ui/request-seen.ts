@@ -42,10 +42,10 @@ export function useSeen(newest: Request): Seen {
     a: () => decision.arm("approve"),
     r: () => decision.arm("revise"),
     x: () => decision.arm("reject"),
-    // Where the focus is on a button or a field, Enter is for that.
+    // Where the focus is on a link, a button or a field, Enter is for that.
     Enter: ({ target }) =>
       decision.armed === null ||
-      (target instanceof Element && target.matches("button, input, textarea, select"))
+      (target instanceof Element && target.matches("a, button, input, textarea, select, summary"))
         ? false
         : void decision.send(decision.armed),
   });
