@@ -2,8 +2,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { createCompany } from "../src/contract/companies.ts";
+import { pauseAgent, resumeAgent } from "../src/contract/agents.ts";
+import { createCompany, updateCompany } from "../src/contract/companies.ts";
+import { delegateOutcome } from "../src/contract/delegation.ts";
+import { createAgent } from "../src/contract/hiring.ts";
 import { createFile, deleteFile } from "../src/contract/knowledge.ts";
+import { closeOutcome, createOutcome, updateOutcome } from "../src/contract/outcomes.ts";
 import { pressKeys } from "./support/browser.ts";
 import { dashboard } from "./support/dashboard.ts";
 
@@ -36,6 +40,49 @@ describe("details of the dashboard", () => {
     await page.waitForURL(/\/outcomes\/[0-9a-f-]{36}/);
     const below = page.locator("section", { has: page.getByRole("heading", { name: "Below it" }) });
     await below.locator("li", { hasText: "Milo: Newsletter" }).getByText(why).waitFor();
+  });
+
+  test("what a page says about other things follows them: reasons, outcomes below, what a yes changes", async () => {
+    const { page } = site.visit;
+    const { board } = site.daemon;
+    const { companyId } = site.press;
+    const milo = site.press.agents.get("Milo") ?? "";
+    const bruno = await site.press.as("Bruno");
+    const above = site.press.agents.get("Bruno") ?? "";
+    // An outcome that waits for one of Milo's: its reason names Milo, and no event about Milo names it.
+    const [first, second] = [
+      await bruno.call(createOutcome, { companyId, title: "The letter is sent", parents: [above] }),
+      await bruno.call(createOutcome, { companyId, title: "Readers have the letter", parents: [above] }),
+    ];
+    await bruno.call(delegateOutcome, { id: first.id, to: milo });
+    await bruno.call(updateOutcome, { id: second.id, dependsOn: [first.id] });
+    await board.call(updateCompany, { companyId, maxSessions: 0 });
+    await page.goto(site.at(`/outcomes/${second.id}`));
+    const why = page.getByRole("region", { name: "Why it is or is not moving" });
+    await why.getByText("The mail provider refuses the key.").first().waitFor();
+    await board.call(resumeAgent, { id: milo });
+    await why.getByText("The mail provider refuses the key.").first().waitFor({ state: "detached" });
+    await board.call(pauseAgent, { id: milo, reason: "The mail provider refuses the key." });
+    await why.getByText("The mail provider refuses the key.").first().waitFor();
+
+    await page.goto(site.at(`/outcomes/${above}`));
+    const below = page.locator("section", { has: page.getByRole("heading", { name: "Below it" }) });
+    const row = below.locator("li", { hasText: "Readers have the letter" });
+    await row.waitFor();
+    await board.call(closeOutcome, { id: second.id, rationale: "It went by post." });
+    await row.getByRole("img", { name: "Closed" }).waitFor();
+
+    await page.goto(site.at(`/approvals/${site.hireId}`));
+    const heads = page.getByText(/^\d+ agents now, \d+ after/);
+    const [, before] = /^(\d+)/.exec(await heads.innerText()) ?? [];
+    await board.call(createAgent, {
+      companyId,
+      name: "Meanwhile Mo",
+      role: "Packer",
+      adapterType: "rehearsal",
+      reportsTo: site.press.rootId,
+    });
+    await page.getByText(new RegExp(`^${Number(before) + 1} agents now`)).waitFor();
   });
 
   test("the palette knows what the browser has read before the server answers, and finds sessions", async () => {

@@ -7,6 +7,7 @@ import {
   type UseQueryResult,
 } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
+import { ops } from "virtual:operations";
 import { read } from "./batching.ts";
 import { numberBy, Refused, Unreachable } from "./calling.ts";
 import { liveNow, onEvents, onLive, type Live, sawAnswer, sawNoAnswer, sawSeq } from "./live.ts";
@@ -57,14 +58,13 @@ export interface Reading<O> {
 export interface ReadOptions {
   /** Shows the last answer while another input loads. */
   readonly keep?: boolean;
-  readonly every?: number;
 }
 
 /** Reads an operation and keeps the answer fresh. With a null input it waits. */
 export function useRead<I, O>(
   operation: PageOperation<I, O>,
   input: I | null,
-  { keep = false, every }: ReadOptions = {},
+  { keep = false }: ReadOptions = {},
 ): Reading<O> {
   const key = [operation.name, input];
   const query = useQuery({
@@ -75,7 +75,6 @@ export function useRead<I, O>(
       return ask(operation, input, hashKey(key), signal);
     },
     ...(keep && { placeholderData: keepPreviousData }),
-    ...(every !== undefined && { refetchInterval: every }),
   });
   return readingOf(query);
 }
@@ -257,9 +256,13 @@ async function ask<I, O>(
   }
 }
 
+const reads: ReadonlySet<string> = new Set(
+  Object.values(ops).flatMap(({ name, writes }) => (writes === true ? [] : [name])),
+);
+
 onEvents((events, cursor, hasGap) => {
-  const touched = touchedBy(events);
-  const each = events.map((event) => ({ seq: event.seq, touched: touchedBy([event]) }));
+  const touched = touchedBy(events, reads);
+  const each = events.map((event) => ({ seq: event.seq, touched: touchedBy([event], reads) }));
   for (const query of cache.getQueryCache().getAll()) {
     const [operation, input] = query.queryKey;
     if (typeof operation !== "string") continue;
@@ -318,7 +321,18 @@ function renew(hash: string, seq: number): void {
 }
 
 /** The daemon works longer on these. */
-const heavy = new Set(["attention.view", "company.counts", "org.view", "outcome.graph", "cost.list"]);
+const heavy = new Set([
+  "attention.view",
+  "company.counts",
+  "org.view",
+  "outcome.graph",
+  "cost.list",
+  "why",
+  "why.many",
+  "agent.view",
+  "approval.view",
+  "outcome.view",
+]);
 
 cache.getQueryCache().subscribe(({ type, query }) => {
   if (type !== "removed") return;

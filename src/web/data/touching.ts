@@ -1,4 +1,3 @@
-import { ops } from "virtual:operations";
 import type { LedgerEvent } from "./feed.ts";
 
 /**
@@ -12,7 +11,11 @@ export interface Touched {
 
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
-export function touchedBy(events: readonly LedgerEvent[]): Touched {
+/**
+ * `reads`: reads that are recorded. They change nothing but the records of them. If they made answers stale, a page would ask
+ * again because it has asked.
+ */
+export function touchedBy(events: readonly LedgerEvent[], reads: ReadonlySet<string>): Touched {
   const nouns = new Set<string>();
   const ids = new Set<string>();
   for (const { operation, subject, actor, data } of events) {
@@ -41,14 +44,6 @@ export function isTouched(
   return [...JSON.stringify(input).matchAll(uuid)].some(([id]) => id !== company && ids.has(id));
 }
 
-/**
- * Reads that are recorded change nothing but the records of them. If they made answers stale, a page would ask again because
- * it has asked.
- */
-const reads: ReadonlySet<string> = new Set(
-  Object.values(ops).flatMap(({ name, writes }) => (writes === true ? [] : [name])),
-);
-
 const nounOf = (operation: string): string => operation.split(".")[0] ?? operation;
 
 const everyday = [
@@ -63,46 +58,70 @@ const everyday = [
   "permission",
 ];
 
-/** What answers about a whole company are made from. Others change with their own noun. */
-const sources: Readonly<Record<string, readonly string[]>> = {
-  "attention.view": [
-    ...everyday,
-    "growth",
-    "company",
-    "provider",
-    "brain",
-    "reorganization",
-    "mcp_server",
-    "secret",
-  ],
+/** Whatever can make something move or stop. */
+const movers = [
+  ...everyday,
+  "growth",
+  "company",
+  "provider",
+  "brain",
+  "reorganization",
+  "mcp_server",
+  "secret",
+];
+
+/**
+ * What answers are made from, besides what their input names. Others change with their own noun. An answer that says why
+ * something does not move depends on what it waits for, which its input does not name.
+ */
+export const sources: Readonly<Record<string, readonly string[]>> = {
+  "attention.view": movers,
+  why: movers,
+  "why.many": movers,
   "company.counts": [...everyday, "company", "knowledge", "reorganization", "mcp_server", "secret"],
   "mcp_server.list": ["mcp_server", "secret", "permission"],
   "secret.list": ["secret", "mcp_server", "agent"],
+  "brain.list": ["brain", "provider", "secret"],
   "org.view": [...everyday, "company", "reorganization", "person"],
   "org.roster": ["agent", "approval", "reorganization"],
-  "cost.list": ["session", "budget", "agent"],
-  "budget.list": ["session", "budget", "agent", "company"],
-  "outcome.graph": ["outcome", "goal"],
-  "outcome.list": ["outcome", "goal"],
+  "cost.list": ["session", "budget", "agent", "goal"],
+  "budget.list": ["session", "budget", "agent", "goal", "company"],
+  "outcome.graph": ["outcome", "goal", "agent", "reorganization"],
+  "outcome.list": ["outcome", "goal", "agent", "reorganization"],
+  "outcome.of_agent": ["outcome", "goal"],
+  // Its parents, the outcomes below it and those it waits for.
+  "outcome.view": ["outcome", "goal"],
   "goal.list": ["outcome", "goal"],
   "event.list": ["*"],
   "session.list": ["session"],
   "reorganization.list": ["reorganization", "agent"],
-  "person.me": ["person"],
+  "reorganization.view": ["reorganization", "agent"],
+  // The positions of people.
+  "person.me": ["person", "agent"],
+  "person.list": ["person", "agent"],
+  // What it waits for, its budget, its reports.
+  "agent.view": ["agent", "approval", "outcome", "goal", "budget", "permission", "company", "reorganization"],
+  // What a yes changes: heads, money, rights, and what waits for it.
+  "approval.view": [
+    "approval",
+    "agent",
+    "outcome",
+    "goal",
+    "budget",
+    "permission",
+    "company",
+    "reorganization",
+  ],
+  "permission.of_agent": ["permission"],
+  "permission.explain": ["permission", "agent"],
+  "knowledge.access_log": ["knowledge", "read"],
   // One thing only: events that name it make it stale.
-  "agent.view": [],
-  "approval.view": [],
   "approval.timeline": [],
   "approval.list_revisions": [],
-  "outcome.view": [],
-  "outcome.why": [],
   "session.view": [],
   "session.of_agent": [],
   "event.of_agent": [],
-  "permission.of_agent": ["permission"],
-  "permission.explain": ["permission", "agent"],
   "knowledge.read": [],
   "knowledge.read_version": [],
-  "knowledge.access_log": ["knowledge", "read"],
   search: [],
 };
