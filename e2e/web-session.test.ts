@@ -121,6 +121,28 @@ describe("a live session", () => {
     await line(page, "line 180").waitFor();
   });
 
+  test("Home, the agent's page and the panel follow what it prints, although nothing of it is on record", async () => {
+    const { page } = visit;
+    const cid = await talker("Cid");
+    cid.say("one");
+    await page.goto(`${daemon.url}/`);
+    await page.locator(".rail .line", { hasText: /^one$/ }).waitFor();
+    cid.say("two");
+    await page.locator(".rail .line", { hasText: /^two$/ }).waitFor();
+    await page.goto(`${daemon.url}/agents/${cid.id}`);
+    await page.locator(".term .now", { hasText: /^two$/ }).waitFor();
+    cid.say("three");
+    await page.locator(".term .now", { hasText: /^three$/ }).waitFor();
+    const [, id] = /sessions\/(.+)$/.exec(cid.path) ?? [];
+    await page.goto(`${daemon.url}/sessions?session=${id}`);
+    const panel = page.getByRole("complementary", { name: "The chosen session" });
+    await panel.getByText("three", { exact: true }).waitFor();
+    cid.say("four");
+    await panel.getByText("four", { exact: true }).waitFor();
+    cid.end(0);
+    await panel.getByText("Done").first().waitFor();
+  });
+
   test("opened in the middle it has everything from the beginning, and the last words and the reason of a failure", async () => {
     const bob = await talker("Bob");
     bob.say(...numbered(1, 5));

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import type { Answer } from "../data/operations.ts";
 import { useRead } from "../data/reading.ts";
+import { useRenewing } from "../data/renewing.ts";
 import { AgentActions } from "./agent-actions.tsx";
 import { Meter, money, roundMoney } from "./figures.tsx";
 import { Icon } from "./icons.tsx";
@@ -107,6 +108,7 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
   const reasons = useReasons(outcomes);
   const grants = useRead(ops.listAgentGrants, { id, limit: 50 }).data;
   const sessions = useRead(ops.listAgentSessions, { id, limit: 1 }).data?.sessions;
+  useRenewing(ops.listAgentSessions, agent?.session != null);
   if (agent === undefined) return null;
   const usd = agent.budget?.find(({ measure }) => measure === "usd");
   const last = sessions?.[0];

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../data/reading.ts";
+import { useRenewing } from "../data/renewing.ts";
 import { counted, money, tokens } from "./figures.tsx";
 import { Quote } from "./quote.tsx";
 import { readsInbox, sessionEnds } from "./session-ends.ts";
@@ -13,9 +14,11 @@ import { Line, Name } from "./words.tsx";
 
 /** One session beside the others: what it was for, how it ended, what it cost, and its last lines. */
 export function SessionPanel({ id }: { id: string }): ReactNode {
+  const session = useRead(ops.viewSession, { id });
+  useRenewing(ops.viewSession, session.data?.end === "running");
   return (
     <SidePanel label="The chosen session" to={`/sessions/${id}`}>
-      <Loaded of={useRead(ops.viewSession, { id })}>
+      <Loaded of={session}>
         {({ agent, outcome, end, startedAt, endedAt, usage, toolCalls, endReason, summary, tail }) => {
           const [mark, word] = sessionEnds[end] ?? (["idle", end] as const);
           return (

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
+import { useRenewing } from "../../data/renewing.ts";
 import { money, roundMoney } from "../../ui/figures.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
@@ -26,6 +27,7 @@ export function Rail(): ReactNode {
 
 function AtWork({ companyId, places }: { companyId: string; places: number }): ReactNode {
   const sessions = useRead(ops.listSessions, homeReads.sessions(companyId)).data?.sessions ?? [];
+  useRenewing(ops.listSessions, sessions.length > 0);
   const free = Math.max(0, places - sessions.length);
   return (
     <section>

@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
+import { useRenewing } from "../../data/renewing.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { counted, money, tokens } from "../../ui/figures.tsx";
@@ -46,6 +47,7 @@ export function SessionPage(): ReactNode {
 
 function OneSession({ id }: { id: string }): ReactNode {
   const session = useRead(ops.viewSession, { id });
+  useRenewing(ops.viewSession, session.data?.end === "running");
   const navigate = useNavigate();
   const search: { line?: string } = useSearch({ strict: false });
   const line = search.line === undefined || search.line === "" ? undefined : Number(search.line);
