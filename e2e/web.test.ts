@@ -180,6 +180,8 @@ describe("the dashboard: signing in and the connection", () => {
     // Everything else still works.
     await page.evaluate("cutEvents()");
     await page.getByText(/No connection since/).waitFor();
+    // What events before asked for is answered by now.
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve, 2000))");
     const missed = ["Dropped Dana", "Dropped Dirk", "Dropped Dora"];
     for (const name of missed) await site.hire(name);
     const { seq } = await newest();
@@ -225,6 +227,57 @@ describe("the dashboard: signing in and the connection", () => {
     await card(page, "Missed Max").first().waitFor();
     await page.getByText("Live", { exact: true }).waitFor();
     assert.equal(await page.getByText(/No connection since/).count(), 0);
+  });
+
+  test("without a connection what is open stays open, and a page that is not loaded yet opens when it is back", async () => {
+    const { page } = site.visit;
+    await page.goto(site.at("/"));
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.locator("[data-item]").first().waitFor();
+    await page.evaluate("globalThis.isSame = true");
+    await site.daemon.kill();
+    try {
+      await page.getByText(/No connection since/).waitFor();
+      // The card of a name and the list of all keys are not loaded yet either.
+      await page.locator("main [data-card]").first().hover();
+      await page.evaluate("new Promise((resolve) => setTimeout(resolve, 1000))");
+      await page.keyboard.press("?");
+      await page.locator("[data-item]").first().waitFor();
+      await page.getByRole("link", { name: "Knowledge" }).click();
+      await page.getByText("This page opens when the connection is back.").waitFor();
+      await page.getByRole("link", { name: "Home" }).click();
+      await page.locator("[data-item]").first().waitFor();
+      await page.getByRole("link", { name: "Knowledge" }).click();
+    } finally {
+      site.daemon = await startDaemon({ home: site.home, port: Number(new URL(site.daemon.url).port) }).ready;
+    }
+    await page.getByRole("heading", { level: 1, name: "Knowledge" }).waitFor();
+    await page.locator(".file-row").first().waitFor();
+    // With its styles, and in the same document.
+    assert.equal(
+      await page.evaluate(`getComputedStyle(document.querySelector(".file-row")).display`),
+      "grid",
+    );
+    assert.equal(await page.evaluate("globalThis.isSame"), true);
+  });
+
+  test("code that does not come is asked for once more by a new page, and then the page says that it can't be shown", async () => {
+    const { page } = site.visit;
+    await page.goto(site.at("/"));
+    await page.getByText("Live", { exact: true }).waitFor();
+    const code = /\/assets\/(?:knowledge|costs)-[^/]+\.js$/;
+    let asked = 0;
+    await page.route(code, (route) => (++asked === 1 ? route.abort() : route.continue()));
+    await page.getByRole("link", { name: "Knowledge" }).click();
+    await page.getByRole("heading", { level: 1, name: "Knowledge" }).waitFor();
+    await page.unroute(code);
+    await page.route(code, (route) => route.abort());
+    await page.getByRole("link", { name: "Costs" }).click();
+    await page.getByText("This page can't be shown because of an error in Agency.").waitFor();
+    await page.unroute(code);
+    await page.getByRole("button", { name: "Load it again" }).click();
+    await page.getByRole("button", { name: "By agent" }).waitFor();
+    site.visit.complaints.length = 0;
   });
 
   // covers GOV-45

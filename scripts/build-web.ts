@@ -21,6 +21,8 @@ export async function buildWeb(): Promise<string[]> {
     root,
     configFile: false,
     logLevel: "warn",
+    // For versions of React that do not have it yet.
+    resolve: { alias: [{ find: /^use-sync-external-store\/shim$/, replacement: "react" }] },
     plugins: [react(), tailwind(), layersInOrder(), operationsForPage(), noted(used)],
     build: {
       outDir: out,

@@ -1,14 +1,15 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useSyncExternalStore } from "react";
+import { type ReactNode, Suspense, useSyncExternalStore } from "react";
 import { onPageKey, pageKey } from "../data/page-key.ts";
 import { cache } from "../data/reading.ts";
+import { later } from "../ui/later.ts";
 import { router } from "./router.tsx";
 
 // Not needed by a browser that is signed in.
 const signingIn = () => import("./sign-in.tsx");
-const SignIn = lazy(async () => ({ default: (await signingIn()).SignIn }));
-const SignedOut = lazy(async () => ({ default: (await signingIn()).SignedOut }));
+const SignIn = later(async () => (await signingIn()).SignIn);
+const SignedOut = later(async () => (await signingIn()).SignedOut);
 
 export function App(): ReactNode {
   const key = useSyncExternalStore(onPageKey, pageKey);

@@ -5,13 +5,19 @@ import {
   lazyRouteComponent,
   retainSearchParams,
 } from "@tanstack/react-router";
+import { Suspense } from "react";
+import { patiently } from "../data/patiently.ts";
+import { later } from "../ui/later.ts";
+import { LoadingPage } from "./loading.tsx";
 import { Shell } from "./shell.tsx";
-import { NotFound } from "./not-found.tsx";
+
+const instead = () => import("./instead.tsx");
+const Broken = later(async () => (await instead()).Broken);
 
 /** Every page has its own chunk. All filters and selections are in the address (search), so links can be copied. */
 const root = createRootRoute({
   component: Shell,
-  notFoundComponent: NotFound,
+  notFoundComponent: lazyRouteComponent(() => patiently(instead), "NotFound"),
   validateSearch: (search: Record<string, unknown>): Record<string, string> =>
     Object.fromEntries(
       Object.entries(search).flatMap(([name, value]) =>
@@ -26,24 +32,24 @@ const root = createRootRoute({
 const page = (path: string, component: ReturnType<typeof lazyRouteComponent>) =>
   createRoute({ getParentRoute: () => root, path, component });
 
-const home = () => import("../features/home/home.tsx");
-const approvals = () => import("../features/approvals/approvals.tsx");
-const organization = () => import("../features/organization/organization.tsx");
-const reorganizations = () => import("../features/organization/reorganizations.tsx");
-const agent = () => import("../features/agent/agent.tsx");
-const session = () => import("../features/session/session.tsx");
-const sessions = () => import("../features/session/sessions.tsx");
-const approval = () => import("../features/approvals/approval.tsx");
-const outcomes = () => import("../features/outcomes/outcomes.tsx");
-const outcome = () => import("../features/outcomes/outcome.tsx");
-const mail = () => import("../features/mail/mail.tsx");
-const settings = () => import("../features/settings/settings.tsx");
-const hire = () => import("../features/hire/hire.tsx");
-const knowledge = () => import("../features/knowledge/knowledge.tsx");
-const file = () => import("../features/knowledge/file.tsx");
-const costs = () => import("../features/costs/costs.tsx");
-const activity = () => import("../features/activity/activity.tsx");
-const companies = () => import("../features/companies/companies.tsx");
+const home = () => patiently(() => import("../features/home/home.tsx"));
+const approvals = () => patiently(() => import("../features/approvals/approvals.tsx"));
+const organization = () => patiently(() => import("../features/organization/organization.tsx"));
+const reorganizations = () => patiently(() => import("../features/organization/reorganizations.tsx"));
+const agent = () => patiently(() => import("../features/agent/agent.tsx"));
+const session = () => patiently(() => import("../features/session/session.tsx"));
+const sessions = () => patiently(() => import("../features/session/sessions.tsx"));
+const approval = () => patiently(() => import("../features/approvals/approval.tsx"));
+const outcomes = () => patiently(() => import("../features/outcomes/outcomes.tsx"));
+const outcome = () => patiently(() => import("../features/outcomes/outcome.tsx"));
+const mail = () => patiently(() => import("../features/mail/mail.tsx"));
+const settings = () => patiently(() => import("../features/settings/settings.tsx"));
+const hire = () => patiently(() => import("../features/hire/hire.tsx"));
+const knowledge = () => patiently(() => import("../features/knowledge/knowledge.tsx"));
+const file = () => patiently(() => import("../features/knowledge/file.tsx"));
+const costs = () => patiently(() => import("../features/costs/costs.tsx"));
+const activity = () => patiently(() => import("../features/activity/activity.tsx"));
+const companies = () => patiently(() => import("../features/companies/companies.tsx"));
 
 export const router = createRouter({
   routeTree: root.addChildren([
@@ -72,6 +78,12 @@ export const router = createRouter({
     page("/outcomes/$id", lazyRouteComponent(outcome, "OutcomePage")),
   ]),
   defaultPreload: "intent",
+  defaultPendingComponent: LoadingPage,
+  defaultErrorComponent: () => (
+    <Suspense>
+      <Broken />
+    </Suspense>
+  ),
   // Values are plain text in the address, not JSON.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search) => {

@@ -1,5 +1,5 @@
 import { Link, Outlet, useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
+import { type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { ops } from "virtual:operations";
 import { shown } from "../../contract/visible-text.ts";
 import { actAs } from "../data/calling.ts";
@@ -17,6 +17,7 @@ import { keepVerifying, useVerification, verifyAll } from "../data/verification.
 import { tellCutText } from "../ui/cut-text.ts";
 import { figure } from "../ui/figures.tsx";
 import { useKeys } from "../ui/keys.ts";
+import { later } from "../ui/later.ts";
 import { NameCards } from "../ui/name-cards.tsx";
 import type { Verb } from "../ui/verbs.ts";
 import { ShellContext } from "../ui/page.tsx";
@@ -29,8 +30,8 @@ import { aboutHere, askAccess, askWhy, useQuestion } from "./questions.ts";
 import { Sidebar } from "./sidebar.tsx";
 import * as texts from "./texts.ts";
 
-const KeyHelp = lazy(async () => ({ default: (await import("./key-help.tsx")).KeyHelp }));
-const Answers = lazy(async () => ({ default: (await import("./answers.tsx")).Answers }));
+const KeyHelp = later(async () => (await import("./key-help.tsx")).KeyHelp);
+const Answers = later(async () => (await import("./answers.tsx")).Answers);
 
 /** Around every page: the sidebar, the state of the connection, the palette and the keys that work everywhere. */
 export function Shell(): ReactNode {

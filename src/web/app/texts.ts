@@ -31,7 +31,12 @@ export const fixWords: Readonly<Record<string, string>> = {
   "permission.revoke": "Revoke it",
   "outcome.reopen": "Reopen it",
 };
+export const notFound = "Not found";
 export const pageNotFound = "There is no such page.";
+export const broken = "Error";
+export const pageBroken = "This page can't be shown because of an error in Agency. What you typed is kept.";
+export const reload = "Load it again";
+export const opensLater = "This page opens when the connection is back.";
 
 export const verifiedAt = (time: string): string => `All entries were verified at ${time}.`;
 export const chainIsBroken = (seq: number | null): string =>

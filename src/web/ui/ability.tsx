@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, Suspense, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
 import { useDo } from "../data/doing.ts";
@@ -7,10 +7,11 @@ import { useAll } from "../data/reading.ts";
 import { abilityWords } from "./ability-words.ts";
 import { Button } from "./buttons.tsx";
 import { useDraftFields } from "./draft.ts";
+import { later } from "./later.ts";
 import { Refusal } from "./states.tsx";
 import { toast } from "./toast.tsx";
 
-const SignInServer = lazy(async () => ({ default: (await import("./sign-in-server.tsx")).SignInServer }));
+const SignInServer = later(async () => (await import("./sign-in-server.tsx")).SignInServer);
 
 /** A call that the server offers for a thing. What it still asks for is entered in fields below the button. */
 export interface Offered {

@@ -1,10 +1,11 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, Suspense, useState } from "react";
 import { Button } from "./buttons.tsx";
 import * as texts from "./batch-texts.ts";
 import { useKeys } from "./keys.ts";
+import { later } from "./later.ts";
 
-const BatchDialog = lazy(async () => ({ default: (await import("./batch.tsx")).BatchDialog }));
+const BatchDialog = later(async () => (await import("./batch.tsx")).BatchDialog);
 
 export interface Pickable {
   readonly id: string;

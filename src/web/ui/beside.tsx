@@ -1,7 +1,8 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, type MouseEvent, type ReactNode, Suspense, useDeferredValue, useMemo } from "react";
+import { type MouseEvent, type ReactNode, Suspense, useDeferredValue, useMemo } from "react";
 import { type BesideThing, PanelFrameContext } from "./beside-context.ts";
 import { useKeys } from "./keys.ts";
+import { later } from "./later.ts";
 import { placeOf } from "./places.ts";
 import "./beside.css";
 
@@ -44,10 +45,10 @@ export function useBeside<K extends string>(...kinds: readonly K[]): Choosing<K>
 }
 
 const panels = {
-  agent: lazy(async () => ({ default: (await import("./agent-now.tsx")).AgentNow })),
-  outcome: lazy(async () => ({ default: (await import("./outcome-panel.tsx")).OutcomePanel })),
-  approval: lazy(async () => ({ default: (await import("./request-panel.tsx")).RequestPanel })),
-  session: lazy(async () => ({ default: (await import("./session-panel.tsx")).SessionPanel })),
+  agent: later(async () => (await import("./agent-now.tsx")).AgentNow),
+  outcome: later(async () => (await import("./outcome-panel.tsx")).OutcomePanel),
+  approval: later(async () => (await import("./request-panel.tsx")).RequestPanel),
+  session: later(async () => (await import("./session-panel.tsx")).SessionPanel),
 };
 
 interface Beside {

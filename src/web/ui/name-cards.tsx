@@ -1,6 +1,7 @@
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
+import { type ReactNode, Suspense, useEffect, useRef, useState } from "react";
+import { later } from "./later.ts";
 
-const NameCard = lazy(async () => ({ default: (await import("./name-card.tsx")).NameCard }));
+const NameCard = later(async () => (await import("./name-card.tsx")).NameCard);
 
 const waitMilliseconds = 400;
 

@@ -1,25 +1,21 @@
-import { Link } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, Suspense, useEffect, useState } from "react";
 import type { Refused } from "../data/calling.ts";
 import type { Reading } from "../data/reading.ts";
-import { placeOfHint } from "./hint-places.ts";
 import { Icon } from "./icons.tsx";
+import { later } from "./later.ts";
+
+const HintLink = later(async () => (await import("./hint-link.tsx")).HintLink);
 
 /** The server's no, as it said it, with the place where its hint can be followed. The form above it keeps its input. */
 export function Refusal({ of, children }: { of: Refused | undefined; children?: ReactNode }): ReactNode {
   if (of === undefined) return null;
-  const place = placeOfHint(of.hint);
   return (
     <div className="refusal" role="alert">
       <Icon name="stop" />
       <div>
         <p className="said">{of.message}</p>
         {of.hint !== "" && <p>{of.hint}</p>}
-        {place !== undefined && (
-          <Link className="b" to={place.to}>
-            {place.text}
-          </Link>
-        )}
+        <Suspense>{of.hint !== "" && <HintLink hint={of.hint} />}</Suspense>
         {children}
       </div>
     </div>
