@@ -64,7 +64,7 @@ for (const kind of storeKinds)
           sessions.map(({ endReason }) => endReason),
           ["the company was frozen"],
         );
-      // Agents can read, but change nothing. The board can decide.
+        // Agents can read, but change nothing. The board can decide.
         const { message, hint } = await refusal(
           key(createFile, { description: "x", content: "x" }),
           "refused",
@@ -97,7 +97,7 @@ for (const kind of storeKinds)
           [item?.kind, item?.abilities.map(({ name }) => name), health.moving, health.stuck],
           ["stall", ["company.thaw"], 0, 0],
         );
-      // A daemon that starts now starts no session.
+        // A daemon that starts now starts no session.
         stage.crash(stage);
         const next = stage.node("node-2");
         await next.scheduler.start();

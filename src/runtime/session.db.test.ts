@@ -81,11 +81,11 @@ for (const kind of bothStores)
         assert.equal(session?.epoch, 1);
         const seen = await org.board(viewSession, { id: session?.id ?? "" });
         assert.equal(seen.briefing, runner.started[0]?.briefing.text);
-      // The agent and its manager can see the session, another agent can't.
+        // The agent and its manager can see the session, another agent can't.
         assert.equal((await ann.call(viewSession, { id: seen.id })).id, seen.id);
         const ben = await org.agent("Ben");
         await refusal(ben.call(viewSession, { id: seen.id }), "not_found");
-      // The events of the session name the agent and the session.
+        // The events of the session name the agent and the session.
         const { events } = await org.board(listAgentEvents, { id: ann.id });
         const made = events.find(({ operation }) => operation === "knowledge.create");
         assert.deepEqual(made?.actor, { kind: "agent", agentId: ann.id, sessionId: seen.id, personId: null });

@@ -28,12 +28,21 @@ export async function checkStep(world: World, thorough: boolean): Promise<void> 
   if (thorough) await checkWhy(world);
 }
 
-/** A process that may act is recorded with its pid, and no agent has two processes whose calls would be accepted. */
+/**
+ * A process that may act is recorded with its pid, and no agent has two processes whose calls would be accepted. A process whose
+ * session ended before that never acts, not even until its node ends it.
+ */
 async function checkProcesses(world: World, tx: ReadTx): Promise<void> {
-  for (const process of world.processes()) {
-    if (!process.released) continue;
-    const row = await tx.first(sessionRow, { id: process.sessionId });
+  for (const process of world.nodes.flatMap(({ machine }) => machine.processes)) {
     const name = world.trace.name("session", process.sessionId);
+    if (process.released && process.isTooLate)
+      throw new Broken("a process that starts too late never acts", name);
+    if (process.exit !== null) continue;
+    const row = await tx.first(sessionRow, { id: process.sessionId });
+    if (!process.released) {
+      process.isTooLate ||= row !== undefined && row.ended_at !== null && row.pid === null;
+      continue;
+    }
     if (row === undefined) throw new Broken("every process belongs to a session", name);
     if (row.pid !== process.pid || row.pid_started !== process.started)
       throw new Broken("a process acts only after its pid is recorded", name);
@@ -256,7 +265,7 @@ export const nextTimes = query((db, p: { now: number }) => ({
 }));
 
 const sessionRow = query((db, p: { id: string }) =>
-  db.selectFrom("sessions").select(["pid", "pid_started", "node_id"]).where("id", "=", p.id),
+  db.selectFrom("sessions").select(["pid", "pid_started", "node_id", "ended_at"]).where("id", "=", p.id),
 );
 const notArchived = (table: "messages" | "approvals") =>
   sql<boolean>`exists (select 1 from companies c

@@ -21,6 +21,8 @@ export interface Process {
   readonly token: string;
   readonly life: Life;
   released: boolean;
+  /** Whether its session ended while it waited at its gate, before its pid was recorded. */
+  isTooLate: boolean;
   exit: Exit | null;
   /** Whether the node has learned of the exit. */
   noticed: boolean;
@@ -83,6 +85,7 @@ export class Machine {
       token: session.token,
       life,
       released: false,
+      isTooLate: false,
       exit: null,
       noticed: false,
       hung: false,

@@ -3,7 +3,7 @@ import { query } from "../store/query.ts";
 import { Broken } from "./broken.ts";
 import { call, type SimulatedCaller } from "./calling.ts";
 import { dump, notRestored } from "./restored.ts";
-import { type AgentView, isLiveStatus } from "./view.ts";
+import { type AgentView, holdersFromBoss, isLiveStatus } from "./view.ts";
 
 /** Applies a random reorganization. The board (`top` null) may change anything, a manager only agents below it. */
 export async function reorganize(
@@ -16,7 +16,10 @@ export async function reorganize(
   const employed = view.agents.filter(({ status }) => status !== "terminated");
   const part = top === null ? employed : employed.filter((agent) => isBelow(agent, top, employed));
   const from = part.length > 0 && chance.flip(0.85) ? part : employed;
-  const change = draw(caller, from, employed);
+  const holders = new Set(
+    (await world.store.read((tx) => tx.all(holdersFromBoss, { companyId }))).map(({ id }) => id),
+  );
+  const change = draw(caller, from, employed, holders);
   if (change === undefined) return;
   world.count(`reorganize: ${change.kind}`);
   const back = caller.alone && chance.flip(0.3);
@@ -55,21 +58,29 @@ function draw(
   { world, view }: SimulatedCaller,
   from: readonly AgentView[],
   employed: readonly AgentView[],
+  holders: ReadonlySet<string>,
 ): Change | undefined {
   const { chance } = world;
-  const agent = chance.pick(from)?.id;
+  // Few agents hold a right from their boss, and only theirs change with the boss.
+  const held = from.filter(({ id }) => holders.has(id));
+  const agent = chance.pick(held.length > 0 && chance.flip(0.4) ? held : from)?.id;
   const other = chance.pick(from)?.id;
   if (agent === undefined || other === undefined) return undefined;
   const reports = employed.filter(({ boss_id }) => boss_id === agent).map(({ id }) => id);
   const boss = employed.find(({ id }) => id === agent)?.boss_id;
   const beside = chance.pick(employed.filter(({ id, boss_id }) => boss_id === boss && id !== agent))?.id;
+  const others = employed.filter(
+    (one) => one.id !== agent && one.id !== boss && !isBelow(one, agent, employed),
+  );
+  // Usually one that the agent can report to.
+  const to = (chance.flip(0.85) ? chance.pick(others)?.id : undefined) ?? other;
   const newcomer = () => ({ name: chance.pick(names) ?? "", role: "manager" });
   const grows = employed.length < mostAgents;
   const work = view.outcomes.filter(
     (one) => one.responsible_id === agent && isLiveStatus(one) && one.kind === "work" && one.id !== agent,
   );
   return chance.weighted<Change>([
-    [5, { kind: "move_report", agent, to: other }],
+    [5, { kind: "move_report", agent, to }],
     [
       grows && reports.length > 0 ? 4 : 0,
       { kind: "insert_layer", boss: agent, manager: newcomer(), reports: reports.filter(isSome(world)) },

@@ -2,7 +2,8 @@ import { agentTurn, keyTurn, type Mood, workOff } from "./agent-turn.ts";
 import { openApprovals } from "./approving.ts";
 import { boardTurn, decisionTurn } from "./board-turn.ts";
 import { Broken } from "./broken.ts";
-import { arrive } from "./calling.ts";
+import { pauseAgent } from "../contract/agents.ts";
+import { arrive, call } from "./calling.ts";
 import type { Weighted } from "./chance.ts";
 import { checkAfterTurn, nextTimes } from "./checks.ts";
 import type { Interruption } from "./life.ts";
@@ -101,8 +102,20 @@ function mishaps(world: World, one: One): Step[] {
     }),
     one(down, 7, (node) => start(world, node)),
     one(paused, 4, (node) => goOn(world, node)),
+    one(gated(paused), 4, (process) => pauseAtGate(world, process)),
     one(paused, 0.5, (node) => crash(world, node)),
   ];
+}
+
+/** Processes that wait at their gates because their nodes stand still. */
+const gated = (paused: readonly SimulatedNode[]): Process[] =>
+  paused.flatMap(({ machine }) => machine.alive().filter(({ released }) => !released));
+
+/** Ends the session of such a process, by pausing its agent. Its node must not release it when it continues. */
+async function pauseAtGate(world: World, { agentId }: Process): Promise<void> {
+  const view = await look(world.store, world.company.id);
+  world.count("an agent is paused whose process waits at its gate");
+  await call({ world, who: world.board, view, alone: true }, pauseAgent, { id: agentId });
 }
 
 const steps = ["intent", "intended", "spawned", "recorded", "exited", "delivery", "delivered"];
@@ -116,7 +129,13 @@ function interruption({ chance }: World): Interruption {
     [2, "fail"],
     [3, "lost"],
   ]);
-  const step = (what === "crash" || what === "pause") && chance.flip(0.6) ? chance.pick(steps) : undefined;
+  // What happens while a process waits at its gate is rare otherwise: it takes a start, a pause and the end of the session.
+  const step =
+    what === "pause" && chance.flip(0.4)
+      ? "spawned"
+      : (what === "crash" || what === "pause") && chance.flip(0.6)
+        ? chance.pick(steps)
+        : undefined;
   return { what, where: step ?? chance.between(1, 4) };
 }
 

@@ -189,6 +189,21 @@ export const grantsAround = query((db, p: { agentId: string }) =>
     .limit(30),
 );
 
+/** Agents that hold a right which their present boss gave them. A new boss has to give it again, or it ends. */
+export const holdersFromBoss = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("agents as a")
+    .innerJoin("grants as g", (join) =>
+      join.onRef("g.grantee_id", "=", "a.id").onRef("g.granted_by", "=", "a.boss_id"),
+    )
+    .select("a.id")
+    .distinct()
+    .where("a.company_id", "=", p.companyId)
+    .where("g.revoked_at", "is", null)
+    .where("g.broken", "=", 0)
+    .orderBy("a.id"),
+);
+
 /** Budgets of tokens of which something is spent. */
 export const spentBudgets = query((db, p: { companyId: string }) =>
   db
