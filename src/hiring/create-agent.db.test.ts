@@ -16,7 +16,7 @@ import { type CreateAgentResult, requestAgent, waitForApproval } from "../contra
 import { readFile } from "../contract/knowledge.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { listAgents, terminateAgent, viewAgent } from "../contract/agents.ts";
+import { listAgents, terminateAgent, updateAgent, viewAgent } from "../contract/agents.ts";
 import { viewOutcome } from "../contract/outcomes.ts";
 import {
   type TestCaller,
@@ -311,6 +311,30 @@ for (const kind of storeKinds)
       assert.equal((await org.root(waitForApproval, { requestId })).status, "pending");
       await org.board(reject, { id: requestId });
       assert.equal((await org.root(waitForApproval, { requestId })).reason, "user_denied");
+    });
+
+    test("a next agent that is renamed before the answer: a yes is refused, also if another has the name now", async () => {
+      const asker = await org.agent("Asker of renamed");
+      const next = await org.agent("Former");
+      const ids = [];
+      for (const [name, nextAgent] of [
+        ["By name", "Former"],
+        ["By id", next.id],
+      ] as const)
+        ids.push(await asked({ name, nextAgent }, asker.call));
+      const [byName = "", byId = ""] = ids;
+      const obstacles = async () => (await org.board(viewApproval, { id: byName })).changes.obstacles;
+      assert.deepEqual(await obstacles(), []);
+      await org.board(updateAgent, { id: next.id, name: "Latter" });
+      for (let taken = 0; taken < 2; taken++) {
+        const { message } = await refusal(org.board(approve, { id: byName }), "conflict");
+        assert.equal(message, "The agent should reply to @Former, which was renamed to Latter.");
+        assert.deepEqual(await obstacles(), [message]);
+        if (taken === 0) await org.agent("Former");
+      }
+      await org.board(reject, { id: byName });
+      assert.deepEqual(await obstacles(), []);
+      await org.board(approve, { id: byId });
     });
 
     test("when the agent that asked leaves before the answer, the request ends and the name is free", async () => {

@@ -46,6 +46,7 @@ import {
   creating,
   creationChanges,
   creationOutdated,
+  creationRenamed,
   noNextAgent,
   onlyAgentsCreate,
   promptAndNext,
@@ -123,12 +124,14 @@ export const creationHandlers = [onRequest, onWait];
 export const creation: ApprovalKind = {
   approve: async (call, approval) => {
     const { tx, companyId } = call;
-    const { name, autoReply, role, provider, model, systemPrompt, nextAgentId, adapterConfig } =
+    const { name, autoReply, role, provider, model, systemPrompt, nextAgent, nextAgentId, adapterConfig } =
       wanted(approval);
     const boss = await memberById(tx, approval.requested_by);
     const next = nextAgentId === null ? null : await memberById(tx, nextAgentId);
     if (boss === undefined || !isActive(boss)) throw creationOutdated(true);
     if (next === undefined || (next !== null && !isActive(next))) throw creationOutdated(false);
+    if ((await nextOf(tx, companyId, { nextAgent })) !== nextAgentId)
+      throw creationRenamed(nextAgent, next?.name ?? "");
     const full = await noRoomFor(tx, companyId, 1);
     if (full !== undefined) throw full;
     const id = call.newId();
@@ -162,17 +165,20 @@ export const creation: ApprovalKind = {
     return creationChanges(wanted(approval), boss?.name, count, approval.status);
   },
   sections: async (tx, approval, viewer) => {
-    const { provider, systemPrompt, nextAgentId, adapterConfig, model } = wanted(approval);
+    const { provider, systemPrompt, nextAgent, nextAgentId, adapterConfig, model } = wanted(approval);
     const { company_id, requested_by } = approval;
     const agent = await memberById(tx, approval.agent_id);
     const next = await memberById(tx, nextAgentId);
     const boss = await memberById(tx, requested_by);
     const isOpen = openStatuses.includes(approval.status) && viewer.agentId === null;
     const full = isOpen ? await noRoomFor(tx, company_id, 0) : undefined;
+    const isNextHere = nextAgentId === null || (next !== undefined && isActive(next));
+    const isRenamed = isOpen && isNextHere && (await nextOf(tx, company_id, { nextAgent })) !== nextAgentId;
     const obstacles = [
       ...(full === undefined ? [] : [full.message]),
       ...(boss !== undefined && isActive(boss) ? [] : [creationOutdated(true).message]),
-      ...(nextAgentId === null || (next && isActive(next)) ? [] : [creationOutdated(false).message]),
+      ...(isNextHere ? [] : [creationOutdated(false).message]),
+      ...(isRenamed ? [creationRenamed(nextAgent, next?.name ?? "").message] : []),
     ];
     const right = { resource: routeTo(nextAgentId), level: "send" } as const;
     return {

@@ -168,6 +168,13 @@ export const creationOutdated = (isRequester: boolean): Refusal =>
     "Reject the request. It can be asked again with another nextAgent.",
   );
 
+/** The prompt names the agent as it was called, and the mail route is to the agent itself. */
+export const creationRenamed = (asked: string, now: string): Refusal =>
+  conflict(
+    `The agent should reply to @${asked}, which was renamed to ${now}.`,
+    "Reject the request. It can be made again with the new name.",
+  );
+
 interface Creation {
   readonly name: string;
   readonly role: string | null;
