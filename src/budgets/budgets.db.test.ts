@@ -32,7 +32,7 @@ for (const kind of storeKinds)
         await limitTokens(org, 1000, 300);
         const ann = await org.agent("Ann");
         const gate = await spending(stage, ann.id, 100);
-        assert.deepEqual(await budgetLineOf(stage, "tokens"), {
+        assert.deepEqual(await budgetLineOf(org, "tokens"), {
           measure: "tokens",
           limit: 1000,
           spent: 100,
@@ -45,23 +45,22 @@ for (const kind of storeKinds)
         onUsage(tokens(350));
         await stage.rest();
         assert.deepEqual(
-          [(await budgetLineOf(stage, "tokens")).spent, (await budgetLineOf(stage, "tokens")).reserved],
+          [(await budgetLineOf(org, "tokens")).spent, (await budgetLineOf(org, "tokens")).reserved],
           [350, 300],
         );
         runner.plan(ann.id, async () => undefined);
         gate.resolve();
         await stage.rest();
-        const after = await budgetLineOf(stage, "tokens");
+        const after = await budgetLineOf(org, "tokens");
         assert.deepEqual([after.spent, after.reserved, after.left], [350, 0, 650]);
-        assert.equal((await budgetLineOf(stage, "sessions")).spent, runner.started.length);
+        assert.equal((await budgetLineOf(org, "sessions")).spent, runner.started.length);
         for (const id of runner.started.slice(1)) assert.equal(id.agent.id, ann.id);
       },
     );
 
     staged(
       "at the limit the session stops, its agent is paused and the board is asked once; approval resumes it",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const { companyId } = org;
         await org.board(updateCompany, { companyId, sessionBudget: { tokens: 60 } });
         const ann = await org.agent("Ann");
@@ -81,7 +80,7 @@ for (const kind of storeKinds)
         assert.match(session?.endReason ?? "", /The token budget of Ann is used up/);
         await givenWork(org, ann.id, "another job");
         await stage.rest();
-        const [asked, more] = await overrides(stage);
+        const [asked, more] = await overrides(org);
         assert.ok(asked !== undefined && more === undefined);
         assert.deepEqual(asked.payload["raiseBy"], 60);
         assert.equal(asked.requestedBy?.id, ann.id);
@@ -100,7 +99,7 @@ for (const kind of storeKinds)
         // When the budget is used up again, the agent asks again.
         runner.started.at(-1)?.onUsage(tokens(75));
         await stage.rest();
-        const all = await overrides(stage);
+        const all = await overrides(org);
         assert.deepEqual(
           all.map(({ status }) => status),
           ["pending", "approved"],
@@ -117,7 +116,7 @@ for (const kind of storeKinds)
         const ann = await org.agent("Ann");
         await org.board(setBudget, { id: ann.id, tokens: 100 });
         const gate = await spending(stage, ann.id, 130);
-        const [asked] = await overrides(stage);
+        const [asked] = await overrides(org);
         await org.board(reject, { id: asked?.id ?? "", decisionNote: "not now" });
         await stage.rest();
         assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");
@@ -133,7 +132,7 @@ for (const kind of storeKinds)
           (await org.board(why, { id: ann.id })).says,
           /is paused: the token budget of Ann is used up.*was rejected \(not now\)/,
         );
-        assert.equal((await overrides(stage)).length, 1);
+        assert.equal((await overrides(org)).length, 1);
         stage.advance(31 * day);
         const next = Promise.withResolvers<void>();
         runner.plan(ann.id, uses(next.promise, 10));
@@ -149,8 +148,7 @@ for (const kind of storeKinds)
 
     staged(
       "an agent that a budget paused, with its request undecided, resumes by itself in the next month",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const ann = await org.agent("Ann");
         await org.board(setBudget, { id: ann.id, tokens: 100 });
         await givenWork(org, ann.id);
@@ -162,7 +160,7 @@ for (const kind of storeKinds)
         await stage.rest();
         assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
         assert.deepEqual(
-          (await overrides(stage)).map(({ status }) => status),
+          (await overrides(org)).map(({ status }) => status),
           ["rejected"],
         );
         gate.resolve();
@@ -171,8 +169,7 @@ for (const kind of storeKinds)
 
     staged(
       "all agents that use up a shared budget are paused, and one request is made for all of them",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const { companyId } = org;
         await limitTokens(org, 100, 50);
         const agents = [await org.agent("Ann"), await org.agent("Ben")];
@@ -187,7 +184,7 @@ for (const kind of storeKinds)
         for (const { onUsage } of runner.started) onUsage(tokens(51));
         await stage.rest();
         for (const { id } of agents) assert.equal((await org.board(viewAgent, { id })).status, "paused");
-        assert.equal((await overrides(stage)).length, 1);
+        assert.equal((await overrides(org)).length, 1);
         assert.equal((await org.board(listCosts, { companyId })).total.inputTokens, 102);
         gate.resolve();
       },
@@ -220,8 +217,7 @@ for (const kind of storeKinds)
 
     staged(
       "a budget of 0 allows nothing: no agent is started, and the board is asked once for all of them",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const { companyId } = org;
         for (const part of ["usd", "tokens", "sessions"] as const) {
           await org.board(updateCompany, { companyId, monthlyBudget: { [part]: 0 } });
@@ -229,7 +225,7 @@ for (const kind of storeKinds)
           for (const { id } of agents) await givenWork(org, id);
           await stage.rest();
           assert.equal(runner.started.length, 0);
-          const [asked, ...others] = (await overrides(stage)).filter(({ status }) => status === "pending");
+          const [asked, ...others] = (await overrides(org)).filter(({ status }) => status === "pending");
           assert.equal(others.length, 0);
           assert.deepEqual([asked?.payload["measure"], asked?.payload["limit"]], [part, 0]);
           const { says, moves, references } = await org.board(why, { id: agents[0]?.id ?? "" });
@@ -237,7 +233,7 @@ for (const kind of storeKinds)
           await org.board(updateCompany, { companyId, maxSessions: 0, monthlyBudget: { [part]: 1000 } });
           // No decision on the request is needed any more.
           assert.deepEqual(
-            (await overrides(stage)).filter(({ status }) => status === "pending"),
+            (await overrides(org)).filter(({ status }) => status === "pending"),
             [],
           );
           for (const { id } of agents) await org.board(terminateAgent, { id });
@@ -251,8 +247,8 @@ for (const kind of storeKinds)
       const { companyId } = org;
       for (const { limit } of (await org.board(listCosts, { companyId })).budget) assert.ok((limit ?? 0) > 0);
       await org.board(updateCompany, { companyId, monthlyBudget: { tokens: null } });
-      assert.equal((await budgetLineOf(stage, "tokens")).limit, null);
-      assert.equal((await budgetLineOf(stage, "usd")).limit, 1000);
+      assert.equal((await budgetLineOf(org, "tokens")).limit, null);
+      assert.equal((await budgetLineOf(org, "usd")).limit, 1000);
       const ann = await org.agent("Ann");
       const gate = await spending(stage, ann.id, 5_000_000_000);
       assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");

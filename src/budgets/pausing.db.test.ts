@@ -5,7 +5,7 @@ import { listCosts, setBudget } from "../contract/budgets.ts";
 import { agentInbox } from "../contract/mail.ts";
 import { resumeAgent, updateAgent, viewAgent } from "../contract/agents.ts";
 import { why } from "../contract/why.ts";
-import { refusal, storeKinds } from "../testing/organization.ts";
+import { type Organization, refusal, storeKinds } from "../testing/organization.ts";
 import {
   budgetLineOf,
   stagedOnBudget,
@@ -17,17 +17,15 @@ import {
   limitTokens,
   reportsTokens,
 } from "../testing/spenders.ts";
-import type { Stage } from "../testing/stage.ts";
 
 for (const kind of storeKinds)
   describe(`agents that a budget pauses on ${kind}`, () => {
     const staged = stagedOnBudget(kind);
-    const statusOf = async ({ org }: Stage, id: string) => (await org.board(viewAgent, { id })).status;
+    const statusOf = async ({ board }: Organization, id: string) => (await board(viewAgent, { id })).status;
 
     staged(
       "an agent without sessions left is paused when it gets work; approval starts it",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const ann = await org.agent("Ann Lee");
         await org.board(setBudget, { id: ann.id, sessions: 2 });
         // Each session makes some progress and leaves the job open.
@@ -35,8 +33,8 @@ for (const kind of storeKinds)
         await givenWork(org, ann.id);
         await stage.rest();
         assert.equal(runner.started.length, 2, "as many as it may");
-        assert.equal(await statusOf(stage, ann.id), "paused");
-        const [asked, ...more] = await overrides(stage);
+        assert.equal(await statusOf(org, ann.id), "paused");
+        const [asked, ...more] = await overrides(org);
         assert.deepEqual([asked?.status, asked?.payload["measure"], more.length], ["pending", "sessions", 0]);
         const { says: reason, references } = await org.board(why, { id: ann.id });
         assert.match(reason, /is paused: the session budget of Ann Lee is used up/);
@@ -52,15 +50,15 @@ for (const kind of storeKinds)
       await limitTokens(org, 100, 10);
       const ann = await org.agent("Ann");
       const gate = await spending(stage, ann.id, 5000);
-      assert.equal(await statusOf(stage, ann.id), "paused");
-      assert.equal((await budgetLineOf(stage, "tokens")).left, -4900);
+      assert.equal(await statusOf(org, ann.id), "paused");
+      assert.equal((await budgetLineOf(org, "tokens")).left, -4900);
       const again = Promise.withResolvers<void>();
       runner.plan(ann.id, uses(again.promise, 1));
-      const [asked] = await overrides(stage);
+      const [asked] = await overrides(org);
       await org.board(approve, { id: asked?.id ?? "" });
       await stage.rest();
-      assert.equal(await statusOf(stage, ann.id), "running");
-      assert.equal((await budgetLineOf(stage, "tokens")).limit, 100 + 4900 + 50);
+      assert.equal(await statusOf(org, ann.id), "running");
+      assert.equal((await budgetLineOf(org, "tokens")).limit, 100 + 4900 + 50);
       gate.resolve();
       again.resolve();
       runner.otherwise(async () => undefined);
@@ -74,7 +72,7 @@ for (const kind of storeKinds)
       await org.board(setBudget, { id: lead.id, tokens: 100 });
       await org.board(setBudget, { id: ann.id, tokens: 100 });
       const gate = await spending(stage, ann.id, 100);
-      const id = (await overrides(stage))[0]?.id ?? "";
+      const id = (await overrides(org))[0]?.id ?? "";
       const view = async () => (await org.board(viewApproval, { id })).changes;
       assert.match(
         (await view()).obstacles.join(),
@@ -85,15 +83,14 @@ for (const kind of storeKinds)
       assert.deepEqual((await view()).obstacles, []);
       assert.match((await view()).summary.at(-1) ?? "", /^Will work again: Ann/);
       await org.board(approve, { id });
-      assert.equal(await statusOf(stage, ann.id), "idle");
+      assert.equal(await statusOf(org, ann.id), "idle");
       gate.resolve();
       runner.otherwise(async () => undefined);
     });
 
     staged(
       "an amount that no session can have used isn't counted: its agent is paused, and no other agent pays",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         const { companyId } = org;
         const ann = await org.agent("Ann");
         await org.board(setBudget, { id: ann.id, tokens: 1000 });
@@ -108,7 +105,7 @@ for (const kind of storeKinds)
           await stage.rest();
           runner.started[round]?.onUsage(nonsense);
           await stage.rest();
-          assert.equal(await statusOf(stage, ann.id), "paused");
+          assert.equal(await statusOf(org, ann.id), "paused");
           const { total, budget } = await org.board(listCosts, { companyId });
           assert.deepEqual([total.inputTokens, total.outputTokens, total.costUsd], [30 * (round + 1), 0, 0]);
           for (const { spent, measure } of budget)
@@ -120,7 +117,7 @@ for (const kind of storeKinds)
           assert.equal(about.length, round + 1);
           await org.board(resumeAgent, { id: ann.id });
         }
-        assert.deepEqual(await overrides(stage), [], "no budget is short");
+        assert.deepEqual(await overrides(org), [], "no budget is short");
         gate.resolve();
         runner.otherwise(async () => undefined);
       },

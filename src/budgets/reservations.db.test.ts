@@ -33,8 +33,7 @@ for (const kind of bothStores)
 
     staged(
       "an agent waits for what others have reserved: no agent is paused and no request is made",
-      async (stage) => {
-        const { org, runner } = stage;
+      async ({ org, runner, ...stage }) => {
         await limitTokens(org, 100, 80);
         const [ann, ben, cid] = [await org.agent("Ann"), await org.agent("Ben"), await org.agent("Cid")];
         const first = Promise.withResolvers<void>();
@@ -55,7 +54,7 @@ for (const kind of bothStores)
         runner.started[1]?.onUsage(tokens(20));
         await stage.rest();
         assert.equal((await org.board(viewAgent, { id: ben.id })).status, "idle");
-        assert.deepEqual(await overrides(stage), []);
+        assert.deepEqual(await overrides(org), []);
         runner.otherwise(async () => undefined);
         first.resolve();
         await stage.rest();
@@ -82,7 +81,7 @@ for (const kind of bothStores)
           (await org.board(listCosts, { companyId, agent })).budget[0]?.spent;
         // Ben's budget is 40, Ann had 60 left in all, and 40 remain for the company.
         assert.deepEqual([await spentOf(ben.id), await spentOf(ann.id)], [40, 60]);
-        assert.equal((await budgetLineOf(stage, "tokens")).spent, 40);
+        assert.equal((await budgetLineOf(org, "tokens")).spent, 40);
         assert.equal((await org.board(listCosts, { companyId })).total.inputTokens, 140);
         gate.resolve();
       },
@@ -173,7 +172,7 @@ for (const kind of bothStores)
         const second = await life(stage, 1_000_000);
         assert.ok(second.mostAtOnce > 5, `${second.mostAtOnce} at once`);
         assert.equal(await total(store), 4000);
-        const { limit, reserved, left } = await budgetLineOf(stage, "tokens", parent.id);
+        const { limit, reserved, left } = await budgetLineOf(org, "tokens", parent.id);
         assert.deepEqual([limit, reserved, left], [4000, 0, 0]);
       },
     );

@@ -74,7 +74,7 @@ export async function demandConserved(store: Store): Promise<void> {
   if (broken !== undefined) throw new Error(inOneLine(broken));
 }
 
-/** The line of the costs for this measure: the company's, or the agent's. */
+/** The company's line of the costs for this measure, or the agent's. */
 export async function budgetLineOf({ org }: Stage, measure: "usd" | "tokens" | "sessions", agent?: string) {
   const { companyId } = org;
   const { budget } = await org.board(listCosts, { companyId, ...(agent === undefined ? {} : { agent }) });
@@ -83,7 +83,7 @@ export async function budgetLineOf({ org }: Stage, measure: "usd" | "tokens" | "
   return line;
 }
 
-export const overrides = async ({ org }: Stage) =>
+export const overrides = async (org: Organization) =>
   (await org.board(listApprovals, { companyId: org.companyId })).approvals.filter(
     ({ type }) => type === "budget_override",
   );
