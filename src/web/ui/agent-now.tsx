@@ -29,22 +29,11 @@ export function AgentNow({ id }: { id: string }): ReactNode {
         {(data) => (
           <div className="agent">
             <div className="head">
-              <div className="top">
-                <Tile
-                  id={data.id}
-                  name={data.name}
-                  {...tileOf(data.status, data.person !== null)}
-                  size="lg"
-                />
-                <div className="min-w-0">
-                  <h2 className="nm cut">
-                    <Line text={data.name} />
-                  </h2>
-                  <div className="role">
-                    <RoleLine of={data} />
-                  </div>
-                </div>
-              </div>
+              <AgentTop of={data}>
+                <h2 className="nm cut">
+                  <Line text={data.name} />
+                </h2>
+              </AgentTop>
               <AgentActions agent={data} />
             </div>
             <div className="body">
@@ -57,8 +46,32 @@ export function AgentNow({ id }: { id: string }): ReactNode {
   );
 }
 
+/** Who an agent is, at the top of its page or panel: its tile, its heading and its role, and what more is said about it. */
+export function AgentTop({
+  of,
+  says,
+  children,
+}: {
+  of: Answer<typeof ops.viewAgent>;
+  says?: ReactNode;
+  children: ReactNode;
+}): ReactNode {
+  return (
+    <div className="top">
+      <Tile id={of.id} name={of.name} {...tileOf(of.status, of.person !== null)} size="lg" />
+      <div className="min-w-0">
+        {children}
+        <div className="role">
+          <RoleLine of={of} />
+        </div>
+        {says}
+      </div>
+    </div>
+  );
+}
+
 /** The role, the title if there is one, and the manager. */
-export function RoleLine({
+function RoleLine({
   of: { role, title, boss },
 }: {
   of: Pick<Answer<typeof ops.viewAgent>, "role" | "title" | "boss">;

@@ -3,12 +3,11 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
 import { AgentActions } from "../../ui/agent-actions.tsx";
-import { AgentSummary, PendingHire, RoleLine } from "../../ui/agent-now.tsx";
+import { AgentSummary, AgentTop, PendingHire } from "../../ui/agent-now.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Page } from "../../ui/page.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
-import { Tile, tileOf } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
@@ -49,25 +48,18 @@ export function AgentPage(): ReactNode {
           <div className="scroll">
             <div className="agent-page">
               <header className="head">
-                <div className="top">
-                  <Tile
-                    id={data.id}
-                    name={data.name}
-                    {...tileOf(data.status, data.person !== null)}
-                    size="lg"
-                  />
-                  <div className="min-w-0">
-                    <h1 className="nm">
-                      <Line text={data.name} />
-                    </h1>
-                    <div className="role">
-                      <RoleLine of={data} />
-                    </div>
+                <AgentTop
+                  of={data}
+                  says={
                     <p className="lab">
                       <Line text={data.says} />
                     </p>
-                  </div>
-                </div>
+                  }
+                >
+                  <h1 className="nm">
+                    <Line text={data.name} />
+                  </h1>
+                </AgentTop>
                 <AgentActions agent={data} />
               </header>
               {data.approval !== null && (
