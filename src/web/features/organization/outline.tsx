@@ -26,6 +26,15 @@ const rowHeight = isNarrow ? 56 : 33;
 /** Agents stand below the board. A narrow screen has no room to show it. */
 const indent = isNarrow ? 0 : 1;
 
+/** The columns of words and counts, each with its look. What was spent comes after them. */
+const columns = [
+  ["who", "Agent"],
+  ["do", "Doing"],
+  ["n", "Open"],
+  ["n", "Blocked"],
+  ["n", "Inbox"],
+] as const;
+
 /** The organization as a tree of rows. Rows have one height, and only those in view are rendered, with the focused one. */
 export function Outline({
   agents,
@@ -135,21 +144,11 @@ export function Outline({
       onKeyDown={onKey}
     >
       <div className="orow ohead" role="row">
-        <span className="who" role="columnheader">
-          Agent
-        </span>
-        <span className="do" role="columnheader">
-          Doing
-        </span>
-        <span className="n" role="columnheader">
-          Open
-        </span>
-        <span className="n" role="columnheader">
-          Blocked
-        </span>
-        <span className="n" role="columnheader">
-          Inbox
-        </span>
+        {columns.map(([look, title]) => (
+          <span key={title} className={look} role="columnheader">
+            {title}
+          </span>
+        ))}
         <span className="sp" role="columnheader">
           <span />
           {month}
