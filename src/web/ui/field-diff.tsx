@@ -23,32 +23,23 @@ export function FieldDiff({
       <span className="v">
         {old !== "" && (
           <del className="del">
-            <bdi>
-              {isLong
-                ? parts
-                    .filter(({ added }) => !added)
-                    .map(({ value, removed }, at) =>
-                      removed ? <b key={at}>{value}</b> : <span key={at}>{value}</span>,
-                    )
-                : old}
-            </bdi>
+            <bdi>{isLong ? <Marked parts={parts.filter(({ added }) => !added)} /> : old}</bdi>
           </del>
         )}
         {now !== "" && (
           <ins className="add">
-            <bdi>
-              {isLong
-                ? parts
-                    .filter(({ removed }) => !removed)
-                    .map(({ value, added }, at) =>
-                      added ? <b key={at}>{value}</b> : <span key={at}>{value}</span>,
-                    )
-                : now}
-            </bdi>
+            <bdi>{isLong ? <Marked parts={parts.filter(({ removed }) => !removed)} /> : now}</bdi>
           </ins>
         )}
       </span>
     </div>
+  );
+}
+
+/** One of the two texts, with the words marked that the other does not have. */
+function Marked({ parts }: { parts: ReturnType<typeof diffWordsWithSpace> }): ReactNode {
+  return parts.map(({ value, added, removed }, at) =>
+    added || removed ? <b key={at}>{value}</b> : <span key={at}>{value}</span>,
   );
 }
 
