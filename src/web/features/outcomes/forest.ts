@@ -4,6 +4,12 @@ import type { Answer } from "../../data/operations.ts";
 export type Graph = Answer<typeof ops.viewGraph>;
 export type GraphNode = Graph["outcomes"][number];
 
+/** A graph, and which of its outcomes fit what is searched for. */
+export interface Searched {
+  readonly graph: Graph;
+  readonly matches: (node: GraphNode) => boolean;
+}
+
 /** The outcomes as rows of a tree. An outcome with several parents is listed below the first of them. */
 export interface Leaf<N extends { readonly id: string }> {
   readonly node: N;

@@ -8,19 +8,13 @@ import { type Drawing, fitText, MapCanvas } from "../../ui/map-canvas.tsx";
 import { type StateMark, stateMarks } from "../../ui/marks.ts";
 import { useReasons } from "../../ui/reasons.ts";
 import { standingOf, unowned } from "../../ui/standing.ts";
-import type { Graph, GraphNode } from "./forest.ts";
+import type { GraphNode, Searched } from "./forest.ts";
 import { NoMatch } from "./no-match.tsx";
 import { layOutcomes, type Placed, type Wire } from "./map-layout.ts";
 import * as texts from "./texts.ts";
 
 /** Why and how from left to right. A click or Enter opens one beside the map. */
-export function OutcomeMap({
-  graph,
-  matches,
-}: {
-  graph: Graph;
-  matches: (node: GraphNode) => boolean;
-}): ReactNode {
+export function OutcomeMap({ graph, matches }: Searched): ReactNode {
   const navigate = useNavigate();
   const choosing = useBeside("outcome");
   const map = useMemo(() => layOutcomes(graph, matches), [graph, matches]);

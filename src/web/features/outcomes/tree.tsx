@@ -12,7 +12,7 @@ import { Age } from "../../ui/time.tsx";
 import { WhyLine } from "../../ui/why.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
 import { Line } from "../../ui/words.tsx";
-import { forestOf, type Graph, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
+import { type GraphNode, type Leaf, type Searched, forestOf, rowsOfTree } from "./forest.ts";
 import { NoMatch } from "./no-match.tsx";
 
 const rowHeight = 34;
@@ -23,13 +23,7 @@ const narrowHeight = 56;
 const endOf = (id: string): string => id.slice(-8);
 
 /** Why and how: each outcome below the one it serves. Rows that don't move say why. */
-export function OutcomeTree({
-  graph,
-  matches,
-}: {
-  graph: Graph;
-  matches: (node: GraphNode) => boolean;
-}): ReactNode {
+export function OutcomeTree({ graph, matches }: Searched): ReactNode {
   const navigate = useNavigate();
   const search: { folded?: string } = useSearch({ strict: false });
   const folded = useMemo(() => {
