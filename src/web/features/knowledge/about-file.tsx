@@ -8,6 +8,7 @@ import { figure } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useList } from "../../ui/more-rows.tsx";
 import { runsOf } from "../../ui/runs.ts";
+import { DoneIn } from "../../ui/session-link.tsx";
 import { Loaded, Refusal } from "../../ui/states.tsx";
 import { When } from "../../ui/time.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
@@ -193,12 +194,7 @@ export function AccessPart({ id }: { id: string }): ReactNode {
                       {more.length > 0 && <span className="tag">{more.length + 1} times</span>}
                       <span className="end">
                         {version !== null && `version ${version}`}
-                        {by.sessionId !== null && (
-                          <Link className="linked" to={`/sessions/${by.sessionId}`}>
-                            session
-                          </Link>
-                        )}
-                        <When at={at} />
+                        <DoneIn session={by.sessionId} at={at} />
                       </span>
                     </li>
                   ))}

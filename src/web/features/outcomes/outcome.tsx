@@ -12,6 +12,7 @@ import type { OneOutcome } from "../../ui/one-outcome.ts";
 import { OutcomeActions } from "../../ui/outcome-actions.tsx";
 import { Page } from "../../ui/page.tsx";
 import { inParts, isHeld, mostReasons, useReasons } from "../../ui/reasons.ts";
+import { DoneIn } from "../../ui/session-link.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { standingOf, unowned } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
@@ -258,12 +259,7 @@ function Record({ outcome }: { outcome: OneOutcome }): ReactNode {
                 )}
               </span>
               <span className="end">
-                {by.sessionId !== null && (
-                  <Link className="linked" to={`/sessions/${by.sessionId}`}>
-                    session
-                  </Link>
-                )}
-                <When at={at} />
+                <DoneIn session={by.sessionId} at={at} />
               </span>
             </li>
           );
