@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { localTranscript, readTranscript } from "./transcript.ts";
+import { marker } from "../redaction/redact.ts";
+import { localTranscript, readTranscript, writeTranscript } from "./transcript.ts";
 
 const lineOf = (text: string): string =>
   `${JSON.stringify({ at: "2026-01-01T00:00:00.000Z", kind: "text", text })}\n`;
@@ -38,4 +39,26 @@ test("a long transcript is read from its end, or in parts from its beginning", a
   // The last entry alone is longer than the part that is read from an end.
   writeFileSync(join(folder, "wide.jsonl"), lineOf("first") + lineOf("x".repeat(400_000)));
   assert.equal((await read("wide")).entries.at(-1)?.text.length, 400_000);
+});
+
+test("the arguments and the answers of calls are kept without secrets, also as JSON", async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "agency-transcript-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const { add, close, closed } = writeTranscript(folder, "calls", []);
+  const input = { command: "mysql", args: ["-uroot", "-pPw"], env: { MODE: "swordfish" } };
+  add({ kind: "tool", tool: "run --token swordfish", text: JSON.stringify(input) });
+  add({ kind: "result", text: JSON.stringify(input, null, 2) });
+  add({ kind: "result", text: `${JSON.stringify(input)}\n${JSON.stringify(input)}` });
+  close();
+  await closed;
+  const shown = JSON.stringify({ command: "mysql", args: ["-uroot", `-p${marker}`], env: { MODE: marker } });
+  const { entries } = await readTranscript(localTranscript(folder, "calls"));
+  assert.deepEqual(
+    entries.map(({ tool, text }) => [tool, text]),
+    [
+      [`run --token ${marker}`, shown],
+      [undefined, shown],
+      [undefined, `${shown}\n${shown}`],
+    ],
+  );
 });

@@ -1,7 +1,7 @@
 import { closeSync, createWriteStream, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type PlacedEntry, TranscriptEntry } from "../contract/sessions.ts";
-import { redactText } from "../redaction/redact.ts";
+import { redact, redactLines, redactText } from "../redaction/redact.ts";
 import { hiderOf } from "../redaction/known-texts.ts";
 import { scrubber } from "../redaction/transcripts.ts";
 
@@ -28,6 +28,10 @@ const mostOfEnd = 256 * 1024;
 
 const fileOf = (folder: string, sessionId: string): string => join(folder, `${sessionId}.jsonl`);
 
+/** The arguments and the answer of a call are often JSON, in one line or in several. */
+const shownOf = (text: string): string =>
+  redactLines(/^\s*[[{]/.test(text) ? String(redact(text).value) : text, 0);
+
 export function writeTranscript(
   folder: string,
   sessionId: string,
@@ -51,8 +55,8 @@ export function writeTranscript(
     add: ({ kind, tool, text }) =>
       write({
         kind,
-        ...(tool === undefined ? {} : { tool: hide(tool) }),
-        text: hide(redactText(text)).slice(0, mostOfEntry).toWellFormed(),
+        ...(tool === undefined ? {} : { tool: hide(redactText(tool)) }),
+        text: hide(shownOf(text)).slice(0, mostOfEntry).toWellFormed(),
       }),
     stream: () => {
       const scrub = scrubber(secrets);
