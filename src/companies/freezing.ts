@@ -3,6 +3,7 @@ import type { CallContext } from "../dispatch/context.ts";
 import { stateOf } from "../dispatch/company-settings.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { sql } from "kysely";
+import { redactText } from "../redaction/redact.ts";
 import { updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import { companyById, presentCompany } from "./operations.ts";
@@ -21,13 +22,8 @@ import * as texts from "./texts.ts";
 const onFreeze = guarded(contract.freezeCompany, async (call) => {
   const row = await companyById(call.tx, call.companyId);
   if (row.frozen_at !== null) throw texts.alreadyFrozen(row);
-  return save(
-    call,
-    { ...row, frozen_at: call.tx.now, frozen_reason: call.input.reason ?? null },
-    {
-      reason: call.input.reason ?? null,
-    },
-  );
+  const reason = call.input.reason === undefined ? null : redactText(call.input.reason);
+  return save(call, { ...row, frozen_at: call.tx.now, frozen_reason: reason }, { reason });
 });
 
 const onThaw = guarded(contract.thawCompany, async (call) => {

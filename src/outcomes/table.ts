@@ -17,6 +17,7 @@ import {
   updating,
 } from "../store/query.ts";
 import type { NewRow, Row } from "../store/schema.ts";
+import { redactText } from "../redaction/redact.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isLive, type OutcomeRow, render } from "./outcome.ts";
 
@@ -45,6 +46,7 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
   const row: NewRow<"outcomes"> = {
     ...plainWork,
     ...columns,
+    title: redactText(outcome.title),
     status: "open",
     rationale: null,
     blocked_reason: null,
@@ -85,7 +87,7 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
     id: outcome.id,
     companyId: outcome.company_id,
     kind: "outcome",
-    description: outcome.title,
+    description: row.title,
     mediaType: "text/markdown",
     ownerId: null,
     content: Buffer.from(text),
@@ -94,9 +96,14 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
   return { ...row, num: 0 };
 }
 
-/** Saves all columns of an outcome and writes a new version of its file. */
+/**
+ * Saves all columns of an outcome and writes a new version of its file. Many texts repeat a title and the reason of a block, so both
+ * lose their secrets here.
+ */
 export async function saveOutcome(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<OutcomeRow> {
-  const saved: OutcomeRow = { ...outcome, stale: 0, updated_at: tx.now };
+  const { title, blocked_reason: reason } = outcome;
+  const shown = { title: redactText(title), blocked_reason: reason === null ? null : redactText(reason) };
+  const saved: OutcomeRow = { ...outcome, ...shown, stale: 0, updated_at: tx.now };
   await tx.run(updateRow, saved);
   await renderFile(tx, saved, author);
   return saved;

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import * as contract from "../contract/capabilities.ts";
 import { notFound } from "../contract/refusal.ts";
 import { defaultLevel, isOnLadder, ranks, resourceId, resourceKind } from "../contract/resources.ts";
+import { redactText } from "../redaction/redact.ts";
 import { type Db, insertion, query, selection, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -140,12 +141,13 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
   const level = input.level ?? defaultLevel(kind);
   if (!isOnLadder(kind, level)) throw noSuchLevel(kind, level);
   if (kind === "mcp") await demandServer(tx, companyId, resourceId(input.resource));
+  const reason = redactText(input.reason);
   const request = {
     id: call.newId(),
     agent: { id: me.id, name: me.name },
     resource: input.resource,
     level,
-    reason: input.reason,
+    reason,
     at: new Date(tx.now).toISOString(),
   };
   if (await holds(tx, me.id, input.resource, level)) return { ...request, status: "already_held" as const };
@@ -153,7 +155,7 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
   const open = await tx.all(openRequestsOf, { company_id: companyId, agent_id: me.id });
   const same = open.find((row) => row.resource === input.resource && row.level === ranks[level]);
   if (same !== undefined) {
-    await call.record(me.id, { resource: input.resource, level, reason: input.reason, again: same.id });
+    await call.record(me.id, { resource: input.resource, level, reason, again: same.id });
     const at = new Date(same.created_at).toISOString();
     return { ...request, id: same.id, reason: same.reason, at, status: "open" as const };
   }
@@ -164,12 +166,12 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
     agent_id: me.id,
     resource: input.resource,
     level: ranks[level],
-    reason: input.reason,
+    reason,
     created_at: tx.now,
     answered_at: null,
   });
-  await call.record(me.id, { resource: input.resource, level, reason: input.reason });
-  await notify(call, me.boss_id, texts.permissionRequested(me, { ...input, level }));
+  await call.record(me.id, { resource: input.resource, level, reason });
+  await notify(call, me.boss_id, texts.permissionRequested(me, { ...input, reason, level }));
   return { ...request, status: "open" as const };
 });
 

@@ -137,7 +137,7 @@ export async function lastEvents(
 
 /** The description of the file of a message starts with this word (mail/post.ts). */
 const firstLineOf = ({ description }: { description: string }): string =>
-  description.replace(/^Message: /, "");
+  redactText(description.replace(/^Message: /, ""));
 
 async function approvalItems(look: Look): Promise<Draft[]> {
   const { tx, companyId, sight, leavesOf, kinds } = look;

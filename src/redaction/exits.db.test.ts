@@ -2,15 +2,19 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { pauseAgent, updateAgent } from "../contract/agents.ts";
 import * as approvals from "../contract/approvals.ts";
-import { updateCompany } from "../contract/companies.ts";
+import { freezeCompany, updateCompany } from "../contract/companies.ts";
 import { putMcpServer } from "../contract/servers.ts";
 import { requestAgent } from "../contract/create-agent.ts";
 import { createAgent, hireAgent } from "../contract/hiring.ts";
-import { readFile } from "../contract/knowledge.ts";
+import { createFile, readFile } from "../contract/knowledge.ts";
 import type { Operation } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { applyReorganization, type Change, planReorganization } from "../contract/reorganization.ts";
+import { requestPermission } from "../contract/capabilities.ts";
+import { createGoal } from "../contract/goals.ts";
+import { createOutcome, updateOutcome } from "../contract/outcomes.ts";
+import { sendMessage } from "../contract/mail.ts";
 import { submitSummary } from "../contract/sessions.ts";
 import { configurationOf } from "../hiring/drafting.ts";
 import { agentById } from "../agents/table.ts";
@@ -95,6 +99,24 @@ for (const kind of storeKinds)
       const { id: reorganization } = await board(applyReorganization, { companyId, change });
       assert.ok(await hear("approve", board(approvals.approve, { id: requestId })));
       await board(pauseAgent, { id: ada.id, reason: words });
+      const eve = await org.agent("Eve");
+      assert.ok(
+        await hear("request", eve.call(requestPermission, { resource: "org:consult", reason: words })),
+      );
+      const { id: goal } = await board(createGoal, {
+        companyId,
+        title: `Work with ${token} and password=canarytitle`,
+        description: words,
+      });
+      const { id: outcome } = await root(createOutcome, {
+        companyId,
+        title: `Part with ${token}`,
+        parents: [goal],
+        description: words,
+      });
+      await root(updateOutcome, { id: outcome, blocked: { reason: words } });
+      await root(createFile, { companyId, description: `Notes with ${token}`, content: words });
+      await root(sendMessage, { companyId, to: "board", body: words });
       assert.ok(await hear("agent.update", board(updateAgent, { id: ada.id, title: `${made.title} again` })));
       const session = await org.session(rootId);
       const { logFileId } = await session.call(submitSummary, { summary: words });
@@ -102,8 +124,9 @@ for (const kind of storeKinds)
       assert.equal(await hear("refusal", board(pauseAgent, { id: token })), false);
       assert.equal(await hear("refusal", root(updateAgent, { id: ada.id, adapterType: token })), false);
 
+      assert.ok(await hear("freeze", board(freezeCompany, { companyId, reason: words })));
       await ageEvents(store, companyId);
-      const ids = [ada.id, id, requestId, reorganization, rootId, session.id];
+      const ids = [goal, outcome, ada.id, id, requestId, reorganization, rootId, session.id];
       const inputs = (operation: Operation): readonly Record<string, unknown>[] => {
         const { shape } = operation.input;
         const given = {

@@ -68,8 +68,8 @@ const onExport = guarded(exportCompany, async (call) => {
 
   const knowledge: Manifest["knowledge"] = [];
   for (const [index, row] of files.entries()) {
-    const file = `knowledge/${fileName(index + 1, row.description, row.media_type)}`;
     const description = String(shown(manifestFile, row.description));
+    const file = `knowledge/${fileName(index + 1, description, row.media_type)}`;
     knowledge.push({ file, id: row.id, description, mediaType: row.media_type });
     await add(file, row);
   }
