@@ -169,7 +169,7 @@ export class KeptAnswers {
   }
 }
 
-/** Counts the entry itself too, so that many short answers also reach the limit. */
+/** Counts the entry itself too, because many short answers must also reach the limit. */
 const sizeOf = (key: string, { bytes }: KeptAnswer): number => key.length + bytes.byteLength + 1000;
 
 /**

@@ -160,7 +160,7 @@ async function unsealed(tx: ReadTx, rows: readonly Row<"events">[]): Promise<Dam
   return [...found.values()];
 }
 
-/** The heads that an event sealed. Empty if its data was edited and is no JSON any more; damageIn() reports that. */
+/** The heads that an event sealed. Empty if its data was edited and can't be parsed as JSON any more; damageIn() reports that. */
 function sealedIn(data: string): Readonly<Record<string, unknown>> {
   try {
     return parseData(data);
