@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { layers } from "./layers.ts";
 
-/** Documents name files, and files move. A document that names a file which does not exist fails here. */
+/** Documents name files, and files move. So a document that names a missing file fails here. */
 const documents = execFileSync("git", ["ls-files", "*.md"], { encoding: "utf8" })
   .split("\n")
   .filter((path) => path !== "" && existsSync(path));
@@ -26,7 +26,7 @@ function brokenLinks(document: string, text: string): string[] {
     .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(dirname(document), target)));
 }
 
-/** Every folder may have a `texts.ts` (ARCHITECTURE.md says what is in it); each other file has its line. */
+/** Each file needs a line in the document, except `texts.ts`: ARCHITECTURE.md says what that file holds in every folder. */
 function unnamedFiles(files: readonly string[], text: string, document: string): string[] {
   return files
     .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && file !== "texts.ts")

@@ -310,7 +310,7 @@ test("the scanner sees every form of import", () => {
   );
 });
 
-/** Every text file that is tracked or would be. */
+/** Every text file that git tracks, or would track after `git add`. */
 function readTree(): Files {
   const files = new Map<string, string>();
   for (const path of listTree()) {

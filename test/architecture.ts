@@ -59,8 +59,8 @@ export function filesInACircle(files: Files): string[] {
 }
 
 /**
- * Exported names are unique: a search for a name finds one declaration. The dashboard is a separate program in a browser, and
- * its components are named after the things they show, so its names are compared with each other.
+ * Exported names are unique, so a search for a name finds one declaration. The dashboard is a separate program in a browser,
+ * and its components are named after the things they show. So its names are compared only with each other.
  */
 export function namesThatMeanTwoThings(files: Files): string[] {
   const places = new Map<string, Set<string>>();
@@ -75,10 +75,10 @@ export function namesThatMeanTwoThings(files: Files): string[] {
     .map(([name, paths]) => `${name} is exported by ${[...paths].join(" and ")}`);
 }
 
-/** Files that every folder of a kind has. The folder tells the reader which one is meant. */
+/** Files that every folder of a kind has. The folder shows the reader which one is meant. */
 const sameInEveryFolder = new Set(["operations", "table", "texts", "brain", "main"]);
 
-/** The contract and the command line name their files after the nouns that the domains name theirs after. */
+/** The contract and the command line name their files after the same nouns as the domains. */
 const namedAfterADomain = new Set(["contract", "cli", "web", "simulator", "testing"]);
 
 export function twinFileNames(files: Files): string[] {
@@ -205,7 +205,7 @@ function withoutComments(text: string): string {
   return text.replaceAll(stringOrComment, (_, string: string | undefined) => string ?? "");
 }
 
-/** src without the tests. */
+/** The files in src, without tests. */
 function productFiles(files: Files): [path: string, text: string][] {
   return sources(files).filter(([path]) => path.startsWith("src/") && !isTest(path));
 }
@@ -218,7 +218,7 @@ function isTest(path: string): boolean {
   return /\.test\.tsx?$/.test(path);
 }
 
-/** "outcomes" of "src/outcomes/table.ts"; a file directly in src has none. */
+/** "outcomes" of "src/outcomes/table.ts". A file directly in src has no folder. */
 function folderOf(path: string): string {
   const [, folder = "", file] = path.split("/");
   return file === undefined ? "" : folder;

@@ -1,5 +1,5 @@
-// The attack suite: a table of attacks by class, run against a daemon. The rows about text fields, and those that need
-// processes of agents, a flood or a database file, run in suites of their own and are counted here.
+// The attack suite: a table of attacks by class, run against a daemon. Separate suites run the rows about text fields and those
+// that need processes of agents, a flood or a database file. These rows are counted here.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ const leastOfClass: Readonly<Record<AttackClass, number>> = {
   injection: 60,
 };
 
-/** The files that open a door with a separate path, and the ways in that have no path. The rows of the tools attack `mcp`. */
+/** The files that open a door with a separate path, and the entrances without a path. The rows of the tools attack `mcp`. */
 function doors(): string[] {
   const folder = join(import.meta.dirname, "../src/doors");
   const opening = readdirSync(folder).filter(
@@ -80,7 +80,7 @@ describe("the table of attacks", () => {
     );
     for (const { threat, attempt, expected } of all)
       assert.ok(threat !== "" && attempt !== "" && expected !== "");
-    // The fields of operations are generated. The other rows were thought of.
+    // The rows for fields of operations are generated. The other rows were written by hand.
     assert.ok(all.length - textFieldAttacks.length >= 120, `${all.length - textFieldAttacks.length} attacks`);
     for (const one of attackClasses) {
       const count = all.filter((attack) => attack.class === one).length;

@@ -1,5 +1,5 @@
-// The clock of a node may be wrong. Rules go by the database's clock (`tx.now`), waits by the time that passes
-// (`performance.now()`), and only these files look at the clock of the machine.
+// The clock of a node may be wrong. So rules use the database's clock (`tx.now`) and waits use passing time
+// (`performance.now()`). Only the files listed here read the clock of the machine.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

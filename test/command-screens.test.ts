@@ -26,10 +26,10 @@ import { thirdOf } from "../src/testing/seeds.ts";
 import { makeSite, reachGoal, signInForServer, workInRepository } from "./screen-steps.ts";
 
 /**
- * One line for each command, in an order in which each finds what it needs. `<folder>` is the folder of the test, `<key>` the key of
- * Bob, `<link>` a sign-in link, `<server>` an MCP server and `<bundle>` commits that were not published. An agent's name and `>` run
- * a command with the key of that agent. Two words and `>` say what others do before or during the command (screen-steps.ts). All
- * times are the same, because the clock stands still.
+ * One line for each command, in an order in which each command finds the things it needs. `<folder>` is the folder of the test,
+ * `<key>` the key of Bob, `<link>` a sign-in link, `<server>` an MCP server and `<bundle>` commits that were not published. An
+ * agent's name and `>` run a command with the key of that agent. Two words and `>` say what others do before or during the
+ * command (screen-steps.ts). All times are the same, because the clock stands still.
  */
 const scene = `
 status
@@ -213,7 +213,7 @@ complete agents pa
 help budgets
 `;
 
-/** What can't be shown in a test process, and where it is played instead. */
+/** Commands that a test process can't run, and the tests that run them instead. */
 const playedElsewhere: Readonly<Record<string, string>> = {
   up: "e2e/support/daemon.ts: it runs until it is stopped",
   stop: "it would end the process of the test",
@@ -243,7 +243,7 @@ for (const columns of update ? widths : thirdOf(widths))
       server = await startGuardedServer();
       mock.timers.enable({ apis: ["Date"], now: still });
       line = await openCommandLine({ columns });
-      // `agency run` looks whether it is in a checkout.
+      // `agency run` checks whether its folder is a checkout.
       process.chdir(line.folder);
       keys = await prepare(line);
     });
@@ -319,7 +319,7 @@ for (const columns of update ? widths : thirdOf(widths))
     }
   });
 
-/** Ids that are made in the same millisecond have no order. */
+/** Ids from the same millisecond have no order. */
 const tick = (): void => mock.timers.setTime(Date.now() + 1);
 
 /** All commands with all flags. */
@@ -337,7 +337,7 @@ function pathsOf(command: Command): string[][] {
   );
 }
 
-/** A reorganization changes many rows in one millisecond, whose ids have no order. */
+/** A reorganization changes many rows in one millisecond, and ids from the same millisecond have no order. */
 const inOrder = (text: string): string =>
   text.replaceAll(/(?:^ {2}.*\n?)+/gm, (lines) =>
     [
@@ -349,7 +349,7 @@ const inOrder = (text: string): string =>
     ].join("\n"),
   );
 
-/** What differs in each run gets the same text in all of them. */
+/** Replaces texts that differ between runs. */
 function steady(text: string, line: CommandLine, { url }: GuardedServer): string {
   return (
     text
@@ -362,13 +362,13 @@ function steady(text: string, line: CommandLine, { url }: GuardedServer): string
       .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "<id>")
       .replaceAll(/\bag[a-z]_[\w-]+/g, "<token>")
       .replaceAll(process.versions.node, "<version>")
-      // How long this machine took.
+      // The times that this machine took.
       .replaceAll(/\b\d+(?= ms\b)/g, "<count>")
       .replaceAll(/^\[\d+s\] +/gm, "[0s]   ")
       .replaceAll(/\(\d+ seconds?(?=, \$)/g, "(1 second")
       // A daemon that has run for a minute seals its ledger, which is one event more.
       .replaceAll(/\b\d+(?= events verified)/g, "<count>")
-      // What is installed on this machine.
+      // The programs on this machine.
       .replaceAll(
         /^((?:claude_local|codex_local|ok {3}sandbox|warn sandbox|ok {3}disk|warn disk|ok {3}port|ok {3}version) ).*$/gm,
         "$1…",
@@ -398,7 +398,7 @@ function compare(name: string, screens: readonly string[]): void {
   assert.equal(now, kept);
 }
 
-/** A command to copy, an address or a path is not broken. */
+/** A line with a command to copy, an address or a path may be longer. */
 const mayBeLong = (each: string): boolean => /https?:|<folder>|<home>|agency |\/\S{20}/.test(each);
 
 /** The words of a line as a shell reads them. */
@@ -408,7 +408,7 @@ function wordsOf(text: string): string[] {
   );
 }
 
-/** A root agent that wrote to the board twice, an editor who asked for a right, and had a session; and files to add. */
+/** Prepares a root agent that wrote to the board twice, an editor who asked for a right and had a session, and files to add. */
 async function prepare({ daemon, folder }: CommandLine): Promise<Record<string, string>> {
   const ticking = (token: string): Client => {
     const inner = createClient({ url: daemon.url, token });

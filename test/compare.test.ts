@@ -1,4 +1,5 @@
-// bench/compare with the real Agency on both stores, and a small server in place of Paperclip: nothing is fetched in a test.
+// Tests bench/compare with the real Agency on both stores, and a small server in place of Paperclip: a test must not fetch
+// anything.
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

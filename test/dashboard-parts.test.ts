@@ -112,7 +112,7 @@ test("a draft remembers what each field was based on, and a change elsewhere is 
   const second = { name: "Ada", role: "Writer" };
   assert.deepEqual(over(second).values, { name: "Ada B", role: "Writer" });
   assert.deepEqual(over(second).behind, []);
-  // What is typed later is based on what was shown then.
+  // Text that is typed later is based on the value that was shown then.
   over(second).set({ role: "Editor" });
   assert.deepEqual(over(second).behind, []);
   // The same field is changed elsewhere.
@@ -126,7 +126,7 @@ test("a draft remembers what each field was based on, and a change elsewhere is 
   over(third).keepMine();
   assert.deepEqual([over(third).values, over(third).behind], [{ name: "Ada B", role: "Editor" }, []]);
   assert.equal(over(third).base.name, "Eve");
-  // What is typed back to how it was does not count as changed.
+  // A field that is typed back to its old value does not count as changed.
   over(third).set({ name: "Eve", role: "Writer" });
   assert.equal(kept, "");
 });

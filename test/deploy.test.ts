@@ -130,7 +130,7 @@ test("the unit tries again until the database is there", () => {
 
 test("systemd accepts the unit", (t) => {
   if (!existsSync("/usr/bin/systemd-analyze")) return t.diagnostic("there is no systemd-analyze here");
-  // It also names faults of other units of the machine, so only lines about this one count.
+  // The program also reports faults of other units of the machine, so only lines about this one count.
   const said = execFileSync(
     "sh",
     ["-c", "systemd-analyze verify --man=no deploy/agency.service 2>&1 || true"],

@@ -11,8 +11,8 @@ import type { ReadTx, Store } from "../src/store/store.ts";
 export type Digest = Readonly<Record<string, string>>;
 
 /**
- * Every table except those of the ledger, because the ledger records refusals, and the nodes, because a daemon says every few
- * seconds that it is there. The database summarizes the tables itself.
+ * A digest of every table, with two exceptions: the ledger, which records refusals, and the nodes, because a daemon reports
+ * itself every few seconds. The database summarizes the tables itself.
  */
 export async function digestOf(store: Store): Promise<Digest> {
   return store.read(async (tx) => {
@@ -31,8 +31,8 @@ const notCompared = new Set(["events", "ledger_heads", "nodes"]);
 const summaries: Partial<Record<ReadTx["dialect"], Query<Record<never, never>, Row>>> = {};
 
 /**
- * One statement that returns each table's name, number of rows and content. SQLite reads a table in the order of its keys, which
- * a call that changes nothing leaves as it is. Sorting the text of all rows was half of the time of the walk.
+ * One statement that returns each table's name, number of rows and content. SQLite reads a table in the order of its keys,
+ * which does not change with a call that changes nothing. Sorting the text of all rows took half of the walk's time.
  */
 async function summaryOn(tx: ReadTx): Promise<Query<Record<never, never>, Row>> {
   const parts: string[] = [];
@@ -59,7 +59,7 @@ async function columnsIn(tx: ReadTx, rows: string): Promise<string[]> {
 }
 
 /**
- * Makes the calls and checks that they changed nothing in the store except for recorded refusals. A daemon also seals the
+ * Makes the calls and checks that they changed nothing in the store, except for recorded refusals. A daemon also seals the
  * heads of its companies once a minute.
  */
 export async function unchanged(store: Store, calls: () => Promise<void>): Promise<void> {

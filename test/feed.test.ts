@@ -8,7 +8,7 @@ import { type FeedNews, readFeed } from "../src/web/data/feed.ts";
 const event = (seq: number, name = "x"): string =>
   `id: ${seq}\ndata: ${JSON.stringify({ seq, at: "", operation: "agent.hire", subject: null, actor: {}, data: { name } })}\n\n`;
 
-/** Reads a feed from a real server that answers each connection with the next script. Ends when the last one says so. */
+/** Reads a feed from a real server, which answers each connection with the next script. Ends when the last script says so. */
 async function feedFrom(scripts: readonly ((response: ServerResponse, end: () => void) => void)[]) {
   const asked: number[] = [];
   const news: FeedNews[] = [];
@@ -25,7 +25,7 @@ async function feedFrom(scripts: readonly ((response: ServerResponse, end: () =>
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const outside = globalThis.fetch;
-  // In a browser, the address is that of the page.
+  // In a browser, addresses are relative to the page.
   globalThis.fetch = (path, options) =>
     outside(new URL(path instanceof Request ? path.url : path, `http://127.0.0.1:${port}`), options);
   try {
@@ -44,12 +44,12 @@ test("a feed that is cut off resumes behind the last whole event: none is lost, 
   const { asked, news, seqs } = await feedFrom([
     (response) => {
       response.write(event(11) + event(12));
-      // The third is cut in its middle, and the connection with it.
+      // The third event is cut in its middle, together with the connection.
       response.write(event(13).slice(0, 40), () => response.destroy());
     },
-    // Refused for a moment.
+    // The daemon refuses for a moment.
     (response) => response.writeHead(503).end(),
-    // The daemon may begin earlier than it was asked to.
+    // The daemon may send events from before the requested one.
     (response, end) => {
       response.write(event(12) + event(13) + event(14));
       response.write(event(15), () => setImmediate(() => response.end(event(16), () => setImmediate(end))));
@@ -58,7 +58,7 @@ test("a feed that is cut off resumes behind the last whole event: none is lost, 
   ]);
   assert.deepEqual(seqs, [11, 12, 13, 14, 15, 16]);
   assert.deepEqual(asked.slice(0, 3), [10, 12, 12]);
-  // It says that the connection is lost, and since when, until events arrive again.
+  // The feed reports since when the connection is lost, until events arrive again.
   const lost = news.filter(({ state }) => state === "lost");
   assert.ok(lost.length >= 2);
   assert.ok(lost[0]?.since !== null && lost[1]?.since === lost[0]?.since);

@@ -34,7 +34,7 @@ for (const kind of storeKinds)
             await call(operation, given);
             if (JSON.stringify(given).includes(order)) sent++;
           } catch (error) {
-            // Some operations refuse the text, or what another row of the table did before. Both are fine here.
+            // Some operations refuse the text, or refuse because of an earlier row of the table. Both are fine here.
             if (!(error instanceof Refusal)) throw error;
           }
         }

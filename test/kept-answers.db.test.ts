@@ -1,4 +1,4 @@
-// Kept answers (dispatch/kept-answers.ts) are those that would be computed: after every operation, at any time, for every caller.
+// Kept answers (dispatch/kept-answers.ts) equal computed answers: after every operation, at any time, for every caller.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { createOutcome, updateOutcome } from "../src/contract/outcomes.ts";
@@ -43,7 +43,7 @@ describe("answers that are kept", () => {
   let time = 0;
   const texts = new Set<string>();
   const askers: readonly Who[] = ["board", "root", "boss", "session"];
-  /** Asked again and again, with the same input. */
+  /** Questions that are asked again and again, with the same input. */
   const questions: Question[] = [];
 
   before(async () => {
@@ -77,7 +77,7 @@ describe("answers that are kept", () => {
     for (const row of table) {
       if (!isKept(row.operation)) continue;
       const input = await row.input(world);
-      // A refusal is put on record, and that is a change too. So only what may be asked is asked again.
+      // A refusal is recorded, which is a change too. So only questions that the caller may ask are asked again.
       for (const who of askers)
         if (Object(await answer(world.org.core.dispatch, { row, input, who })).error === undefined)
           questions.push({ row, input, who });
@@ -93,7 +93,7 @@ describe("answers that are kept", () => {
       throw error;
     }
   };
-  /** Compares with a daemon that has kept nothing. */
+  /** Compares with a daemon that has kept no answer. */
   const compare = async (when: string): Promise<void> => {
     const fresh = createCore({ store, newId, newSecret }).dispatch;
     for (const question of questions) {
@@ -138,7 +138,7 @@ describe("answers that are kept", () => {
     let done = 0;
     for (const row of runLength === "long" ? steps : thirdOf(steps)) {
       const input = await row.input(world);
-      // These are the answers before it.
+      // Keep the answers from before the change.
       for (const question of questions) await answer(world.org.core.dispatch, question);
       const step = { row, input, who: row.actor };
       const result = await answer(world.org.core.dispatch, step).catch(() => undefined);

@@ -25,7 +25,7 @@ const organization = [...foundation, ...domains];
 
 export type Layer = {
   mayImport: readonly string[];
-  /** Only with `import type`. */
+  /** Folders from which only `import type` is allowed. */
   typesOf?: readonly string[];
   /** The only packages that the folder may import. Without this, it may import any. */
   packages?: readonly string[];

@@ -210,7 +210,7 @@ for (const kind of storeKinds)
       await store.write((tx) => keepCredential(tx, { ...credential, token: subject.id, label: "smuggled" }));
       await refusal(org.as(subject.id)(listRoster, {}), "unauthenticated");
       await refusal(world.boss.call(sendMessage, { to: subject.id, body: "hello" }), "forbidden");
-      // Not even through a route that the board opened.
+      // Mail does not reach the agent even through a route that the board opened.
       await org.board(grantPermission, { companyId, to: world.boss.id, resource: `mail:${subject.id}` });
       await refusal(world.boss.call(sendMessage, { to: subject.id, body: "hello" }), "refused");
       await refusal(org.board(sendMessage, { companyId, to: subject.id, body: "hello" }), "refused");

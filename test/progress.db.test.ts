@@ -1,5 +1,5 @@
-// Agents that keep busy without coming closer to what they owe. Each attack plays every session of one agent for two
-// simulated hours. What counts is how many sessions it gets, and that its manager hears of it.
+// Agents that keep busy without making progress on the work of others. Each attack plays every session of one agent for two
+// simulated hours. The test counts the sessions that it gets, and checks that its manager is told.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { viewAgent, wakeAgent } from "../src/contract/agents.ts";
@@ -27,12 +27,12 @@ interface Scene {
   readonly stage: Stage;
   readonly org: Organization;
   readonly ann: { id: string; call: TestCaller };
-  /** What the root agent delegated to Ann. */
+  /** The outcome that the root agent delegated to Ann. */
   readonly job: string;
 }
 type Attack = (session: ScriptedSession, scene: Scene, turn: number) => Promise<void>;
 
-/** The attacks, and how many sessions Ann may get in the first and in the second hour. */
+/** The attacks, with the number of sessions that Ann may get in the first and in the second hour. */
 const attacks: Readonly<Record<string, { play: Attack; first: number; second: number }>> = {
   "creates files": {
     play: async ({ call }, _, turn) => {
@@ -177,12 +177,12 @@ const inScene = (kind: StoreKind, play: (scene: Scene) => Promise<void>): Promis
     const ann = await org.agent("Ann");
     const job = await org.root(outcomes.createOutcome, { title: "job", parents: [org.rootId] });
     await org.root(delegateOutcome, { id: job.id, to: ann.id });
-    // The order is in her inbox.
+    // The manager's message is in her inbox.
     await acknowledgeAll(ann.call);
     await play({ stage, org, ann, job: job.id });
   });
 
-/** Lets time pass, from one moment at which something is due to the next. Returns how many sessions of Ann started. */
+/** Lets time pass, from one due moment to the next. Returns how many sessions of Ann started. */
 async function pass({ stage, ann }: Scene, milliseconds: number, step = 1): Promise<number> {
   const sessions = (): number => stage.runner.started.filter(({ agent }) => agent.id === ann.id).length;
   const before = sessions();

@@ -1,5 +1,5 @@
 // Both databases accept every query of the product: its tables, columns, types and syntax. The two stores differ mostly in
-// these. For that reason most other suites use only one store in a whole run.
+// these. So most other suites use only one store in a whole run.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

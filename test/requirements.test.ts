@@ -1,6 +1,6 @@
-// Compares the tests with the requirements. A test cites each requirement that holds now. Each cited id is in the table,
-// and each id stands for one requirement. Some must be cited by a test at a door (e2e/). A citation is an id in the name of a test or in a comment line
-// `// covers KB-01, KB-02`.
+// Compares the tests with the requirements. Each present requirement must be cited by a test. Each cited id is in the table,
+// and each id stands for one requirement. Some must be cited by a test at a door (e2e/). A citation is an id in the name of a
+// test or in a comment line `// covers KB-01, KB-02`.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -50,7 +50,7 @@ function problemsOf(requirements: readonly Requirement[], tests: readonly Source
   return problems;
 }
 
-/** Everything listed after `covers` counts, which makes typing errors fail. In a test's name, only ids count. */
+/** Every word after `covers` counts, so typing errors fail. In a test's name, only ids count. */
 function citationsIn(text: string): string[] {
   const lists = [...text.matchAll(/^\s*\/\/ covers (.*)$/gm)].flatMap(([, list = ""]) => list.split(/,\s*/));
   const names = [...text.matchAll(/\b(?:test|staged)\(\s*(["'`])(.*?)\1/gs)].flatMap(

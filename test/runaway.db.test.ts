@@ -1,5 +1,5 @@
-// A brain asks for more of everything, without end and in every possible way. The organization stays within its limits,
-// and the board is told once.
+// A brain asks for more of everything, without end and in every possible way. The organization stays within its limits, and the
+// board is told once.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { z } from "zod";
@@ -43,7 +43,7 @@ for (const kind of storeKinds)
           const { org } = stage;
           const { companyId } = org;
           await org.board(updateAgent, { id: org.rootId, ...plain });
-          // The defaults of a company that the board has not changed.
+          // The defaults of a company whose settings the board has not changed.
           await org.board(updateCompany, {
             companyId,
             requireBoardApprovalForNewAgents: approval === "on",
@@ -87,7 +87,7 @@ for (const kind of storeKinds)
           assert.ok(found.agents <= (approval === "on" ? 3 : 16), `${found.agents} agents`);
           assert.ok(found.waiting <= 16 + 1000 * 3, `${found.waiting} approvals wait`);
           assert.ok(found.depth <= 2, `depth ${found.depth}`);
-          // Work that returns to the agent who delegated it is never refused, so this limit is higher.
+          // Work that returns to the agent that delegated it is never refused, so this limit is higher.
           assert.ok(found.mostOpen <= 16 * 200, `${found.mostOpen} live outcomes of one agent`);
           assert.ok(found.mostMail <= 100, `${found.mostMail} messages wait from one to another`);
           assert.ok(found.mostInbox <= 1000 + 100 * 17, `${found.mostInbox} messages in one inbox`);

@@ -1,5 +1,5 @@
-// What happens between the commands of command-screens.test.ts, done by others: an agent that works in a repository, a person who
-// signs in for an MCP server, a root agent that reaches a goal.
+// Steps of others between the commands of command-screens.test.ts: an agent that works in a repository, a person who signs in
+// for an MCP server, a root agent that reaches a goal.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ import { salvageSession } from "../src/repos/salvage.ts";
 import { endSession, openSession } from "../src/runtime/sessions.ts";
 import type { CommandLine } from "../src/testing/command-line.ts";
 
-/** The same commits in every run. */
+/** Fixed dates and names give the same commits in every run. */
 function git(cwd: string, ...args: string[]): void {
   const at = "2026-03-04T12:00:00Z";
   execFileSync("git", ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", ...args], {
@@ -79,7 +79,7 @@ export async function signInForServer({ daemon }: CommandLine, companyId: string
   await fetch(url ?? "");
 }
 
-/** The root agent writes a file for a goal and submits it, as soon as the command that follows the goal shows it. */
+/** The root agent writes a file for a goal and submits it, as soon as the command that follows the goal shows the goal. */
 export async function reachGoal(
   { daemon, printed }: CommandLine,
   root: Client,

@@ -1,5 +1,5 @@
-// Invariant 12 on a whole daemon: secrets go in by every way, agents run with them, print them and write them down, are fired
-// and come back. Afterwards nothing on disk, in the database, in an answer, in the log or in an argument contains one.
+// Invariant 12 on a whole daemon: secrets enter in every possible way, agents run with them, print them and write them down,
+// are fired and come back. Afterwards no secret is on disk, in the database, in an answer, in the log or in an argument.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,7 @@ const planted = {
 };
 const values = Object.values(planted);
 
-/** Prints its secrets in several forms, in both outputs, and lets the test look at it meanwhile. */
+/** Prints its secrets in several forms, to both outputs, and waits for the test in between. */
 const script = `
 for (const name of ["ONE", "TWO", "THREE"]) {
   const value = process.env[name] ?? "";
@@ -115,7 +115,7 @@ for (const kind of storeKinds)
           role: "printer",
           ...brain({ ONE: planted.ofBoard, TWO: { secret: "NAMED" }, THREE: { secret: "GIVEN" } }),
         });
-        // An agent may hire only with files that its own configuration names.
+        // An agent can hire only with files that its own configuration names.
         await board(updateAgent, { id: rootAgentId, ...brain({}) });
         const root = as((await board(createKey, { id: rootAgentId })).key);
         const hire = {

@@ -5,7 +5,7 @@ import { describeFailure, simulate } from "../src/simulator/simulate.ts";
 import { byLength, campaign } from "../src/testing/run-length.ts";
 import { seedsOf } from "../src/testing/seeds.ts";
 
-/** Runs without faults turn off the scheduler's sweep. This finds events that should wake an agent but don't. */
+/** Runs without faults turn off the scheduler's sweep. They find events that should wake an agent but don't. */
 const counts = {
   simulator: campaign({ quick: 12, whole: 72, long: 200 }),
   calm: campaign({ quick: 4, whole: 16, long: 20 }),

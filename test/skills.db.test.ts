@@ -1,5 +1,5 @@
-// Calls every example in skills/ unchanged and in order, against a real organization. An example names its tool or route
-// after ```json. A name in <…> stands for an id that the test knows.
+// Calls every example in skills/ unchanged and in order, against a real organization. An example names its tool or route after
+// ```json. A name in <…> stands for an id that the test knows.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -124,7 +124,7 @@ describe("skills", () => {
 
 type Known = Map<string, string>;
 
-/** Calls as the root agent, which may do most of this. Calls that only the board may make are made as the board. */
+/** Calls as the root agent, which has most of the rights. Calls that only the board may make are made as the board. */
 async function execute(org: Organization, known: Known, operation: Operation, text: string): Promise<void> {
   const filled = text.replaceAll(/<([^>]+)>/g, (_, name: string) => {
     const id = known.get(name);
@@ -134,7 +134,7 @@ async function execute(org: Organization, known: Known, operation: Operation, te
   const input: Record<string, unknown> = JSON.parse(filled);
   if (operation.http.path.includes(":id") && input["id"] === undefined)
     input["id"] = known.get(operation.http.path.startsWith("/api/agents") ? "report" : "approval");
-  // If no earlier example has done this, the board asks for a revision first.
+  // If no earlier example has requested a revision, the board does so first.
   if (operation.name === "approval.resubmit" && !known.has("sent back"))
     await org.board(requestRevision, { id: String(input["id"]) });
   if (operation.name === "approval.request_revision") known.set("sent back", "");

@@ -5,7 +5,7 @@ import { byLength, campaign } from "../src/testing/run-length.ts";
 import { replay, seedsOf } from "../src/testing/seeds.ts";
 import { compareWorlds } from "./two-worlds/play.ts";
 
-/** A world is built once and compared in rounds: before each, something else has happened out of sight. */
+/** Each world is built once and compared in several rounds. Before each round, something else happens out of sight. */
 const worlds = {
   sqlite: campaign({ quick: 1, whole: 3, long: 16 }),
   postgres: campaign({ quick: 0, whole: 1, long: 6 }),

@@ -65,13 +65,13 @@ export const agentsOnly = { board: "refused" } as const;
 export const noCompany: NotApplicable = { none: "it belongs to the installation, not to a company" };
 export const ownOnly: NotApplicable = { none: "it names nothing: it is about the caller alone" };
 /** An agent without any right isn't told that the object exists. */
-/** No manager looks past its direct reports. */
+/** A manager only looks at its direct reports. */
 export const notItsManager = { stranger: "not_found", root: "not_found" } as const;
 export const stranger = { stranger: "not_found" } as const;
 /** The report may only read the file or work on the outcome. The call needs more than that. */
 export const strangerAndReport = { ...stranger, report: "forbidden" } as const;
-/** The boss's boss may only read what is below its own work. */
+/** The boss's boss may only read outcomes below its own work. */
 export const strangerAndRoot = { ...stranger, root: "forbidden" } as const;
 
-/** Every agent sees whose report an agent is. Only its boss decides about it. */
+/** Every agent sees the boss of an agent. Only the boss decides about it. */
 export const notItsBoss = { stranger: "forbidden", root: "forbidden" } as const;

@@ -82,7 +82,7 @@ export async function heldLetter({ boss, report }: World) {
   return { id: (await boss.call(mail.sendDeferredMessage, later)).id };
 }
 
-/** A separate company, after this call: the company of the walk has to keep working. */
+/** A separate company: after this call the company of the walk has to keep working. */
 export const anotherCompany =
   (first?: typeof companies.freezeCompany | typeof companies.archiveCompany) =>
   async ({ org, name }: World) => {
@@ -117,7 +117,7 @@ export async function knownServer(w: World) {
   return { companyId, name };
 }
 
-/** A server whose sign-in service answers. One for all rows: it keeps nothing of the walk. */
+/** A server with a working sign-in service. All rows share it, because it stores nothing of the walk. */
 export async function guardedServer(w: World) {
   const { companyId, name } = server(w);
   guarded ??= startGuardedServer();

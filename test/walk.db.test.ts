@@ -1,5 +1,5 @@
-// Calls every operation as every caller that must be refused, in process, over HTTP and over MCP. Each refusal says what to
-// do next, and the call changes nothing.
+// Calls every operation as every caller that must be refused, in process, over HTTP and over MCP. Each refusal says what to do
+// next, and the call changes nothing.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -52,7 +52,7 @@ const throughDoors = new Set(thirdOf(table));
 const usesDoors = (kind: StoreKind, row: Row): boolean =>
   runLength === "long" || (kind === "sqlite" && throughDoors.has(row));
 
-/** Each part has a separate store. To compare everything in a store takes longer the more earlier rows have left in it. */
+/** Each part has a separate store: comparing a whole store takes longer the more earlier rows have left in it. */
 const rowsPerPart = 30;
 const parts = Array.from({ length: Math.ceil(table.length / rowsPerPart) }, (_, part) =>
   table.slice(part * rowsPerPart, (part + 1) * rowsPerPart),
@@ -105,7 +105,7 @@ function testRows(kind: StoreKind, part: number, rows: readonly Row[]): void {
     for (const row of rows) {
       const { operation } = row;
       const hasDoors = usesDoors(kind, row);
-      // What is refused changes nothing, so its input serves again. A call that succeeds uses its input up.
+      // A refused call changes nothing, so its input is used again. A successful call uses up its input.
       let unused: Promise<Input> | undefined;
       const unusedInput = (): Promise<Input> => (unused ??= row.input(world));
       const inputToUse = (): Promise<Input> => {
@@ -213,7 +213,7 @@ function allMissing({ ids }: Input): Answer {
   return { output: { answers: [], missing: ids } };
 }
 
-/** Where the credential is an argument, it takes the place of the valid one. */
+/** If an argument is the credential, the token replaces the valid one. */
 function withCredential({ credentialIn }: Operation, token: string | undefined, input: unknown): unknown {
   if (credentialIn === undefined || !JsonObject.safeParse(input).success) return input;
   return { ...JsonObject.parse(input), [credentialIn]: token };
@@ -235,8 +235,8 @@ function demandMalformed(
 }
 
 /**
- * The whole input. If it names the company and an object in it, also the input that names only the object. For an
- * operation that only the board may call, the second is left out: it is refused before the object is looked up.
+ * The whole input. If it names the company and an object in it, also the input that names only the object. For operations of
+ * the board, the second is left out, because they are refused before the object is looked up.
  */
 function asSeenFromElsewhere({ needs }: Operation, input: Input): Input[] {
   const { companyId, ...rest } = input;
@@ -379,7 +379,7 @@ async function createNobodies({ org }: World): Promise<Nobodies> {
     store.write((tx) => endSession(tx, id, { reason: "the end", exitCode: 0 }, newId));
   await end(ended.id);
 
-  // Only its epoch is old. The session has not noticed yet that another session took over.
+  // Only its epoch is old: the session has not noticed that another session took over.
   const replaced = await org.agent("Replaced");
   const old = await org.session(replaced.id);
   await end((await org.session(replaced.id)).id);

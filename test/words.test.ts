@@ -128,7 +128,7 @@ describe("every operation", () => {
   });
 });
 
-/** How summaries start. A new verb is added here, a summary without one is rewritten. */
+/** The verbs with which summaries start. Add a new verb here. Rewrite a summary that starts with another word. */
 const verbs = [
   "Translate",
   ..."Acknowledge Clone Add Allow Apply Approve Archive Ask Cancel Change Check Close Comment Complete Count Create Decide Delegate Delete".split(
@@ -152,7 +152,7 @@ interface Schema {
   readonly oneOf?: readonly Schema[];
 }
 
-/** The arguments without a description. One that can also be null may be described inside. */
+/** The arguments without a description. If an argument can also be null, the description may be inside. */
 function undescribed(schema: Schema, path: string): string[] {
   const parts = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
   const own = Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {

@@ -30,7 +30,7 @@ const banned: readonly RegExp[] = [
   /\blets go on\b/i,
 ];
 
-/** One complaint for every banned word: file, line, word and what is around it. */
+/** One complaint for every banned word: file, line, word and the text around it. */
 export function bannedWords(passages: readonly Passage[]): string[] {
   return passages.flatMap(({ file, line, kind, words }) => {
     const flat = words.replace(/\s+(?:\*\s+)?/g, " ");
@@ -145,7 +145,8 @@ function sourcePassages(file: string, text: string): Passage[] {
   }
 
   code(0, false);
-  // JSX text lies between a tag or an expression and the next one. Some code does too, which harms nothing.
+  // JSX text lies between a tag or an expression and the next one. Some code between them is read as text too, which does no
+  // harm.
   if (file.endsWith(".tsx"))
     for (const { 0: words, index } of bare.matchAll(/(?<=[>}])[^<>{}]+(?=[<{])/g)) keep("text", index, words);
   return found;

@@ -1,5 +1,5 @@
-// Attacks by an agent that holds a valid key: it tries to read, change or become more than it may. In the world of
-// the walk, root manages boss and stranger, and boss manages report. Boss owns the files and outcomes.
+// Attacks by an agent with a valid key: it tries to read, change or become more than it may. In the world of the walk, root
+// manages boss and stranger, and boss manages report. Boss owns the files and outcomes.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import * as agents from "../../src/contract/agents.ts";
@@ -28,7 +28,7 @@ const cls = "agent with a key" as const;
 const as = ({ world }: Place, who: keyof Place["world"]["tokens"]): TestCaller =>
   world.org.as(world.tokens[who]);
 
-/** The call is refused with one of these codes, and nothing but the refusal is on record. */
+/** Checks that the call is refused with one of these codes, and that only the refusal is recorded. */
 function refusedAs(
   codes: RefusalCode | readonly RefusalCode[],
   threat: string,
@@ -56,7 +56,7 @@ function refusedAs(
   };
 }
 
-/** An id that is not the caller's to see is answered exactly like an id that does not exist. */
+/** Checks that an id the caller must not see is answered exactly like a missing id. */
 function unseen(
   what: string,
   make: (place: Place) => Promise<string>,

@@ -1,4 +1,4 @@
-// An attack: what an attacker tries, and what must happen instead. Every class has its own file. The suites run the rows and
+// An attack: what an attacker tries, and what must happen instead. Every class has a separate file. The suites run the rows and
 // check the table itself: enough rows, no row twice, no route, tool or text field left out.
 import { request } from "node:http";
 import { connect } from "node:net";
@@ -19,7 +19,7 @@ export type AttackClass = (typeof attackClasses)[number];
 
 export interface Attack {
   readonly class: AttackClass;
-  /** What the attacker wants. */
+  /** The goal of the attacker. */
   readonly threat: string;
   readonly attempt: string;
   readonly expected: string;
@@ -50,7 +50,7 @@ export interface Received {
   readonly body: string;
 }
 
-/** Sends a request exactly as given. fetch() would set Host, Origin and others by itself. */
+/** Sends a request exactly as given. fetch() would set Host, Origin and other headers itself. */
 export function send(
   url: string,
   { method = "GET", path = "/", headers = {}, body }: Sent,
@@ -84,7 +84,7 @@ export function sendBytes(url: string, bytes: string): Promise<string> {
     socket.on("error", reject);
     socket.on("close", () => resolve(Buffer.concat(chunks).toString("utf8")));
     socket.write(bytes);
-    // A daemon that waits for more gets no more.
+    // If the daemon waits for more, the connection is closed.
     socket.setTimeout(allowed(3000), () => socket.destroy());
   });
 }

@@ -1,4 +1,4 @@
-// Attacks on what a browser has and gets: its cookie and page key, sign-in links, the files of the dashboard.
+// Attacks on a browser's credentials and files: its cookie and page key, sign-in links, the files of the dashboard.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// What the attacks on doors share. `door` names the file in src/doors/ (or the route) that is attacked. The suite fails if a door
-// has no row.
+// The common parts of attacks on doors. `door` names the file in src/doors/ (or the route) under attack. The suite fails if a
+// door has no row.
 import assert from "node:assert/strict";
 import { createPerson, type Role } from "../../src/contract/people.ts";
 import { type DaemonAttack, type Place, type Received, send, type Sent } from "./attack.ts";
@@ -71,7 +71,7 @@ export function showsNothing({ world, foreign }: Place, { body, headers }: Recei
   assert.equal(headers["set-cookie"], undefined);
 }
 
-/** The request gets one of these statuses and shows nothing of a company. */
+/** Checks that the request gets one of these statuses, and that the answer shows nothing of a company. */
 export function answered(
   door: string,
   threat: string,

@@ -1,5 +1,5 @@
-// An MCP server over HTTP that misbehaves as an attack tells it to. It is written by hand: a server made with a library would
-// not send what this one sends.
+// An MCP server over HTTP that misbehaves as an attack tells it to. It is written by hand: a library would not send such
+// answers.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { z } from "zod";
@@ -9,13 +9,13 @@ import { putMcpServer, removeMcpServer, type RemoteConfig } from "../../src/cont
 import type { Place } from "./attack.ts";
 
 export interface Hostile {
-  /** What it lists. */
+  /** The tools that the server lists. */
   tools: Record<string, unknown>[];
-  /** What it answers to a call. Undefined: nothing, ever. */
+  /** The answer to a call. With undefined, the server never answers. */
   answer: (tool: string, args: Record<string, unknown>) => unknown;
-  /** Takes over a request completely. True if it did. */
+  /** Takes over a whole request. Returns true if it did. */
   takeOver?: (request: IncomingMessage, response: ServerResponse, method: string) => boolean;
-  /** The methods that it was asked. */
+  /** The methods of the requests so far. */
   readonly asked: string[];
   readonly headers: Record<string, unknown>[];
 }
@@ -32,7 +32,7 @@ export interface Scene {
   /** A request of the protocol by the agent, at the door of the server. */
   readonly rpc: (method: string, params?: unknown, path?: string) => Promise<string>;
   readonly call: (tool: string, args?: Record<string, unknown>) => Promise<string>;
-  /** Sends to all streams that are open. */
+  /** Sends a text to all open streams. */
   readonly push: (text: string) => void;
 }
 
@@ -47,7 +47,7 @@ export const plainTool = (name: string, description = "Does something."): Record
   inputSchema: { type: "object" },
 });
 
-/** Runs an attack with such a server, which the boss of the world may use. */
+/** Runs an attack with such a server. The boss of the world has the right to use it. */
 export async function withHostile(
   { daemon, world }: Place,
   run: (scene: Scene) => Promise<void>,

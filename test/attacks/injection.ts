@@ -1,4 +1,4 @@
-// Attacks by text: names that pass for others, characters that act on a terminal, orders hidden in what others wrote.
+// Attacks by text: names that pass for others, characters that act on a terminal, orders hidden in texts of others.
 import assert from "node:assert/strict";
 import { updateAgent } from "../../src/contract/agents.ts";
 import { updateCompany } from "../../src/contract/companies.ts";

@@ -1,5 +1,5 @@
-// Attacks on the doors with another protocol: the event stream, the figures, the page after signing in for a server, the way to
-// models and the way to the internet.
+// Attacks on the doors with another protocol: the event stream, the figures, the page after signing in for a server, the
+// gateway to models and the proxy to the internet.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -155,7 +155,7 @@ const batched = (calls: readonly unknown[], headers: Record<string, string>) => 
 });
 const listCall = { operation: "company.list" };
 
-/** The batch is answered, and each of its calls is refused with this status. */
+/** Checks that the batch is answered, and that each of its calls is refused with this status. */
 const refusedInside = (
   attempt: string,
   status: number,
@@ -328,7 +328,7 @@ const modelAttacks: readonly DoorAttack[] = [
 
 const outside = "reaching a host without the right";
 
-/** What the daemon says to a program that takes it for its proxy. */
+/** The daemon's answer to a program that uses it as a proxy. */
 function proxied(attempt: string, expected: RegExp, lines: (place: Place) => readonly string[]): DoorAttack {
   return row("relay", outside, attempt, `${expected.source.slice(-20)}, and no connection`, async (place) => {
     const answer = await sendBytes(

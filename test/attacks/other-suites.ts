@@ -1,5 +1,5 @@
-// Attacks that need the built daemon, real processes or the files of a database. They run in suites of their own; their names
-// are read from there, so the table can't claim an attack that no suite makes.
+// Attacks that need the built daemon, real processes or the files of a database. Other suites make them, and their names are
+// read from those suites. So the table can't claim an attack that no suite makes.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Attack } from "./attack.ts";

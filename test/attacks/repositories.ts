@@ -1,4 +1,4 @@
-// Attacks through repositories: by who names an origin, by the origin itself, and by a session through its clone.
+// Attacks through repositories: by the person who names an origin, by the origin itself, and by a session through its clone.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
@@ -41,7 +41,7 @@ const origins = join(tmpdir(), `agency-origins-${randomUUID()}`);
 process.once("exit", () => rmSync(origins, { recursive: true, force: true }));
 const session = ({ world: { org, tokens } }: Place) => org.as(tokens.session);
 
-/** URLs that make a careless git run a program, read a file, or ask the network around this machine. */
+/** URLs with which a careless git would run a program, read a file, or ask the network around this machine. */
 const urls: Readonly<Record<string, string>> = {
   "an option for the program at the other end": `--upload-pack=touch ${mark}`,
   "a short option": `-u${mark}`,
@@ -170,7 +170,7 @@ async function publishOnce(place: Place, name: string): Promise<string> {
   return (await call(repos.publishBranch, { repo: name, branch: "main", message: "x" })).branch;
 }
 
-/** A clone with commits, and what the session makes of it before it publishes. */
+/** A clone with commits, which the session changes before it publishes. */
 const prepared = (what: string, prepare: (own: string, other: string) => string): DaemonAttack =>
   attack(
     "a session without a sandbox that reads the commits of another",
@@ -181,7 +181,7 @@ const prepared = (what: string, prepare: (own: string, other: string) => string)
       const call = session(place);
       const { name } = await clonableRepo(world);
       const own = (await call(repos.cloneRepo, { name })).path;
-      // Another repository, of which the session may not publish anything here.
+      // Another repository. The session must not publish any of its commits here.
       const other = dirname(originWith([]));
       git("-C", join(other, "work"), "checkout", "-qb", "stolen");
       writeFileSync(join(other, "work", "secret.txt"), "secret\n");
@@ -260,7 +260,7 @@ const clones: readonly DaemonAttack[] = [
       } finally {
         await org.board(updateCompany, { companyId, maxAgentBytes });
       }
-      // What is gone with its repository does not count any more.
+      // Bytes of a removed repository don't count any more.
       await org.board(repos.removeRepo, { companyId, name: change.repo });
     },
   ),

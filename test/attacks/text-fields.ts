@@ -1,5 +1,5 @@
-// Hostile text in every field of every operation that takes text. The fields come from the schemas; what each one is comes from
-// the list below. A field that is missing there has no row and fails the suite.
+// Hostile text in every field of every operation that takes text. The fields come from the schemas, and their kinds from the
+// list below. A field that is missing there has no row and fails the suite.
 import assert from "node:assert/strict";
 import { inputSchema } from "../../src/contract/json-schema.ts";
 import type { Operation } from "../../src/contract/operation.ts";
@@ -20,7 +20,7 @@ import type { DaemonAttack } from "./attack.ts";
  */
 export type FieldKind = "reference" | "line" | "text" | "query" | "settings";
 
-/** By the last part of the field's place. */
+/** The kinds of fields, by the last part of the field's path. */
 export const fieldKinds: Readonly<Record<string, FieldKind>> = {
   ...kindOf(
     "reference",
@@ -119,7 +119,7 @@ export const fieldKinds: Readonly<Record<string, FieldKind>> = {
     "model",
     "chatLLMModel",
   ),
-  // Any text may be a secret. It is shown nowhere.
+  // A secret may be any text. No answer shows it.
   ...kindOf("query", "query", "q", "text", "value"),
   ...kindOf(
     "settings",
@@ -159,8 +159,8 @@ const lastPart = (place: string): string => {
 export const kindAt = (place: string): FieldKind | undefined => fieldKinds[lastPart(place)];
 
 /**
- * The last input that no call has used up. A refusal changes nothing, so its input serves the next text too, and the next field
- * of the same operation.
+ * The last input that no call has used up. A refusal changes nothing, so its input also serves for the next text and the next
+ * field of the same operation.
  */
 const unused = new WeakMap<World, { row: Row; input: Readonly<Record<string, unknown>> }>();
 
@@ -174,7 +174,10 @@ async function inputOf(row: Row, world: World): Promise<Readonly<Record<string, 
 
 const fields = table.flatMap((row) => placesOf(row.operation).map((place) => ({ row, place })));
 
-/** Pairs of a field and a text, by number. A quick run tries some texts in each field, and others in the next run. */
+/**
+ * The numbers of the tried pairs of a field and a text. A quick run tries some texts in each field, and other texts in the next
+ * run.
+ */
 const tried = new Set(thirdOf(fields.flatMap((_, field) => texts.map((_, text) => pair(field, text)))));
 
 function pair(field: number, text: number): number {
@@ -224,10 +227,10 @@ export const textFieldAttacks: readonly DaemonAttack[] = fields.map(({ row, plac
   };
 });
 
-/** The content of a file is bytes. Any are fine. */
+/** The content of a file may be any bytes. */
 const isContent = (place: string): boolean => place === "content" || place === "files[].content";
 
-/** The input with the value at the place. Objects and lists on the way are made where they are missing. */
+/** The input with the value at this path. Missing objects and lists on the way are created. */
 function deepSet(
   base: Readonly<Record<string, unknown>>,
   place: string,

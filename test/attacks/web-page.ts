@@ -1,5 +1,5 @@
-// Attacks by a page in the person's browser. The page can send requests to loopback, but has no credential and can't choose
-// its Origin. Some rows give it a stolen token, to see that Host and Origin are checked first.
+// Attacks by a page in the person's browser. The page can send requests to loopback, but has no credential and can't choose its
+// Origin. Some rows give it a stolen token, to check that Host and Origin are checked first.
 import assert from "node:assert/strict";
 import { listCompanies } from "../../src/contract/companies.ts";
 import { type DaemonAttack, type Place, type Received, send, sendBytes, type Sent } from "./attack.ts";
@@ -9,7 +9,7 @@ const companies = "/api/companies";
 const form = { "content-type": "application/x-www-form-urlencoded" };
 const json = { "content-type": "application/json" };
 
-/** The request is answered with this status, carries nothing of a company, and changes nothing. */
+/** Checks that the request is answered with this status, shows nothing of a company, and changes nothing. */
 function refusedWith(
   status: number | readonly number[],
   threat: string,

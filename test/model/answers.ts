@@ -75,7 +75,7 @@ function compareOutcome(world: World, actor: string, seen: SeenOutcome, now: num
   const children = seen.children.filter(({ id }) => world.outcomes.has(id));
   same(`children of ${seen.id} as answered`, ids(children), ids(childrenOf(world, seen.id)));
   same(`dependencies of ${seen.id} as answered`, ids(seen.dependsOn), ids(outcome.dependsOn));
-  // Only those who may read what is below it are told whether it can be worked on.
+  // Only actors that may read everything below it learn whether it can be worked on.
   const seesBelow = [...selfAndAbove(world, seen.id)].some((id) => {
     const above = world.outcomes.get(id);
     return above?.responsibleId === actor || above?.handedDownBy === actor;

@@ -29,7 +29,7 @@ import {
   type World,
 } from "./model.ts";
 
-/** The calls that the model knows, and the rules for who may make them on which object. */
+/** The calls that the model knows, and the rules that say who may make them on which object. */
 export interface Inputs {
   "agent.create": Input<typeof createAgent>;
   "agent.terminate": Input<typeof terminateAgent>;
@@ -57,7 +57,7 @@ export type ModelCall = {
   [name in OperationName]: { readonly actor: string; readonly operation: name; readonly input: Inputs[name] };
 }[OperationName];
 
-/** What the product chose when it executed the call: its answer, and new grants and documents. */
+/** The choices of the product when it executed the call: its answer, and new grants and documents. */
 export interface Carried {
   readonly answer: Readonly<Record<string, unknown>>;
   /** In the order of creation. Each change removes the grants that it expects. */
@@ -77,11 +77,11 @@ export class No extends Error {
 /** Applied to the model once the product has accepted the call. */
 export type Change = (carried: Carried) => void;
 
-/** The company of a call, if the actor or the input tells it. */
+/** The company of a call, if the actor or the input determines it. */
 export function companyOf(world: World, call: ModelCall): string | undefined {
   const me = world.agents.get(call.actor);
   if (me !== undefined) return me.companyId;
-  // An agent's id also tells the company.
+  // An agent's id also determines the company.
   if (call.operation === "permission.explain" && isId(call.input.agent ?? ""))
     return world.agents.get(call.input.agent ?? "")?.companyId;
   if ("companyId" in call.input) return call.input.companyId;

@@ -111,7 +111,7 @@ export function rightsFor(scene: Scene, giverId: string, outcomeId: string): obj
   });
 }
 
-/** A right that the agent holds or could hold, and a level of it. */
+/** A right that the agent holds or could hold, with a level. */
 function someRight(scene: Scene, agentId: string | undefined): { resource: Resource; level?: string } {
   const { chance } = scene;
   const held = standing(scene).filter(({ holderId }) => holderId === agentId);

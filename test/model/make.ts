@@ -10,7 +10,7 @@ export function makeCall(scene: Scene, operation: OperationName): ModelCall {
   return { operation, input, actor: scene.chance.pick(actors) ?? "board" } as ModelCall;
 }
 
-/** The same write again, by another agent that may do it. */
+/** The same write by another agent that may make it. */
 export function rivalOf(
   scene: Scene,
   write: ModelCall & { operation: "knowledge.write" },

@@ -2,9 +2,9 @@ import type { OutcomeKind, OutcomeStatus } from "../../src/contract/outcomes.ts"
 import type { Level, Resource, ResourceKind } from "../../src/contract/resources.ts";
 
 /**
- * A second, simple implementation of the permission and outcome core, to compare the product with. It is not fast, and it
- * stores nothing that it can derive. For example, it walks the chain of a right each time it checks whether the right is
- * valid. It shares only the names of things with the product, and no code.
+ * A second, simple implementation of the permission and outcome core, to compare the product with. It is slow, and stores
+ * nothing that it can derive. For example, it walks the chain of a right each time it checks whether the right is valid. It
+ * shares only the names of things with the product, and no code.
  *
  * The rules are those of the design. Rights (effective, structural) are here, and operations are in operations.ts.
  */
@@ -143,7 +143,7 @@ function reach(from: string, next: (id: string) => Iterable<string>): Set<string
 
 // ---- rights -----------------------------------------------------------------------------------------------------
 
-/** Whether the agent is responsible for it and may create outcomes below it, submit it and mark it as blocked. */
+/** Whether the agent is responsible for the outcome, and so may create outcomes below it, submit it and mark it as blocked. */
 export function drives(world: World, agentId: string, outcomeId: string): boolean {
   return world.outcomes.get(outcomeId)?.responsibleId === agentId;
 }
@@ -157,9 +157,9 @@ export function structural(world: World, agentId: string, resource: Resource): n
     if (file?.kind === "outcome") return Math.min(structuralOnOutcome(world, agentId, id), rankOf.read);
     if (file === undefined) return nothing;
     if (file.ownerId === agentId) return rankOf.write;
-    // The nearest manager that has not left reads the state document.
+    // The nearest manager that has not left may read the state document.
     if (file.ownerId !== null) return nearestManager(world, file.ownerId) === agentId ? rankOf.read : nothing;
-    // The files of an agent that has left are that manager's.
+    // The files of a departed agent belong to that manager.
     const isCreation = (grant: Grant): boolean =>
       grant.origin === "creation" && grant.resource === resource && !grant.revoked;
     const creatorId = [...world.grants.values()].find(isCreation)?.holderId;

@@ -21,7 +21,7 @@ export interface Failure {
   readonly trace: readonly string[];
 }
 
-/** The first seed that fails, or undefined if all pass. */
+/** Returns the first seed that fails, or undefined if all pass. */
 export async function playSeeds(
   run: Run,
   { shrinkSeconds = 30 }: { shrinkSeconds?: number } = {},

@@ -6,7 +6,7 @@ import { campaign } from "../../src/testing/run-length.ts";
 import { replay, seedsOf } from "../../src/testing/seeds.ts";
 
 /**
- * The property test is split over files, because a file has a time limit and two run at once. Part `part` of `parts`
+ * The property test is split over files, because a file has a time limit and two files run at once. Part `part` of `parts`
  * plays its share of the seeds on each store of this run.
  */
 export function corePropertyTest(part: number, parts: number): void {

@@ -1,6 +1,6 @@
 import type { Bug } from "./resolve.ts";
 
-/** Bugs in decisions about work, in goals, and in what owners hear, which the simulator must find. */
+/** Bugs in decisions about work, in goals, and in notices to owners, which the simulator must find. */
 export const decisionBugs: readonly Bug[] = [
   {
     name: "any agent that sees an outcome can decide about it",

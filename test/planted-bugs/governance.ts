@@ -1,6 +1,6 @@
 import type { Bug } from "./resolve.ts";
 
-/** Bugs in what people decide and in what is delivered to them, which the simulator must find. */
+/** Bugs in decisions of people and in deliverables for people, which the simulator must find. */
 export const governanceBugs: readonly Bug[] = [
   {
     name: "an approval that was decided can be decided again",

@@ -1,6 +1,6 @@
 import type { Bug } from "./resolve.ts";
 
-/** Bugs in people, their credentials and positions, and in companies that stand still, which the simulator must find. */
+/** Bugs in people, their credentials and positions, and in stopped companies, which the simulator must find. */
 export const peopleBugs: readonly Bug[] = [
   {
     name: "the credentials of a removed person still work",

@@ -20,7 +20,7 @@ export interface Bug {
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The changed text of each module that the edits touch, by its path. Throws for an edit that does not fit once. */
+/** The changed text of each module that the edits touch, by its path. Throws if an edit does not fit exactly once. */
 export function changedModules(edits: readonly Edit[]): Map<string, string> {
   const changed = new Map<string, string>();
   for (const edit of edits) {

@@ -1,6 +1,6 @@
 import type { Bug } from "./resolve.ts";
 
-/** Bugs that a sweep of the scheduler would hide. They are played without faults and without the sweep, which the simulator must find. */
+/** Bugs that a sweep of the scheduler would hide. The simulator must find them in runs without faults and without the sweep. */
 export const wakeupBugs: readonly Bug[] = [
   {
     name: "an agent that waits for a free session is not considered when one ends",

@@ -1,7 +1,7 @@
 import { reading } from "../two-worlds/arguments.ts";
 import type { Bug } from "./resolve.ts";
 
-/** Leaks that the two worlds must find: one planted into each operation that reads, and those of the reading gate. */
+/** Leaks that the two worlds must find: one planted into each operation that reads, and several in the reading gate. */
 export const leaks: readonly Bug[] = [
   ...reading.map(({ name, needs }) =>
     needs === "board"

@@ -3,7 +3,7 @@ import { type Measure, measures } from "../../src/contract/budgets.ts";
 import type { Reorganization } from "../../src/contract/reorganization.ts";
 import { type Changed, compare, type Dump } from "../../src/simulator/restored.ts";
 
-/** Demands that a move reports every changed row, and that every move reports a row that changed. */
+/** Demands that moves report every changed row, and that every move reports a changed row. */
 export function demandTold(done: Pick<Reorganization, "moves">, before: Dump, after: Dump): void {
   const changed = compare(before, after).filter((one) => !isSaying(one, before));
   const ids = new Set(done.moves.map(({ id }) => id));
@@ -20,8 +20,8 @@ export function demandTold(done: Pick<Reorganization, "moves">, before: Dump, af
 }
 
 /**
- * Demands that moves report every agent whose budget changed: its amount, the budget it is part of, or the budget that an
- * agent without one draws from. Computes this from the rows alone, by following bosses. Returns the agents concerned.
+ * Demands that moves report every agent whose budget changed: its amount, the budget it is part of, or the budget that an agent
+ * without one draws from. The expected changes come from the rows alone, by following bosses. Returns the affected agents.
  */
 function demandBudgetsTold(done: Pick<Reorganization, "moves">, before: Dump, after: Dump): Set<string> {
   const told = new Set(done.moves.filter(({ kind }) => kind === "budget").map(({ id }) => id));

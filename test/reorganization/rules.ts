@@ -37,7 +37,7 @@ export async function rightsOf(store: Store, all: Dump): Promise<Rights> {
   ];
   return store.read(async (tx) => {
     const rights = new Map<string, { rank: number; byPlace: number }>();
-    // All of an agent at once: PostgreSQL then answers them in a few messages instead of thousands.
+    // All checks of an agent at once: PostgreSQL then answers them in a few messages instead of thousands.
     for (const agent of agents)
       await Promise.all(
         resources.map(async (resource) => {

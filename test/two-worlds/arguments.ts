@@ -9,20 +9,20 @@ import { agentStatuses } from "../../src/contract/agents.ts";
 import type { Chance } from "../../src/simulator/chance.ts";
 import { months, words } from "./world.ts";
 
-/** What the watchers ask: an input for each operation that reads. */
+/** Inputs for the questions of the watchers: one for each operation that reads. */
 export interface Pool {
   readonly chance: Chance;
   readonly named: readonly string[];
   readonly guesses: readonly string[];
   readonly nouns: Readonly<Record<string, readonly string[]>>;
   readonly companyId: string;
-  /** Cursors that answers gave. */
+  /** Cursors from earlier answers. */
   readonly cursors: readonly string[];
 }
 
 export const reading: readonly Operation[] = operations.filter(({ effect }) => effect !== "write");
 
-/** By key of the input. A key that is missing here, or an operation with such a key, fails the test. */
+/** Values by key of the input. If a key is missing here, every operation with that key fails the test. */
 const values: Readonly<Record<string, (pool: Pool) => unknown>> = {
   id: idIn,
   requestId: idIn,

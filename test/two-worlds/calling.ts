@@ -6,5 +6,5 @@ export type Caller = <I extends z.ZodObject, O extends z.ZodType>(
   input: z.input<I>,
 ) => Promise<z.infer<O>>;
 
-/** `as`: the position from which a person acts. */
+/** `as` is the position from which a person acts. */
 export type Credential = { readonly token: string; readonly as?: string };

@@ -13,7 +13,7 @@ import { patient } from "../../src/doors/waiting.ts";
 import type { Credential } from "./calling.ts";
 import type { Built } from "./built.ts";
 
-/** What a client sees of an answer: everything but the time of day and the port. */
+/** An answer as a client sees it: everything but the time of day and the port. */
 export interface Seen {
   readonly status: number;
   readonly body: string;
@@ -114,7 +114,7 @@ export async function openDoors({ dispatch, authenticate }: Built): Promise<Door
   };
 }
 
-/** The client refuses an input that does not fit into a path before it asks. */
+/** The client itself refuses an input that does not fit into a path. */
 function requestOrRefusal(operation: Operation, input: Readonly<Record<string, unknown>>) {
   try {
     return requestFor(operation, input);

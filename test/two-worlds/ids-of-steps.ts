@@ -1,4 +1,4 @@
-/** A UUID of version 7, as the daemon makes them, by what made it. */
+/** A UUID of version 7, like those of the daemon. It follows from the step that needs it. */
 export function idAt(seed: number, step: number, count: number): string {
   const hex = (value: number, digits: number): string =>
     (value % 16 ** digits).toString(16).padStart(digits, "0");

@@ -17,18 +17,18 @@ import type { Chance } from "../../src/simulator/chance.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Caller } from "./calling.ts";
 
-/** What the deeds out of sight are done with, by and to. */
+/** The actors and objects of the deeds out of sight. */
 export interface Scene {
   readonly store: Store;
   readonly newId: () => string;
-  /** The number of the step, for names that are used once. */
+  /** The number of the step, for unique names. */
   readonly step: () => number;
   readonly secret: Chance;
   readonly unseen: (length?: number) => string;
   readonly companyId: string;
   readonly otherId: string;
   readonly later: string;
-  /** A month that is over, without events that the watchers can read. */
+  /** A past month without events that the watchers can read. */
   readonly firstMonth: string;
   readonly sessions: readonly string[];
   readonly board: Caller;
@@ -59,7 +59,7 @@ interface Member {
   readonly call: Caller;
 }
 
-/** Deeds that change nothing the watchers can read. Each world does some of them by itself. */
+/** Deeds that change nothing the watchers can read. Each world does some of them independently. */
 export function deedsOutOfSight(scene: Scene): readonly (() => Promise<unknown>)[] {
   const { store, newId, step, secret, unseen, companyId, otherId, later, sessions } = scene;
   const { board, root, vera, sam, tess, abroad, mine, lent, hidden, known, wanted, unread, revoked } = scene;
@@ -127,7 +127,7 @@ export function deedsOutOfSight(scene: Scene): readonly (() => Promise<unknown>)
       await tess.call(submitOutcome, { id: job.id, note: unseen() });
       await sam.call(completeOutcome, { id: job.id, note: unseen() });
     },
-    // What Sam uses, owns, delivers and is given; people and goals of which the watchers hear nothing.
+    // Things that Sam uses, owns, delivers and gets; people and goals that the watchers must not notice.
     async () => {
       used++;
       const usage = { inputTokens: 1000 * used, outputTokens: 100 * used, costUsd: used / 100 };

@@ -13,19 +13,20 @@ import { build } from "./world.ts";
 
 export interface Compared {
   readonly difference: string | undefined;
-  /** One for each round. */
+  /** The number of pairs, one for each round. */
   readonly pairs: number;
   readonly answers: number;
   readonly readable: number;
-  /** How many answers were compared with those of a program without memory. */
+  /** The number of answers that were compared with those of a program without memory. */
   readonly recalled: number;
 }
 
 /**
  * Builds two worlds that differ only in what the watchers can't read, has the watchers make the same calls in both, and
  * compares the answers byte for byte; at the doors, with their headers. In each round every operation that reads is called
- * once, or several times if its answer depends on several arguments. Before the next round, more happens in both worlds, and time passes. Lists that are answered from memory are compared
- * with the answers of the same program without memory, for every kind of caller.
+ * once, or several times if its answer depends on several arguments. Before the next round, more happens in both worlds, and
+ * time passes. Lists that are answered from memory are compared with the answers of the same program without memory, for every
+ * kind of caller.
  */
 export async function compareWorlds(
   kind: StoreKind,
@@ -53,7 +54,7 @@ export async function compareWorlds(
       sum.pairs++;
       if (round > 0) await Promise.all([left.goOn(), right.goOn()]);
       for (const operation of reading.flatMap((one) => Array.from({ length: timesOf(one) }, () => one))) {
-        // Vera sees some things in part, so she has most to get wrong.
+        // Vera sees some things in part, so her answers are the most likely to be wrong.
         const watcher = chance.flip(0.4) ? "Vera" : (chance.pick(Object.keys(left.watchers)) ?? "");
         const input = inputFor(operation, pool);
         const door = operation.mcp !== undefined && chance.flip(0.5) ? "mcp" : "http";
@@ -93,14 +94,16 @@ export async function compareWorlds(
   }
 }
 
-/** What is asked in every round, so most of it is answered from memory if nothing changed. */
+/** Questions of every round. If nothing changed, most of them are answered from memory. */
 interface Question {
   readonly operation: Operation;
   readonly caller: number;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** Several callers ask the same, because an answer belongs to one of them; the first asks something else too. */
+/**
+ * Several callers ask the same question, because an answer belongs to one of them. The first caller asks something else too.
+ */
 function questionsFor(pool: Pool, callers: number): Question[] {
   return reading.filter(isKept).flatMap((operation) => {
     const first = pool.chance.between(0, callers - 1);
@@ -113,7 +116,7 @@ function questionsFor(pool: Pool, callers: number): Question[] {
   });
 }
 
-/** The first answer that is not what a program without memory says. */
+/** The first answer that differs from that of a program without memory. */
 async function recall(
   world: Built,
   questions: readonly Question[],
@@ -123,7 +126,7 @@ async function recall(
     const credential = world.callers[caller] ?? missing();
     world.tick();
     const kept = await answerTo(world.dispatch, credential, operation, input);
-    // A new one for each question: what one remembers of the question before is in doubt too.
+    // A new program for each question: its memory of earlier questions is in doubt too.
     const fresh = await answerTo(world.forgetful(), credential, operation, input);
     const atDoor = await doors?.ask("http", credential, operation, input);
     const about = `${operation.name} ${JSON.stringify(input)} from memory for caller ${caller}`;
@@ -135,8 +138,8 @@ async function recall(
 }
 
 /**
- * An answer from before a change must not be given after it. Only what it may ask is asked before, because a refusal is put on
- * record, and that is a change too.
+ * An answer from before a change must not be given after it. Before the change, the caller asks only what it may ask: a refusal
+ * is recorded, which is a change too.
  */
 async function forget(world: Built): Promise<string | undefined> {
   const { concerns, make } = world.turn();
@@ -162,7 +165,7 @@ async function forget(world: Built): Promise<string | undefined> {
   return undefined;
 }
 
-/** The more arguments there are, the more seldom all of them fit. */
+/** With more arguments, all of them fit less often. */
 const timesOf = ({ input }: Operation): number => Math.min(4, Math.max(2, Object.keys(input.shape).length));
 
 const isEqual = (one: Seen, two: Seen): boolean => one.status === two.status && one.body === two.body;

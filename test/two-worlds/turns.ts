@@ -10,13 +10,13 @@ interface Thing {
   readonly id: string;
 }
 
-/** A change that both worlds make, and a caller that gets another answer because of it. */
+/** A change in both worlds, and a caller whose answers change with it. */
 export interface Turn {
   readonly concerns: Credential;
   readonly make: () => Promise<unknown>;
 }
 
-/** Of a right, an agent, a company, a role, a key, a title. Each is done, and undone the next time it is drawn. */
+/** Changes of a right, an agent, a company, a role, a key and a title. Each is made, and undone the next time it is drawn. */
 export function turnsOf(scene: {
   readonly board: Caller;
   readonly governing: Credential;
@@ -37,7 +37,7 @@ export function turnsOf(scene: {
   let { loan } = scene;
   const rename = () => board(updateOutcome, { id: rested.id, title: seen() });
   const pass = async (hours: number) => wait(hours);
-  /** A key that was revoked stays so. */
+  /** A revoked key stays revoked. */
   let revoke = (): Promise<unknown> => {
     revoke = rename;
     return board(revokeKey, { id: vera.id, keyId: spare.id });

@@ -38,7 +38,7 @@ import { deedsOutOfSight, type Saved } from "./out-of-sight.ts";
  * takes (a file more, a message more) changes no id and no time of another step. Texts out of sight are drawn per world.
  */
 export type Side = "left" | "right";
-/** The months of a world. Only the last one is not over. */
+/** The months of a world. All but the last one are over. */
 export const months = ["2029-11", "2029-12", "2030-01"] as const;
 export const words = ["amber", "basalt", "cobalt", "dune", "ember", "fjord", "garnet", "heath"] as const;
 
@@ -65,11 +65,11 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     count = 0;
     return work();
   };
-  /** A step that each world takes with a separate probability. It must not change what the watchers can read. */
+  /** A step that each world takes with its own probability. It must not change what the watchers can read. */
   const perhaps = async (work: () => Promise<unknown>): Promise<void> => {
     const isTaken = secret.flip(0.5);
     await take(async () => {
-      // Some steps rule out others, such as a submission of what has an open part.
+      // Some steps rule out others. For example, an outcome with an open part can't be submitted.
       if (isTaken) await work().catch((error: unknown) => assert.ok(error instanceof Refusal, String(error)));
     });
   };
@@ -106,7 +106,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     return { token, call: as(token) };
   };
   const root = { id: rootAgentId, ...(await key(rootAgentId)) };
-  // The first month is out of sight: the watchers come later.
+  // The first month is out of sight, because the watchers come later.
   await perhaps(() => board(createFile, { companyId, description: unseen(), content: unseen(20) }));
   passed = Date.parse(months[1]) - beginning;
   const vera = await hire("Vera", root.id);
@@ -131,7 +131,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   const third = await found("Third");
   const away = await seat(third.id, "Away", third.rootAgentId);
 
-  // Rows of the other world come first, so row numbers differ.
+  // Rows that only the other world has come first, so row numbers differ.
   const work = async (agentId: string, firstOutcomeId: string | null): Promise<string> => {
     const of = { agentId, firstOutcomeId, workspace: null };
     await take(() =>
@@ -238,7 +238,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     board(grantPermission, { companyId, to: vera.id, resource: `outcome:${shown.id}`, level: "read" }),
   );
 
-  // ---- what the watchers could read once, or can read in part ----
+  // ---- what the watchers once could read, or can read in part ----
   const revoked = await file(root.call, `was lent ${seen()}`, seen(20));
   const grant = await take(() => root.call(grantPermission, { to: vera.id, resource: `kb:${revoked.id}` }));
   letters.push(await take(() => vera.call(sendMessage, { to: rex.id, file: revoked.id })));
@@ -264,7 +264,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   for (const { id } of (await take(() => root.call(readInbox, {}))).messages)
     await take(() => root.call(acknowledgeMessage, { id, result: seen() }));
 
-  // ---- out of sight: each world by itself ----
+  // ---- out of sight: each world independently ----
   const deeds = deedsOutOfSight({
     store,
     newId,
@@ -298,7 +298,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     }
   };
   await act(30);
-  // A submission of the hidden part, in one world or both: last, because it ends what else happens to it.
+  // Submits the hidden part, in one world or both. Last, because nothing else can happen to it afterwards.
   await perhaps(() => sam.call(submitOutcome, { id: hidden.id, note: unseen(20) }));
 
   const watchers = {
@@ -322,7 +322,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   };
   const turns = turnsOf({ ...scene, seen, wait, take });
 
-  // Ids of the other world's steps, by the same rule as here: every watcher asks for them in both worlds.
+  // Ids of the other world's steps, computed by the same rule: every watcher asks for them in both worlds.
   const guesses = Array.from({ length: step }, (_, index) => idAt(seed, index + 1, 0));
   const named = [
     companyId,
@@ -375,7 +375,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     ],
     named: [...new Set(named)],
     nouns: {
-      // Those that Vera sees in part come up more often.
+      // Files that Vera sees in part are chosen more often.
       file: [...mine, ...lent, revoked, sent, sent, sent, unread, own, goal, shown, root].map(({ id }) => id),
       outcome: [own, task, rested, goal, part, hidden, awaited, known, wanted, shown, root, vera].map(
         ({ id }) => id,
