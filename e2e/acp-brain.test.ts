@@ -43,7 +43,7 @@ async function begun({ home }: ModelCompany): Promise<void> {
     try {
       if (rememberedIn(home).includes("prompted")) break;
     } catch {
-      // It has not started.
+      // The session has not started yet.
     }
     if (performance.now() - start > allowed(90_000)) throw new Error("the agent was never prompted");
   }
@@ -155,7 +155,7 @@ describe("the brain acp", () => {
       }
       const [mail] = await told();
       assert.match(mail?.body ?? "", /It offers: Sign in with the vendor.*Agency tries again at/s);
-      // A person says that it is mended. It is not, and the board knows that already.
+      // A person reports that the brain is repaired. It is not, and the board knows that already.
       await board.call(wakeAgent, { id: rootId });
       await ended(2);
       assert.equal((await told()).length, 1);
@@ -179,7 +179,7 @@ describe("the brain acp", () => {
       });
     const folder = temporaryFolder("acp");
     t.after(() => folder.remove());
-    // It is there, but what should run it is not.
+    // The program exists, but its interpreter does not.
     const command = join(folder.path, "agent");
     writeFileSync(command, "#!/no/such/interpreter\n", { mode: 0o755 });
     await withModelCompany(

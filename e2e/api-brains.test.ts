@@ -35,7 +35,10 @@ const triage: readonly Step[] = [
 const summary = use("submit_summary", { summary: "I did what I was asked to do." }, { usage });
 const goodbye = answers("All done.", { usage });
 
-/** What a program in the session could find: its environment, those of others, command lines, and the files it can read. */
+/**
+ * Everything that a program in the session could find: its environment, those of others, command lines, and the files it can
+ * read.
+ */
 const search = [
   "env; tr '\\0' '\\n' < /proc/self/environ; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'",
   'cat .mcp.json settings.json; grep -rs "sk-the-key" "$HOME" . 2>/dev/null | grep -v conversations; true',
@@ -105,7 +108,7 @@ for (const { adapterType, dialect } of sampleOf(brains, 1))
             [],
           );
 
-          // The key is in no place that the session sees, and in none that it leaves.
+          // The session sees the key nowhere, and leaves it nowhere.
           assert.ok(!JSON.stringify(entries).includes(modelKey));
           for (const folder of ["transcripts", "homes"])
             assert.ok(!contentOf(join(home, folder)).includes(modelKey), folder);
@@ -127,7 +130,7 @@ for (const { adapterType, dialect } of sampleOf(brains, 1))
           );
           assert.equal(new Set(prefixes).size, 1);
           const marks = bodies.map((body) => JSON.stringify(body).split('"cache_control"').length - 1);
-          // The prompt and the end of the conversation; later also the end before that.
+          // The marks: the prompt and the end of the conversation, later also the end before that.
           assert.deepEqual(marks, dialect === "anthropic" ? [2, 3, 3, 3] : [0, 0, 0, 0]);
           if (dialect === "anthropic")
             for (const { system, messages } of bodies) {
@@ -246,7 +249,7 @@ for (const { adapterType, dialect } of sampleOf(brains, 1))
 
     test("after kill -9 of the program or the daemon, the next session continues the conversation", async () => {
       for (const victim of ["program", "daemon"] as const) {
-        /** The model's turn by what it has seen: it starts a long command, and after the resumption it finishes. */
+        /** The model's turn follows from what it has seen: it starts a long command and, after the resumption, finishes. */
         const script = always((c) => {
           const resumed = JSON.stringify(c.body).includes("Your previous session was cut off");
           const seen = (tool: string): boolean => lastResult(c, tool) !== undefined;

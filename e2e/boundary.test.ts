@@ -1,5 +1,5 @@
-// The boundary between a boss and its delegated work, as an agent meets it: over MCP, on the built daemon. Every refusal
-// gives a reason and a next step, changes nothing, and is on record.
+// The boundary between a boss and its delegated work, as an agent meets it: over MCP, on the built daemon. Every refusal gives
+// a reason and a next step, changes nothing, and is recorded.
 import { allowed } from "../src/testing/allowed.ts";
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -69,7 +69,7 @@ async function hire(
   const boss = reportsTo === undefined ? {} : { reportsTo };
   return agentOf((await board.call(createAgent, { companyId, name, role: "worker", ...boss, ...more })).id);
 }
-/** Boss ← lead ← hand, and a sibling of the lead; an outcome of the boss handed to the lead, with a part below it. */
+/** Boss ← lead ← hand, and a sibling of the lead. The boss has delegated an outcome with a part below it to the lead. */
 async function team() {
   const boss = await hire();
   const lead = await hire(boss.id);
@@ -148,7 +148,7 @@ test("a boss reads what it delegated and writes to its owner, and changes nothin
     ["delegate_outcome", { id: part, to: lead.id }],
   ] as const)
     await boss.refused("forbidden", "outcome", tool, { ...input });
-  // The owner does not change the outcome it was given either.
+  // The owner can't change the delegated outcome either.
   for (const [tool, input] of [
     ["update_outcome", { id: top, title: "easier" }],
     ["update_outcome", { id: top, acceptance: "anything" }],
@@ -273,12 +273,12 @@ test("tokens of ended sessions and of older epochs are refused; the newest sessi
   assert.equal(await status(first.token), 403);
   await board.call(resumeAgent, { id: agent.id });
   assert.equal(await status(first.token), 401);
-  // Pausing starts another epoch, which shuts out every earlier session at once.
+  // Pausing starts another epoch, which ends every earlier session at once.
   const second = await tokenOf((epoch) => epoch === 3);
   assert.notEqual(second.token, first.token);
   assert.equal(await status(second.token), 200);
   assert.equal(await status(first.token), 401);
-  // This brain ends by itself, and its token ends with it. The change of the brain ends the session that runs.
+  // This brain ends by itself, and its token ends with it. Changing the brain ends the running session.
   await board.call(updateAgent, {
     id: agent.id,
     adapterConfig: { command: "/bin/sh", args: ["-c", sayToken] },

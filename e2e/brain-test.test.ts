@@ -1,4 +1,5 @@
-// `agency brains test`: one small question on the way of a session's calls, and a plain answer for each thing that can be wrong.
+// `agency brains test` sends one small question the same way as a session's calls, and gives a plain answer for each possible
+// fault.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";

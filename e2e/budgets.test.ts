@@ -18,7 +18,7 @@ import { sessionProcesses } from "./support/processes.ts";
 import { postgresTables, sqliteTables, type Tables } from "./support/tables.ts";
 import { allowed } from "../src/testing/allowed.ts";
 
-// Real processes that spend as long as they may. Each repeats a step, a report and a pause.
+// Real processes that spend as long as they can. Each repeats a step, a report and a pause.
 const step = { tokens: 10, cents: 1 };
 const spender = (pause: string, most = 1_000_000) => ({
   adapterType: "process",
@@ -33,7 +33,7 @@ const spender = (pause: string, most = 1_000_000) => ({
   },
 });
 
-/** Asked from outside, also while no daemon runs. */
+/** Checked from outside, also while no daemon runs. */
 const overdrawn = invariants.find(({ id }) => id === "budget-room")?.sql?.replaceAll("{here}", "1 = 1") ?? "";
 
 interface Place {
@@ -131,7 +131,7 @@ async function fiftyChildren(t: TestContext, { arena, tables }: Place): Promise<
     return { own: budget.find(({ measure }) => measure === "tokens"), total };
   };
   const start = performance.now();
-  // Everything is spent. That no session runs for a moment says nothing: the next ones may only be slow to start.
+  // Everything is spent. A moment without sessions proves nothing, because the next ones may only be slow to start.
   for (let calm = 0; calm < 3; await lookFor(300)) {
     const { own } = await budgetOfParent();
     assert.ok(
@@ -159,9 +159,9 @@ async function fiftyChildren(t: TestContext, { arena, tables }: Place): Promise<
     `${kills} kills, ${looks} looks, ${mostAtOnce} sessions at once; ${total.inputTokens} tokens used of ${limit}, ` +
       `${beyond} of them in last reports, ${total.sessions} sessions`,
   );
-  // Usage beyond every limit in a session's last report was spent all the same. The company's account pays for it.
+  // Usage beyond every limit in a session's last report was spent nevertheless, so the company's account pays for it.
   assert.equal(beyond, paidAbove);
-  // A process that has used its share is suspended. By then it has printed a step or two more, at most.
+  // A process that has used its share is suspended. By then it has printed at most one or two more steps.
   assert.ok(beyond <= 50 * step.tokens, `${beyond} were spent beyond the limit`);
   assert.equal(total.inputTokens, number(await tables.ask("select sum(input_tokens) as n from sessions")));
   assert.ok(mostAtOnce > 10, "there was something to go wrong");

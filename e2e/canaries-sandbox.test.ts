@@ -1,5 +1,5 @@
-// A session that looks for the secrets of its company's MCP servers finds none, once as root, if the tests run as root, and once as
-// a normal user. The test then looks for them in everything that the daemon stored, printed and answered.
+// A session that looks for the secrets of its company's MCP servers finds none. It runs as a normal user and, if the tests run
+// as root, also as root. The test then looks for the secrets in everything that the daemon stored, printed and answered.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { chownSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -96,7 +96,7 @@ async function play(
   const put = (name: string, config: (typeof putMcpServer)["input"]["_output"]["config"]) =>
     hear(board.call(putMcpServer, { companyId, name, config }));
   await put("every", { command, args: [everything, "stdio"], env });
-  // It complains about all it has, and ends.
+  // This server prints its whole environment as errors, and ends.
   await put("broken", { command: "/bin/sh", args: ["-c", "env >&2; env | base64 >&2; exit 1"], env });
   await put("unset", { command: "/bin/true", env: { KEY: { secret: "NEVER_SET" } } });
   assert.equal((await hear(board.call(testMcpServer, { companyId, name: "every" }))).status, "works");
@@ -148,7 +148,7 @@ async function play(
       const found = paths.flatMap((path) => hits(path, readFileSync(path, "latin1")));
       return { files: paths.length, stored: found };
     } catch (error) {
-      // The daemon gave a file its final name meanwhile: look at all of them again.
+      // The daemon renamed a file meanwhile, so look at all of them again.
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
       throw error;
     }

@@ -113,11 +113,11 @@ const checksThatDoNotApply: Readonly<Record<string, string>> = {
   "sep-2549-resources-templates-list-caching-hints": noResources,
 };
 
-/** Refusing a tool that does not exist looks to them like refusing its input. */
+/** In these scenarios, refusing a missing tool looks the same as refusing its input. */
 const passesWithoutTool = ["input-required-result-validate-input"];
 
 type Run = { readonly name: string; readonly chosenBy: readonly string[] };
-/** What a revision requires is fixed since its release. For older ones the suite has no such list. */
+/** The requirements of a revision are fixed with its release. For older revisions, the suite has no such list. */
 const runs: readonly Run[] = [
   ...["2026-07-28", "2025-11-25"].map((name) => ({ name, chosenBy: ["--requirements", name] })),
   { name: "2025-06-18", chosenBy: ["--suite", "all", "--spec-version", "2025-06-18"] },
@@ -166,7 +166,7 @@ test("the document shows the same table", () => {
 });
 
 for (const door of ["/mcp", ...mcpServers.map((server) => `/mcp/${server}`)]) {
-  // One handler serves all doors. All revisions are played at the first; at the others, one that the base seed draws.
+  // One handler serves all doors. The first door plays all revisions; each other door plays one that the base seed draws.
   const played = door === "/mcp" ? runs : sampleOf(runs, 1);
   test(`${door} passes what applies, in ${played.map(({ name }) => name).join(", ")}`, async (t) => {
     const succeeded = new Set<string>();
@@ -224,7 +224,7 @@ async function runSuite(door: string, { name, chosenBy }: Run): Promise<Map<stri
   return new Map(results);
 }
 
-/** The suite's exit code says that a scenario failed. The test decides itself whether that scenario had to pass. */
+/** The exit code says that some scenario failed. The test itself decides whether that scenario had to pass. */
 async function conformance(...args: string[]): Promise<string> {
   const child = spawn(process.execPath, [suite, ...args], {
     cwd: folder.path,

@@ -1,5 +1,5 @@
-// A daemon that dies at any step of create_agent, or of the answer to it, leaves nothing or everything. An agent that
-// asks again, or a person that answers again, finds the one request.
+// A daemon that dies at any step of create_agent, or of the answer to it, leaves either nothing or everything. An agent that
+// asks again, or a person who answers again, finds the one request.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createClient } from "../src/client/client.ts";
@@ -70,7 +70,7 @@ async function die(store: StoreKind, event: string, committed: boolean): Promise
       const [{ id } = { id: "" }, ...others] = await approvals();
       assert.deepEqual(others, []);
       if (left[0] !== undefined) assert.equal(id, left[0].id);
-      // The person decides again: the decision takes effect now, or already did.
+      // The person decides again. The decision takes effect now, or already did.
       const second = board.call(decide, { id });
       if (isOpen) assert.equal((await second).status, decided);
       else await assert.rejects(second, (error) => error instanceof Refusal && error.code === "conflict");

@@ -1,4 +1,5 @@
-// create_agent as a session uses it: over MCP, with a person who takes a while, and with a daemon that restarts meanwhile.
+// create_agent as a session uses it: over MCP, with a person who takes a while to answer, and with a daemon that restarts
+// meanwhile.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -190,7 +191,7 @@ describe("create_agent", { concurrency: 4 }, () => {
       const { requestId, result } = await answered;
       assert.deepEqual([requestId, result.agent?.name], [asked.id, "Helper"]);
       assert.ok(lost > 0, "the program noticed");
-      // Session and program act as the same agent. Either one gets the answer when it asks with the request's id.
+      // Session and program act as the same agent. Each can get the answer with the request's id.
       const [helper, ...more] = await helpersOf(daemon);
       assert.deepEqual([result.agent?.id, more], [helper?.id, []]);
       assert.equal((await program.call(waitForApproval, { requestId })).agent?.id, helper?.id);

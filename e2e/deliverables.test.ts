@@ -1,5 +1,5 @@
 // An organization of three levels in which every result is a file, over MCP, on both stores. Every verifier, integrator,
-// dependent and the board open it, also after the authors have left. A sibling can't.
+// dependent and the board can open it, even after the authors have left. A sibling can't.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { z } from "zod";
@@ -149,7 +149,7 @@ async function playThreeLevels({ board, companyId, token, url }: BuiltDaemon): P
     files: [whole, ...parts],
   });
   for (const id of [whole, ...parts]) assert.match(await root.opens(id), /\(pinned\)$/);
-  // The next task waits for the integration of the divided one, so it can start now, and its owner reads what it builds on.
+  // The next task waits for the integration of the divided one. It can start now, and its owner reads the results it builds on.
   for (const id of [whole, ...parts]) assert.match(await other.opens(id), /\(pinned\)$/);
   await root.call("outcome", "complete_outcome", { id: text });
   for (const one of [ann, bob, sib]) assert.equal(await one.opens(whole), "not_found");

@@ -1,4 +1,4 @@
-// A daemon in the background: what it is given by descriptor is closed, and its log has lines of JSON without a credential.
+// A daemon in the background closes the descriptors it is given, and its log has lines of JSON without a credential.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -72,7 +72,7 @@ test("a detached daemon gets its descriptors and closes them, and its log has no
   t.after(() => {
     if (isAlive(pid)) process.kill(pid, "SIGKILL");
   });
-  // It answers before its first company is there.
+  // The daemon answers before its first company exists.
   const logged = async (text: string): Promise<void> => {
     while (!readFileSync(log, "utf8").includes(text)) await sleep(50);
   };
@@ -124,7 +124,7 @@ test("a setting that can't be used is refused before anything starts", async (t)
     { DATABASE_URL: "postgres://agency@127.0.0.1:1/agency" },
     /^The database does not answer, so Agency did not start\.\n(?!.*continues)/,
   );
-  // The password of a move is not in the arguments, which every user of the machine can read.
+  // The password of the database is not in the arguments, which every user of the machine can read.
   writeFileSync(join(folder, "there"), "no address\n", { mode: 0o600 });
   const moved = await agency(["migrate", "--to", join(folder, "there")], { home });
   assert.match(moved.err, /has no address like postgres:/);

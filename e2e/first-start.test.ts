@@ -1,4 +1,4 @@
-// The first start: which brain a new company gets, and that finding out neither delays the start nor shows a secret.
+// The first start: which brain a new company gets. Finding the brain neither delays the start nor shows a secret.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { agency, type BuiltDaemon, startDaemon, temporaryFolder } from "./suppor
 
 const key = "sk-ant-the-key-of-the-environment-0123456789";
 
-/** Starts a daemon on a new home. Nothing on the machine that runs the tests is found. */
+/** Starts a daemon on a new home. It finds no brain of the machine that runs the tests. */
 async function first(
   env: Readonly<Record<string, string>>,
   play: (daemon: BuiltDaemon, folder: string) => Promise<void>,
@@ -63,7 +63,7 @@ test("with Claude Code and a key the root agent and later companies think with i
       assert.match(second.brain.says, /Claude Code.*ANTHROPIC_API_KEY.*agency brains use/);
       assert.equal(existsSync(join(folder, "ran")), false, "the program was run");
 
-      // The key is usable and nowhere to be read. A key that the company sets itself comes first.
+      // The key can be used, but is nowhere to be read. A key that the company sets itself takes precedence.
       const provider = async () =>
         (await board.call(listProviders, { companyId })).providers.find(({ name }) => name === "anthropic");
       assert.equal((await provider())?.status, "ready");

@@ -1,6 +1,6 @@
-// A second client that works normally, while another caller floods the built daemon. A busy machine must pass too, so the rule
-// here is: half of the calls are answered soon, or as a bare HTTP server answers them under the same flood; the flood is
-// refused slowly; memory returns. `npm run bench -- --only floods` measures p99, for which the aim is 100 ms.
+// A second client works normally while another caller floods the built daemon. The test must pass on a busy machine too, so its
+// rules are: half of the calls are answered soon, or as fast as by a bare HTTP server under the same flood; the flood is
+// refused slowly; memory is returned. `npm run bench -- --only floods` measures p99, for which the aim is 100 ms.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { runLength } from "../src/testing/run-length.ts";
@@ -10,7 +10,7 @@ import { bareServer, type Experience, memoryAtRest, told, under } from "./suppor
 
 const [files, milliseconds, sockets] = runLength === "long" ? [500, 8000, 900] : [300, 1000, 500];
 
-/** The answers for sending too much leave at this pace for all callers together, however many connections wait. */
+/** Refusals for sending too much leave at this pace for all callers together, however many connections wait. */
 const refusalsPerSecond = 200;
 
 describe("under a flood", () => {
@@ -33,12 +33,13 @@ describe("under a flood", () => {
   test("a second client is answered, the flood is refused slowly, and memory returns to within 20 %", async (t) => {
     const { probes } = company;
     const floods = Object.entries(company.floods(sockets));
-    // The first time, the program takes the memory that it needs for its usual work.
+    // The first flood makes the program allocate the memory for its usual work.
     for (const [, flood] of floods) await under(daemon, flood, probes, milliseconds);
     const base = await memoryAtRest(daemon);
     for (const [name, flood] of floods) {
       const attempts: string[] = [];
-      // Another program may use the machine for a moment, and a large request takes longer then. A missing limit shows every time.
+      // Another program may use the machine for a moment, and a large request then takes longer. A missing limit fails every
+      // time.
       for (let isMet = false; !isMet;) {
         const seen = await under(daemon, flood, probes, milliseconds * (attempts.length + 1));
         attempts.push(told(seen));

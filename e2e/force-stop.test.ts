@@ -23,7 +23,7 @@ describe("stopping 200 sessions that run at once", () => {
       );
       assert.deepEqual(await checkRefused(daemon.url, tokensIn(sessions)), []);
       await nobodyWorks(daemon);
-      // Their work is now with the boss's boss, and none of the agents is started again.
+      // Their work has moved to the boss's boss, and none of the agents is started again.
       const { rootAgentId } = await board.call(viewCompany, { companyId });
       const open = await allPages(
         (cursor) => board.call(listOutcomes, { companyId, status: "open", limit: 1000, cursor }),
@@ -36,7 +36,7 @@ describe("stopping 200 sessions that run at once", () => {
     withCrowd(t, { sandbox: "off", leads: 10, workers: 189 }, async ({ daemon, sessions }) => {
       const start = performance.now();
       assert.deepEqual(await daemon.stop(), { code: 0, signal: null });
-      // They are killed by now. A busy system may need a moment to end the last of them.
+      // They have been killed. A busy system may need a moment to end the last of them.
       const ended = await gone(() => sessionProcesses(daemon.home), promised, "SIGTERM", start);
       t.diagnostic(`${sessions.length} sessions ended ${Math.round(ended)} ms after SIGTERM`);
       assert.equal(daemon.log(), "");

@@ -122,14 +122,14 @@ describe("a disk of 64 MB", () => {
   });
 
   test("without a byte for its database it waits, and works again when space returns", async () => {
-    // With space the daemon closes its database whole. To open it again takes a few bytes.
+    // With space, the daemon closes its database cleanly. Opening it again takes a few bytes.
     disk.empty();
     assert.equal((await daemon.stop()).code, 0);
     rmSync(join(disk.path, "agency", "reserve"));
     disk.fill();
     const starting = begin();
     while (!starting.log().includes("waits for space")) await sleep(100);
-    // What the daemon wrote itself fills the disk up to the margin, so the disk gets larger.
+    // The daemon's own files fill the disk up to the margin, so the disk gets larger.
     disk.empty();
     await disk.grow(160);
     daemon = await starting.ready;

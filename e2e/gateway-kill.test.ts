@@ -1,5 +1,5 @@
-// Calls of models through a daemon that is killed at random moments, in every dialect, streamed and whole, some of them longer than
-// the daemon is away. Afterwards the gateway's figures are the model's, to the token, for every call.
+// Calls of models through a daemon that is killed at random moments, in every dialect, streamed and whole, some of them longer
+// than the daemon is away. Afterwards the gateway's figures equal the model's for every call, to the token.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -18,7 +18,7 @@ import { startDaemon, temporaryFolder } from "./support/daemon.ts";
 const model = "claude-opus-4-5";
 const kills = campaign({ quick: 1, whole: 2, long: 40 });
 const callsPerRound = 50;
-/** The figures of each call are its own, so a booked row tells which call it is. */
+/** Each call has unique figures, so a booked row shows which call it is. */
 const figuresOf = (number: number) => ({
   input: 100_000 + number,
   output: 1000 + number,
@@ -99,7 +99,7 @@ test(`${(kills + 1) * callsPerRound} calls and ${kills} kills of the daemon: the
         for (const call of await all) assert.equal(call.status, "fulfilled", JSON.stringify(call));
         break;
       }
-      // At a random moment between the answers.
+      // The kill comes at a random moment between the answers.
       const most = Math.floor(Math.random() * callsPerRound * 0.9);
       while (received.size - before < most && !isOver) await sleep(1);
       for (const { id: one } of await tokensOf(home.path, round + 1)) ended.add(one);
@@ -109,7 +109,7 @@ test(`${(kills + 1) * callsPerRound} calls and ${kills} kills of the daemon: the
     }
 
     const db = new DatabaseSync(join(home.path, "agency.db"), { readOnly: true, timeout: 60_000 });
-    // What was asked before a kill may still be answered.
+    // Requests from before a kill may still be answered.
     while (Number(db.prepare("select count(*) as n from model_calls where status = 'open'").get()?.["n"]) > 0)
       await sleep(50);
     await daemon.stop();
@@ -126,7 +126,7 @@ test(`${(kills + 1) * callsPerRound} calls and ${kills} kills of the daemon: the
         row["cache_read_tokens"],
         row["cache_write_tokens"],
       ];
-      // It was on record, and then the daemon was killed before the model was asked.
+      // The call was recorded, and then the daemon was killed before it asked the model.
       if (row["status"] === "failed")
         assert.deepEqual([input, output, cacheRead, cacheWrite, row["cost"]], [0, 0, 0, 0, 0]);
       else {

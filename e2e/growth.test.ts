@@ -1,5 +1,5 @@
-// An organization that builds itself. Only by its printed output, a single chief hires, delegates, combines results and
-// answers.
+// An organization that builds itself: with nothing but its printed output, a single chief hires, delegates, combines results
+// and answers.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -121,7 +121,7 @@ describe("a chief alone bootstraps a team in one cycle", () => {
         const hired = of("agent.create").filter(({ actor }) => actor.agentId === rootId);
         const handed = of("outcome.delegate").filter(({ actor }) => actor.agentId === rootId);
         assert.deepEqual([hired.length, handed.length], [2, 2]);
-        // One cycle: the same final output made both.
+        // One cycle: the same final output caused both.
         assert.equal(new Set([...hired, ...handed].map(({ actor }) => actor.sessionId)).size, 1);
 
         const roster = await board.call(listRoster, { companyId });
@@ -159,7 +159,7 @@ test("three levels: a grandchild's result reaches the top, and the agents that d
       const { board, companyId } = daemon;
       const manager = await board.call(createAgent, { companyId, name: "Mia", role: "Manager" });
       await board.call(createAgent, { companyId, name: "Eve", role: "Engineer", reportsTo: manager.id });
-      // Both outcomes are the chief's, and the second waits for the first.
+      // The chief owns both outcomes, and the second waits for the first.
       const { rootOutcomeId } = await board.call(viewCompany, { companyId });
       const whole = await board.call(createOutcome, {
         companyId,

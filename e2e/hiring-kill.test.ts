@@ -1,5 +1,5 @@
-// A daemon dies between two steps of a hire, or of a decision about a hire, and another one starts. Either nothing happened
-// or all of it. A caller that got no answer repeats the call with the same key, and gets one agent and one decision.
+// A daemon dies between two steps of a hire, or of a decision about a hire, and another one starts. Either nothing happened or
+// all of it. A caller without an answer repeats the call with the same key, and gets one agent and one decision.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Client, createClient, NoDaemon } from "../src/client/client.ts";
@@ -29,7 +29,7 @@ type Sight = string;
 interface Deed {
   /** The events that the act records. The daemon dies before and after each. */
   readonly events: readonly string[];
-  /** Makes what the act needs. Returns the id that the act is about. */
+  /** Creates the things that the act needs. Returns the id that the act is about. */
   readonly prepare: (scene: Scene) => Promise<string>;
   readonly act: (scene: Scene, id: string) => Promise<unknown>;
   readonly before: Sight;

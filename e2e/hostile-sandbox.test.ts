@@ -1,5 +1,5 @@
-// A hostile agent tries to get out of its sandbox (support/hostile.mjs), once as root, if the tests run as root, and once as a
-// normal user.
+// A hostile agent tries to escape from its sandbox (support/hostile.mjs). It runs as a normal user and, if the tests run as
+// root, also as root.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -77,7 +77,7 @@ async function play(t: TestContext, daemon: BuiltDaemon, host: Host): Promise<vo
   const { id: kept, hash } = await board.call(createFile, { companyId, description, content: description });
   const stored = join(home, "knowledge", kept, hash);
   await waitFor(() => [stored].filter((path) => existsSync(path)));
-  // Unique, but a number: it is how long the processes that are left behind would live.
+  // Unique, but a number: it is how many seconds the remaining processes would live.
   const mark = 1_000_000 + Math.floor(Math.random() * 1_000_000_000);
   const hidden = [home, dirname(host.secret), program, process.execPath].map(
     (path) => path.split("/")[1] ?? "",
@@ -137,10 +137,10 @@ async function play(t: TestContext, daemon: BuiltDaemon, host: Host): Promise<vo
         return [];
       }
     });
-  // The shells that it started still start them.
+  // The shells that it started continue to start them.
   await waitFor(() => (left().length >= 6 ? left() : []));
   for (const { id } of [hostile, sibling]) await board.call(terminateAgent, { id });
-  // Those that it hid from the first list are in the second.
+  // Processes that were hidden from the first list are in the second.
   const took = await gone(() => [...sessionProcesses(home), ...left()], 5000, "force-stop");
   t.diagnostic(`no process ${Math.round(took)} ms after the force-stop`);
   assert.equal((await fetch(`${daemon.url}/api/health`)).status, 200);
@@ -164,7 +164,7 @@ async function hire(
   return agent;
 }
 
-/** What a hostile program could find on the machine of a person: files, sockets and services. */
+/** Things that a hostile program could find on a person's machine: files, sockets and services. */
 async function withHost(t: TestContext, run: (host: Host) => Promise<void>): Promise<void> {
   const folder = temporaryFolder("person");
   const secret = join(folder.path, "notes.txt");
@@ -176,7 +176,7 @@ async function withHost(t: TestContext, run: (host: Host) => Promise<void>): Pro
   try {
     writeFileSync(secret, "canary of a person");
     writeFileSync(shared, "canary in shared memory");
-    // Readable by every user: only the sandbox may keep the program from it.
+    // Readable by every user, so only the sandbox can keep the program from it.
     for (const path of [secret, shared]) chmodSync(path, 0o644);
     chmodSync(folder.path, 0o755);
     const listen = async (where: object): Promise<Server> => {

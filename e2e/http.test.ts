@@ -129,7 +129,7 @@ describe("the HTTP door", () => {
     ]) {
       for (const path of ["/api/companies", "/mcp/kb", "/api/events", "/", "/metrics/", "/api/health/x"])
         assert.equal(await status({ host: foreign }, path), 403, `${foreign}${path}`);
-      // Proxies and monitors ask under the name that they have for the machine.
+      // Proxies and monitors use the name that they have for the machine.
       const health = await send({ path: "/api/health", headers: { host: foreign } });
       assert.deepEqual([health.status, health.text], [200, '{"status":"ok"}']);
       assert.equal(await status({ host: foreign }, "/metrics"), 200);
@@ -371,7 +371,7 @@ describe("the event stream", () => {
       );
     const ended = second.end;
     assert.deepEqual(await daemon.stop(), { code: 0, signal: null });
-    // The stream ended by itself. The daemon would have cut one that stays open, and then this throws.
+    // The stream ended normally. If it had stayed open, the daemon would have cut it, and this would throw.
     await ended;
   });
 

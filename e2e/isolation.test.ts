@@ -1,4 +1,4 @@
-// A brain that runs programs needs a sandbox. What happens where there is none.
+// A brain that runs programs needs a sandbox. Tests machines without one.
 import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";

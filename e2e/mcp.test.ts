@@ -11,8 +11,8 @@ import { listRoster } from "../src/contract/roster.ts";
 import { byLength } from "../src/testing/run-length.ts";
 import { answerOf, call, McpWorld, refused, revisions } from "./support/mcp.ts";
 
-// The tools of the design (§16) that exist now, with their arguments (`?` marks optional ones), then the tools we added.
-// List every added or removed tool here: clients rely on the names.
+// The tools of the design (§16) that exist now, with their arguments (`?` marks optional ones), then the tools we added. List
+// every added or removed tool here: clients rely on the names.
 const tools: Readonly<Record<McpServerName, Readonly<Record<string, string>>>> = {
   kb: {
     list_files: "materialize?",
@@ -160,7 +160,7 @@ test("one door lists each agent what it may use now, and judges every other call
     for (const name of ["delegate_outcome", "hire_agent", "pause_agent", "request_approval", "view_approval"])
       assert.ok(!names.has(name), name);
   }
-  // What it does not find it can still call, and is told why it may not.
+  // An agent can call a tool that it does not find, and is told why it is refused.
   const door = await world.connect("", manager.token);
   await refused(door, "forbidden", "hire_agent", { name: "Kim", role: "Tester" });
   await refused(door, "forbidden", "request_approval", { payload: { plan: "x" } });
@@ -176,7 +176,7 @@ test("one door lists each agent what it may use now, and judges every other call
   const names = await namesOf(manager.token);
   assert.ok(names.has("pause_agent") && names.has("delegate_outcome"), "it has a report");
   assert.ok(!names.has("hire_agent") && !names.has("view_approval"));
-  // Another agent's list is its own.
+  // Every agent has its own list.
   assert.ok(!(await namesOf((await world.agent()).token)).has("pause_agent"));
   await board.call(terminateAgent, {
     id:

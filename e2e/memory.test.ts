@@ -1,4 +1,4 @@
-// A daemon at rest has given back what a burst of calls made it take.
+// A daemon at rest has returned the memory that a burst of calls needed.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

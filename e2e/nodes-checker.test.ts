@@ -1,4 +1,4 @@
-// Tests the checks of nodes.test.ts on a sound campaign, and with one wrong planted each.
+// Tests the checks of nodes.test.ts on a sound campaign, and with one fault planted for each.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brainsTogether, fileProblems, type LedgerWrite, staleWrites } from "./support/nodes-checker.ts";

@@ -1,5 +1,5 @@
-// Three nodes on one PostgreSQL under load, while nodes stand still or die, networks lose packets, clocks are wrong and the
-// database is killed. A limit is stretched only by what other programs take of the machine.
+// Three nodes on one PostgreSQL under load, while nodes are suspended or die, networks lose packets, clocks are wrong and the
+// database is killed. A time limit grows only with the load of other programs on the machine.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -95,7 +95,9 @@ test("whatever happens to a node, the others continue, and nothing is lost, doub
 type Play = (fleet: Fleet, random: Random, tell: (says: string) => void) => Promise<void>;
 
 const faults: Readonly<Record<Fault, Play>> = {
-  /** The two with the most sessions: one stands still, the other loses its network. The third takes over from both. */
+  /**
+   * The two nodes with the most sessions: one is suspended, the other loses its network. The third node takes over from both.
+   */
   silence: async (fleet, _, tell) => {
     const { nodes, sessionsOn, disturbed } = fleet;
     const [cut, still] = nodes.toSorted((a, b) => sessionsOn(b).size - sessionsOn(a).size);
@@ -137,7 +139,7 @@ const faults: Readonly<Record<Fault, Play>> = {
     fleet.disturbed.delete(node);
   },
 
-  /** One node is an hour ahead, another an hour behind. That disturbs neither, and no session ends. */
+  /** One node is an hour ahead, another an hour behind. Neither is disturbed, and no session ends. */
   clock: async (fleet, random, tell) => {
     const [ahead, behind] = fleet.nodes
       .map((node) => ({ node, order: random.next() }))
@@ -160,7 +162,7 @@ const faults: Readonly<Record<Fault, Play>> = {
       const after = fleet.sessionsOn(...fleet.nodes);
       for (const node of [ahead, behind]) fleet.moveClock(node, 0);
       tell(`${before.size} sessions before, ${after.size} after`);
-      // On a busy machine a node may fail to renew its leases in time, and ends its sessions. A rule that goes by the wrong clock
+      // On a busy machine a node may fail to renew its leases in time, and ends its sessions. A rule that uses the wrong clock
       // ends them every time.
       if (before.size > 0 && before.isSubsetOf(after)) return;
       assert.ok(attempt < 4, "sessions ended because of a clock");
@@ -204,7 +206,7 @@ async function answersAgain(fleet: Fleet, node: Node, from: number, promised = 6
   }
 }
 
-/** The tokens of these sessions, as they said them. */
+/** The tokens of these sessions, as the sessions printed them. */
 async function tokensIn(some: readonly Node[], sessions: ReadonlySet<string>): Promise<string[]> {
   const tokens: string[] = [];
   for (const { home } of some)
@@ -212,7 +214,7 @@ async function tokensIn(some: readonly Node[], sessions: ReadonlySet<string>): P
   return tokens;
 }
 
-/** Every acknowledged write is there once, and none twice. */
+/** Checks that every acknowledged write exists exactly once. */
 async function checkFiles(tables: Tables, acknowledged: readonly string[]): Promise<void> {
   const rows = await tables.ask("select description from files where description ~ '^(w|scribe )'");
   const found = rows.map((row) => String(row["description"]));
@@ -222,7 +224,7 @@ async function checkFiles(tables: Tables, acknowledged: readonly string[]): Prom
   assert.deepEqual(lost.slice(0, 10), [], "lost");
 }
 
-/** In the order of the ledger, no session of an agent wrote after the next one of that agent had. */
+/** Checks in the order of the ledger that no session of an agent wrote after the agent's next session did. */
 async function checkEpochs(tables: Tables): Promise<void> {
   const rows = await tables.ask(
     `select agent_id, session_id from events
@@ -235,7 +237,7 @@ async function checkEpochs(tables: Tables): Promise<void> {
   assert.ok(followed > 3, `${followed} sessions were followed by another`);
 }
 
-/** No time in any table is that of a node whose clock was wrong. */
+/** Checks that no time in any table is that of a node with a wrong clock. */
 async function checkTimes(tables: Tables, begun: number): Promise<void> {
   const columns = await tables.ask(
     `select table_name, column_name from information_schema.columns
@@ -252,7 +254,7 @@ async function checkTimes(tables: Tables, begun: number): Promise<void> {
   }
 }
 
-/** No outcome is or was blocked, although sessions of its agent ended several times without progress. */
+/** Checks that no outcome is or was blocked, although sessions of its agent ended several times without progress. */
 async function checkOutcomes(
   fleet: Fleet,
   tables: Tables,

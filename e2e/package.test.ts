@@ -32,7 +32,7 @@ before(async () => {
   symlinkSync(join(root, "node_modules"), join(source, "node_modules"));
   mkdirSync(place);
   const answer = await npm(["pack", "--json", "--pack-destination", folder.path], source);
-  // What the build prints comes before the answer.
+  // The output of the build comes before the answer.
   [packed] = Packed.parse(JSON.parse(answer.slice(answer.search(/^\[$/m))));
   await npm(["install", join(folder.path, packed.filename), "--omit=dev", "--no-audit", "--no-fund"], place);
 });

@@ -12,7 +12,7 @@ import { sampleOf } from "../src/testing/seeds.ts";
 import { agency, type DaemonOptions, startDaemon, temporaryFolder } from "./support/daemon.ts";
 import { onNewHome } from "./support/home.ts";
 
-/** A person at a terminal: their home folder has nothing but what the command line keeps there. */
+/** A person at a terminal. Their home folder has only the files that the command line keeps there. */
 class Terminal {
   readonly #options: DaemonOptions;
 
@@ -20,21 +20,21 @@ class Terminal {
     this.#options = options;
   }
 
-  /** What a command prints. It must succeed. */
+  /** The output of a command, which must succeed. */
   async types(...args: string[]): Promise<string> {
     const { code, out, err } = await agency(args, this.#options);
     assert.equal(code, 0, `agency ${args.join(" ")}\n${out}${err}`);
     return out;
   }
 
-  /** What a command prints that is refused. */
+  /** The output of a command that is refused. */
   async refused(...args: string[]): Promise<string> {
     const { code, out, err } = await agency(args, this.#options);
     assert.ok(code === 1 || code === 2, `agency ${args.join(" ")}\n${out}${err}`);
     return err;
   }
 
-  /** Types the command again until its output has this. */
+  /** Repeats the command until its output contains this. */
   async sees(part: RegExp, ...args: string[]): Promise<RegExpExecArray> {
     let out = "";
     for (const begun = performance.now(); performance.now() - begun < allowed(90_000); await sleep(1000)) {
@@ -46,7 +46,7 @@ class Terminal {
   }
 }
 
-/** The board reads short ids; from a position the ids themselves are shown. */
+/** The board sees short ids; from a position, plain ids are shown. */
 const id = "([0-9a-f]{8}-[0-9a-f-]{27}|[A-Z]\\d+)";
 const linkIn = (text: string): string => /http:\S+#agl_\S+/.exec(text)?.[0] ?? "";
 
@@ -163,7 +163,7 @@ for (const kind of sampleOf(bothStores, 1))
         names.join("\n"),
       );
 
-      // She empties her inbox, and everything she did is on her record.
+      // She empties her inbox. Her record has everything she did.
       const waiting = (await ann.types("inbox")).matchAll(new RegExp(`\\(message ${id}\\)`, "g"));
       for (const [, message = ""] of waiting) await ann.types("mail", "acknowledge", message, "Done.");
       assert.match(await ann.types("inbox"), /^No message waits for you\.$/m);
@@ -188,7 +188,7 @@ for (const kind of sampleOf(bothStores, 1))
       await board.types("agents", "create", "Far seat", ...seat, "Lou", "--reports-to", "low-seat");
       assert.match(await low.refused("inbox"), /You hold 2 positions[^]*low-seat[^]*far-seat/);
 
-      // Each is the manager of the agents below, with their own credential.
+      // The position is the manager of the agents below. Each of them has a separate credential.
       const [, work = ""] =
         new RegExp(`^${id}`).exec(
           await top.types("outcomes", "create", "Bake", "--parents", await rootOutcome(top)),
@@ -206,7 +206,7 @@ for (const kind of sampleOf(bothStores, 1))
         /You don't hold a position called low-seat/,
       );
 
-      // Both board people see the same inbox, and the root agent can't tell which one answers.
+      // Both board people see the same inbox, and the root agent can't see which of them answers.
       await top.types("send", "May I close on Monday?", "--to", "board");
       for (const one of [board, other]) assert.match(await one.types("inbox"), /May I close on Monday\?/);
       const [, question = ""] = new RegExp(`\\(message ${id}\\)`).exec(await other.types("inbox")) ?? [];

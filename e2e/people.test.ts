@@ -1,5 +1,5 @@
-// People hold positions: a whole company of people, and one person among programs. Each works from the inbox, over HTTP,
-// with the key of the position. No session is started for a person, and other agents can't tell that it is a person.
+// People hold positions: a whole company of people, and one person among programs. Each works from the inbox, over HTTP, with
+// the key of the position. No session is started for a person, and other agents can't tell that it is a person.
 import { allowed } from "../src/testing/allowed.ts";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -129,7 +129,7 @@ describe("people", () => {
     await chief.call(sendMessage, { companyId, to: "board", body: "The shop is open" });
     await boardMail("The shop is open");
     assert.equal((await board().call(viewAgent, { id: vera.id })).status, "terminated");
-    // The board acknowledges for a person who only reads paper.
+    // The board acknowledges for a person who does not use a computer.
     const note = await board().call(sendMessage, { companyId, body: "Well done" });
     await board().call(acknowledgeMessage, { id: note.id, result: "told her in person" });
     const open = (await board().call(listOutcomes, { companyId, status: "open" })).outcomes;
@@ -158,7 +158,7 @@ describe("people", () => {
     const waiting = await board().call(why, { id: job });
     assert.deepEqual([waiting.moves, waiting.path.at(-1)?.id], [true, paula.id]);
     assert.match(waiting.says, /is a person/);
-    // She asks the program for the right to hire, and is given it.
+    // She asks the program for the right to hire, and gets it.
     await paula.call(requestPermission, { resource: "org:hire", reason: "somebody has to set the type" });
     await next(paula, "You may hire now");
     // She hires a program for a part of it, and it reports to her.

@@ -1,5 +1,5 @@
-// Two nodes on one PostgreSQL: sessions start where there is room, and every node shows all transcripts, also of a node that
-// is gone.
+// Two nodes on one PostgreSQL: sessions start where there is room, and every node shows all transcripts, even those of a lost
+// node.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -83,7 +83,7 @@ test("nodes share sessions by their room, and show each other's transcripts", as
       }, `the transcript of ${id}`);
     for (const { id } of both) assert.equal(await said(one, id), await said(two, id));
 
-    // The node and its files are gone. What its session said is not, and the other node takes over when it has room.
+    // The node and its files are gone, but not the transcript of its session. The other node takes over when it has room.
     const lost = sessionProcesses(one.home)[0]?.sessionId ?? assert.fail();
     const before = await said(one, lost);
     await one.kill();

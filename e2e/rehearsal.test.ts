@@ -51,7 +51,7 @@ describe("the rehearsal", () => {
   test("one command from nothing: plans, hires, delegates twice, verifies, reports and rests; and again", (t) =>
     onNewHome(async (options) => {
       const first = await run(t, options, "Write a short welcome for new members");
-      // The daemon that the command started has gone with it.
+      // The daemon that the command started has ended with it.
       const { code } = await agency(["agents", "list", "--json"], { ...options, env: noOtherDaemon });
       assert.equal(code, 3);
       let seen = 0;
@@ -150,7 +150,7 @@ async function withDaemon<T>(
   }
 }
 
-/** Checks everything a goal should have left, by the record since the event `after`. Returns the last event. */
+/** Checks the record after the event `after` for everything that a goal should have left. Returns the last event. */
 async function checkWork(
   daemon: BuiltDaemon,
   options: DaemonOptions,
@@ -166,7 +166,7 @@ async function checkWork(
   );
   const of = (operation: string) => events.filter((event) => event.operation === operation);
 
-  // Two levels of delegation. The first goal finds no agents, and the ones it needs are hired. The next goal uses the team.
+  // Two levels of delegation. The first goal finds no agents, so they are hired. The next goal uses the team.
   const delegations = of("outcome.delegate").map(({ subject, data }) => ({
     outcome: subject,
     from: data["from"],

@@ -67,7 +67,7 @@ for (const user of isRoot ? ["root", "a normal user"] : ["a normal user"])
 
       const given = await played(daemon, "Ben", attempts, [`net:${here}`]);
       const { found } = given;
-      // The right is for the host, whatever the port and the form of the address.
+      // The right names the host, whatever the port and the form of the address.
       assert.deepEqual(
         ["plain", "tunnel", "port", "number"].map((name) => found[name]),
         ["200 near", "200 near", "200 second", "200 near"],
@@ -92,7 +92,7 @@ for (const user of isRoot ? ["root", "a normal user"] : ["a normal user"])
     }
   });
 
-/** Lets an agent with these rights make all attempts. Returns the status and the body of each, and what is on record. */
+/** Lets an agent with these rights make all attempts. Returns the status and the body of each, and the recorded events. */
 async function played(
   { board, companyId }: BuiltDaemon,
   name: string,

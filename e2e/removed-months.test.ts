@@ -16,7 +16,7 @@ import { baseSeed } from "../src/testing/seeds.ts";
 import { agency, type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 import { Random } from "./support/random.ts";
 
-/** Three stretches and a half. */
+/** Enough events for three stretches and a half. */
 const count = 7000;
 
 for (const kind of bothStores)
@@ -50,7 +50,7 @@ for (const kind of bothStores)
       daemon = await startDaemon(options).ready;
       const total = (await daemon.board.call(exportEvents, of)).last;
       const found = { left: total, kills: 0 };
-      /** Kills the daemon at some moment during the call with this number. */
+      /** Kills the daemon at a random moment during the call with this number. */
       const killing = (which: number): Client => {
         let calls = 0;
         const { board } = daemon ?? assert.fail();
@@ -68,7 +68,7 @@ for (const kind of bothStores)
           },
         };
       };
-      /** What is in the database and what was removed are everything, also after a crash. */
+      /** Checks that the database and the removed months together are complete, even after a crash. */
       const isWhole = async (): Promise<void> => {
         const { board } = daemon ?? assert.fail();
         for (let cursor: string | undefined; ;) {
@@ -84,7 +84,7 @@ for (const kind of bothStores)
         found.left = total - first + 1;
       };
       const crashing = async (work: (client: Client) => Promise<unknown>, which: number): Promise<void> => {
-        // The call that is killed may have been answered, and a call may not be reached.
+        // The killed call may have been answered, and a later call may not be reached.
         await work(killing(which)).catch(() => undefined);
         await daemon?.kill();
         daemon = await startDaemon(options).ready;
@@ -108,7 +108,7 @@ for (const kind of bothStores)
       const again = { ...of, until: total, digest: "0".repeat(64), fileName: "x" };
       assert.deepEqual(await daemon.board.call(removeEvents, again), { removed: 0, kept: 0 });
 
-      // A backup of what is left restores and verifies.
+      // A backup of the remaining events restores and verifies.
       const backup = join(folder.path, "all.backup");
       assert.equal((await agency(["backup", backup], options)).code, 0);
       await daemon.stop();
@@ -119,7 +119,7 @@ for (const kind of bothStores)
       await isWhole();
       assert.equal((await daemon.board.call(listEvents, { companyId })).removed.length, 1);
 
-      // So does a move to the other store.
+      // A move to the other store works too.
       await daemon.stop();
       target = await testDatabase();
       const moved = await agency(["migrate", "--to", target.url], copy);

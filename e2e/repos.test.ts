@@ -1,5 +1,5 @@
-// One goal from start to end with a local repository: the root delegates, a worker clones, commits and publishes, a reviewer runs
-// the tests in its own clone, the board sees the diff and pushes it. Then a daemon that is killed between commit and publish.
+// One goal from start to end with a local repository: the root delegates, a worker clones, commits and publishes, a reviewer
+// runs the tests in its own clone, the board sees the diff and pushes it. Then a daemon is killed between commit and publish.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -86,7 +86,7 @@ test("kill -9 between commit and publish loses no commit", async () => {
         const mark = join(home.path, "workspaces", session, "committed");
         if (!existsSync(mark)) continue;
         commit = readFileSync(mark, "utf8").trim();
-        // In a sandbox the objects are those of the mirror.
+        // In a sandbox, the clone uses the objects of the mirror.
         const shared = join(
           home.path,
           "workspaces",

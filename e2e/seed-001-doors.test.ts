@@ -1,5 +1,5 @@
-// Further statements of the first designs at the doors: histories, MCP grants, closing what was delegated further, and the limit
-// for every way to hire. Real sessions with their own tokens, over MCP, on the built daemon.
+// More statements of the first designs, at the doors: histories, MCP grants, closing work that was delegated further, and the
+// limit for every way to hire. Real sessions with their own tokens, over MCP, on the built daemon.
 import { allowed } from "../src/testing/allowed.ts";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -111,7 +111,7 @@ test("a boss completes and closes what it delegated, also while its report has d
   const { id: step } = Id.parse(
     await hand.ask("outcome", "create_outcome", { title: "step", parents: [part] }),
   );
-  // The part is not the boss's to close, but the whole is, with everything below.
+  // The boss can't close the part, but it can close the whole, with everything below.
   await boss.refused("forbidden", "outcome", "close_outcome", { id: part, rationale: "not mine" });
   await boss.ask("outcome", "close_outcome", { id: whole, rationale: "the customer left" });
   for (const id of [whole, part, step]) {
@@ -174,7 +174,7 @@ test("an agent can't hire beyond maxAgents in any way", async () => {
     await until("a notice about the line", async () => (await notices()) > before || undefined);
     assert.equal(await employed(), most);
   }
-  // Its next session would take the place that is free now.
+  // Its next session would take the free place.
   await board.call(pauseAgent, { id: printing.id });
   await members.change({ maxAgents: most + 1, requireBoardApprovalForNewAgents: false });
   await boss.ask("org", "hire_agent", { name: "The last", role: "helper" });

@@ -110,7 +110,7 @@ test("listing has every readable file and no other, each with the path of a copy
   }
   const all = JSON.stringify(await report.ask("kb", "list_files", { limit: 1000 }));
   for (const id of hidden) assert.ok(!all.includes(id));
-  // The copy is not the store. A file that was changed by force stays as it was, and only a write with the right counts.
+  // The copy is not the store: changing it by force has no effect on the file, and only a write with the right counts.
   const copy = listed.files.find(({ id }) => id === write)?.path ?? "";
   rmSync(copy);
   writeFileSync(copy, "changed in the workspace");
@@ -160,7 +160,7 @@ test("an agent lists every right it holds now, granted and structural, and none 
   assert.equal(follows.get(`outcome:${job}`), "read,drive");
   assert.equal(follows.get(`kb:${stateFileId}`), "read,write");
   assert.ok(held.structural.every(({ because }) => because.length > 5));
-  // What is listed works, and so does what the listed right on the delegated outcome says about outcomes below it.
+  // Every listed right works. So does the effect of the right on the delegated outcome for outcomes below it.
   for (const [resource, level] of [
     [`kb:${file}`, "read"],
     [`outcome:${job}`, "read"],
@@ -199,8 +199,8 @@ test("documents and histories of every deactivated agent stay readable for sessi
     hire: { name: "Lead to stop", role: "lead", ...adapter },
     grants: [{ resource: "org:hire" }],
   });
-  // Each of the two has a session before anything else happens: an agent without one has no log, and an agent that waits
-  // for work below its own gets none.
+  // Each of the two has a session before anything else happens: an agent without a session has no log, and an agent that waits
+  // for work below its own gets no session.
   await hasSession(job);
   const lead = await members.keyOf(job);
   const { id: part } = Id.parse(

@@ -13,7 +13,7 @@ import { call, McpWorld, refused } from "./support/mcp.ts";
 let world: McpWorld;
 before(async () => {
   world = await McpWorld.open();
-  // No agent is started: the tests are the agents.
+  // No agent is started, because the tests play the agents.
   await settings({ maxSessions: 0, maxAgents: 1000 });
 });
 after(() => world.close());
@@ -163,7 +163,7 @@ test("each spelling means its argument, the argument itself wins, and only its o
     [{ auto_reply: true, next_agent: `@${other}` }, true, other],
     [{ autoReply: true, "auto-reply": false, nextAgent: "human", next_agent: other }, true, "human"],
   ] as const) {
-    // The same call again would join the request that was rejected, so each has another name.
+    // The same call again would join the rejected request, so each has another name.
     const { requestId = "", status } = await ask({ name: `Spelling ${++spelled}`, ...input });
     assert.equal(status, "pending");
     const { payload } = await world.daemon.board.call(viewApproval, { id: requestId });

@@ -84,7 +84,7 @@ describe("third-party MCP servers behind the broker", () => {
           });
           grants.set(name, id);
         }
-        // A new session has them. The running one would be told to end within 60 seconds (settings-change.test.ts).
+        // A new session has the servers. The running one would be asked to end within 60 seconds (settings-change.test.ts).
         await board.call(pauseAgent, { id: boss.id });
         await board.call(resumeAgent, { id: boss.id });
         const said = await tokensOf(home, 2);
@@ -112,7 +112,7 @@ describe("third-party MCP servers behind the broker", () => {
         const path = join(packages, "server-everything/package.json");
         const read = await files.callTool({ name: "read_text_file", arguments: { path } });
         assert.match(JSON.stringify(read.content), /server-everything/);
-        // One door has the tools of all.
+        // The door /mcp has the tools of all servers.
         const all = await connect("/mcp");
         const { tools } = await all.listTools();
         for (const name of ["every__echo", "files__read_text_file", "remote__echo", "create_agent"])
@@ -139,7 +139,7 @@ describe("third-party MCP servers behind the broker", () => {
         await assert.rejects(cancelled);
         await recorded("cancelled");
 
-        // A revocation in mid-call.
+        // The right is revoked during a call.
         const remoteClient = await connect("/mcp/remote");
         for (const [client, end, says] of [
           [
@@ -189,7 +189,7 @@ describe("third-party MCP servers behind the broker", () => {
         const again = await files.callTool({ name: "read_text_file", arguments: { path } });
         assert.match(JSON.stringify(again.content), /server-everything/);
 
-        // Every call is on record, without values.
+        // Every call is recorded, without values.
         const { events } = await board.call(listEvents, { companyId, limit: 1000 });
         const calls = events.filter(({ operation }) => operation === "mcp_server.call");
         const answers = events.filter(({ operation }) => operation === "mcp_server.answer");
@@ -241,7 +241,7 @@ const serverFolders = (home: string): string[] => {
   }
 };
 
-/** The programs of servers that run for this home. */
+/** The processes of servers of this home. */
 function serverPids(home: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -62,7 +62,7 @@ async function dieWhileStopping(
     const daemon = await starting.ready;
     const { board, companyId } = daemon;
     const { rootAgentId } = await board.call(viewCompany, { companyId });
-    // The agent that gets their work back does nothing by itself.
+    // The agent that gets their work back has no model.
     await board.call(updateAgent, { id: rootAgentId, adapterType: "human" });
     const boss = await board.call(createAgent, { companyId, name: "Chief", role: "boss", ...sleeper });
     const reports = [];

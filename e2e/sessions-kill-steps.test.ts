@@ -27,7 +27,7 @@ const mail = [
   "before mail.acknowledge",
   "after mail.acknowledge",
 ];
-/** Also for the sessions that come later on the way. */
+/** The same for later sessions. */
 const further = [
   "intended",
   "spawned",

@@ -49,13 +49,13 @@ describe("a running session whose settings change", () => {
       const settings: unknown = JSON.parse(next(granted.agentId, ".mcp.json"));
       assert.equal(Object(settings).mcpServers.chat.url, `${url}/mcp/chat`);
       assert.match(next(changed.agentId, "system-prompt.md"), /Wait in another way\./);
-      // The third session was not concerned.
+      // The third session was not affected.
       const other = sessions.find(({ agentId }) => agentId === boss.id);
       assert.ok(sessionProcesses(home).some(({ sessionId }) => sessionId === other?.id));
     }));
 });
 
-/** Waits until a session is told this with the result of a tool call. */
+/** Waits until a session reads this with the result of a tool call. */
 async function heard(url: string, token: string, words: RegExp): Promise<void> {
   const body = rpc("tools/call", { name: "my_outcomes", arguments: {} });
   for (let tries = 0; ; tries++) {

@@ -1,4 +1,5 @@
-// What people notice of the installed daemon: how soon it answers, how much memory it takes, and that it stops cleanly.
+// Promises of the installed daemon that people notice: how soon it answers, how much memory it takes, and that it stops
+// cleanly.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -19,7 +20,7 @@ import {
 } from "./support/daemon.ts";
 import { allowed } from "../src/testing/allowed.ts";
 
-// What we promise. Other work on the machine slows a start down. The test therefore allows more wall-clock time, but not
+// The promised time of a start. Other work on the machine slows a start down. So the test allows more wall-clock time, but not
 // more CPU time of the daemon.
 const promisedStart = 1000;
 const promisedMemory = 150;
@@ -53,7 +54,7 @@ test("an idle daemon that has answered all kinds of calls takes less than 150 MB
     try {
       const before = residentMegabytes(daemon.pid);
       await callAllKinds(daemon);
-      // It gives memory back after some seconds without work.
+      // After some seconds without work, it returns memory.
       let after = residentMegabytes(daemon.pid);
       for (
         const until = performance.now() + allowed(15_000);
@@ -84,7 +85,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
       assert.equal(events.status, 200);
 
       assert.deepEqual(await starting.kill(signal), { code: 0, signal: null });
-      // The stream ended in order. A connection that the daemon waits for in vain is cut, and then this throws.
+      // The stream ended normally. If the daemon had to cut it, this would throw.
       await events.text();
       assert.equal(isAlive(daemon.pid), false);
       assert.equal(existsSync(join(home.path, "daemon.json")), false);
@@ -181,10 +182,10 @@ function residentMegabytes(pid: number): number {
   return Number(status) / 1024;
 }
 
-/** In user and system mode, as far as the system tells (in hundredths of a second). */
+/** In user and system mode, in the precision of the system (hundredths of a second). */
 function processorMilliseconds(pid: number): number {
   if (!existsSync("/proc/self/stat")) return 0;
-  // The second field is the name in parentheses, which may hold anything.
+  // The second field is the name in parentheses, which may contain anything.
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /, "")
     .split(" ");

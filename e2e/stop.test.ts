@@ -1,4 +1,4 @@
-// `agency stop` ends a daemon that can't answer, too.
+// `agency stop` also ends a daemon that can't answer.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -58,7 +58,7 @@ test("only the daemon itself is killed by force, not a program that has its numb
     const daemon = await startDaemon({ home }).ready;
     const left = JSON.parse(readFileSync(join(home, "daemon.json"), "utf8"));
     await daemon.kill();
-    // Something else holds the home now, such as a restore.
+    // Another program, such as a restore, holds the home now.
     const lock = lockHome(openHome(home));
     const other = spawn("sleep", ["60"]);
     const ended = once(other, "exit");

@@ -1,5 +1,5 @@
-// The command line as a person at a keyboard has it, on a pseudo-terminal: `run`, `hire`, completion, Ctrl-C and colours. Every
-// key is pressed only after the text is on the screen that it answers.
+// The command line on a pseudo-terminal, as a person at a keyboard sees it: `run`, `hire`, completion, Ctrl-C and colours.
+// Every key is pressed only after its question is on the screen.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ const options: DaemonOptions = { home: join(folder.path, "home") };
 let daemon: BuiltDaemon;
 
 before(async () => {
-  // The name that people type. The folder is not a checkout, so `run` offers none.
+  // The name that people type. The folder is not a checkout, so `run` does not offer one.
   const program = join(folder.path, "agency");
   writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${builtMain}" "$@"\n`);
   chmodSync(program, 0o755);
@@ -48,7 +48,7 @@ function type(command: string, env: Record<string, string> = {}, columns = 80): 
 
 const escape = "\u001B\\[";
 const colour = new RegExp(`${escape}\\d+m`);
-/** Up over the lines of the last picture, and away with them. */
+/** The sequence that moves up over the lines of the last picture and clears them. */
 const redrawn = new RegExp(`${escape}\\d+F${escape}J`);
 
 const goalCalled = async (title: string) =>
@@ -67,7 +67,7 @@ test("run shows the work in place, asks about each hire, takes a revision, and e
   run.types(`Give it a budget of $5.${enter}`);
   await run.sees("Sent back.");
   await run.sees("Give it a budget of $5.");
-  // Every request that comes is approved, until the result is there.
+  // Every new request is approved, until the result is there.
   for (let asked = ""; !asked.includes("Accept the result?");) {
     asked = await run.sees(/(?:Approve|Accept the result)\? \[y\]es \[n\]o \[r\]evise \[d\]etails:/);
     run.types(`y${enter}`);

@@ -1,5 +1,5 @@
-// The dashboard in a real browser, on the built daemon: what axe finds on every page and in every dialog, on a wide screen, dark
-// and light. The tests of single pages look at them on a narrow screen too.
+// The dashboard in a real browser, on the built daemon: the findings of axe on every page and in every dialog, on a wide
+// screen, dark and light. The tests of single pages check a narrow screen too.
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
@@ -74,7 +74,7 @@ describe("axe finds nothing serious", () => {
     await board.call(freezeCompany, { companyId: ids.frozen });
   });
 
-  /** Gives an agent a program that does not end, and something to do. */
+  /** Gives an agent a program that does not end, and some work. */
   async function endless(name: string, boss: string): Promise<void> {
     const { companyId } = site.press;
     const id = site.press.agents.get(name) ?? "";
@@ -89,7 +89,7 @@ describe("axe finds nothing serious", () => {
 
   const theo = (): string => site.press.agents.get("Theo") ?? "";
 
-  /** In the dark theme by all rules, in the light one by those about colours. */
+  /** The dark theme is checked by all rules, the light one by those about colours. */
   async function isClean(page: Page, what: string, part?: string): Promise<void> {
     for (const theme of ["dark", "light"] as const) {
       await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
@@ -126,7 +126,7 @@ describe("axe finds nothing serious", () => {
       `/sessions/${live}`,
       "/settings/repos?repo=shop&branch=agency/worker/fix",
       `/settings/company?company=${ids.archived}`,
-      // No such thing is there.
+      // The thing does not exist.
       "/outcomes/00000000-0000-7000-8000-000000000000",
       "/hire",
       "/outcomes",
@@ -260,7 +260,7 @@ describe("axe finds nothing serious", () => {
       ["/settings/people", click("Remove"), dialog],
       ["/settings/browsers", click("Sign out"), dialog],
     ];
-    // The pages behind them are looked at above, so only the part that opened is.
+    // The pages behind them are checked above, so only the opened part is checked.
     for (const [path, opens, part, sign = ""] of dialogs) {
       await open(page, path);
       await opens();

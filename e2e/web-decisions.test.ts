@@ -40,7 +40,7 @@ describe("the dashboard: Home and approvals", () => {
     await page.locator(".card", { hasText: "Keyboard Kay" }).getByText("Organization").waitFor();
     await page.keyboard.press("r");
     await page.keyboard.type("Half the budget ");
-    // Whatever arrives meanwhile waits, and takes neither the focus nor the text.
+    // New events wait meanwhile, and take neither the focus nor the text.
     const others = [await site.hire("Hasty Hugo"), await site.hire("Hasty Hanna")];
     await page.getByRole("button", { name: /^\d+ new$/ }).waitFor();
     assert.equal(await page.evaluate(`document.activeElement?.tagName`), "TEXTAREA");
@@ -75,7 +75,7 @@ describe("the dashboard: Home and approvals", () => {
     await page.locator(".opts").getByRole("button", { name: /Send/ }).click();
     await page.locator(".tag", { hasText: "Being revised" }).waitFor();
     await bruno.call(resubmit, { id, payload: { prompt: "Work from the two files." } });
-    // The new revision waits for the person who reads the old one, and the page says how much it changes.
+    // The new revision waits for the person who reads the old one, and the page shows how much it changes.
     await page.getByText("This changed while you looked. 1 change.").waitFor();
     await page.getByRole("button", { name: "Show revision 2" }).click();
     await page.getByText("Changed since revision 1").waitFor();
@@ -127,9 +127,9 @@ describe("the dashboard: Home and approvals", () => {
     for (const id of ids)
       assert.equal((await site.daemon.board.call(viewApproval, { id })).status, "approved");
 
-    // The configuration that is asked for can be held against one that works.
+    // The requested configuration can be compared with one that works.
     await page.goto(site.at(`/approvals/${site.hireId}`));
-    // The most similar ones are a click away, each with its brain.
+    // The most similar configurations are a click away, each with its brain.
     const similar = page.locator(".cmp").getByRole("button");
     await similar.first().getByText("rehearsal").waitFor();
     assert.equal(await similar.count(), 3);
@@ -152,7 +152,7 @@ describe("the dashboard: Home and approvals", () => {
     const { page } = site.visit;
     await page.goto(site.at(`/approvals/${id}`));
     await page.getByLabel(/A note for Bruno/).fill("My note.");
-    // The second decision must not hear of the first one before it is sent.
+    // The second decision must be sent before it learns of the first one.
     const sent = Promise.withResolvers<void>();
     await page.route("**/api/approvals/*/approve", async (route) => {
       await jonas.page.goto(site.at(`/approvals/${id}`));

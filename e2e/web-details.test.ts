@@ -1,4 +1,4 @@
-// The dashboard in a real browser, on the built daemon: what each page promises in detail.
+// The dashboard in a real browser, on the built daemon: details that each page promises.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -89,7 +89,7 @@ describe("details of the dashboard", () => {
     const { page } = site.visit;
     await page.goto(site.at("/outcomes"));
     await page.locator(`#o-${site.press.agents.get("Milo") ?? ""}`).waitFor();
-    // The server never answers a search: what is found is in the browser.
+    // The server never answers this search, so the results come from the browser.
     await page.route("**/api/**", (route) =>
       /search/.test(route.request().url() + (route.request().postData() ?? ""))
         ? undefined
@@ -109,7 +109,7 @@ describe("details of the dashboard", () => {
       .waitFor();
     await page.keyboard.press("Escape");
 
-    // The key for finding works on a page without a search field.
+    // The find key works on a page without a search field.
     await page.goto(site.at("/costs"));
     await page.getByRole("button", { name: "By agent" }).waitFor();
     await page.keyboard.press("/");
@@ -128,7 +128,7 @@ describe("details of the dashboard", () => {
     assert.equal(await page.locator("kbd").filter({ visible: true }).count(), 0);
     assert.equal(await pause.getAttribute("title"), "Key: P");
     await pause.focus();
-    // Focus by a script is visible only after a key.
+    // A script's focus is visible only after a key press.
     await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("Tab");
     await pause.locator("kbd").filter({ visible: true }).waitFor();
@@ -219,7 +219,7 @@ describe("details of the dashboard", () => {
     await page.waitForURL(/view=table&company=lumen-press$/);
     await pressKeys(page, ["g", "c"], page.getByRole("button", { name: "By agent" }));
     await page.waitForURL(/\/costs\?company=lumen-press$/);
-    // The id is as good. It is replaced by the name, unless two companies have the same.
+    // The id works as well. The page replaces it by the name, unless two companies have the same name.
     await page.goto(site.at(`/outcomes?company=${site.press.companyId}&view=table`));
     await page.waitForURL(/\/outcomes\?company=lumen-press&view=table$/);
     const { id } = await site.daemon.board.call(createCompany, { name: "Lumen press" });

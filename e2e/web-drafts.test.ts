@@ -1,4 +1,5 @@
-// The dashboard in a real browser, on the built daemon: what a person types is never lost, and never undoes what was not seen.
+// The dashboard in a real browser, on the built daemon: typed text is never lost, and never undoes changes that the person has
+// not seen.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -61,7 +62,7 @@ describe("drafts in the dashboard", () => {
     await page.goto(site.at(`/knowledge/${id}`));
     await page.getByRole("button", { name: "Edit" }).click();
     await theText(page).fill("Mine.\n");
-    // The page does not know of version 2 when it sends its own.
+    // The page does not know of version 2 when it sends its own version.
     await page.route(`**/api/kb/${id}`, async (route) => {
       if (route.request().method() === "PUT" && (await contentOf(id)) === "One.\n")
         await rewrite(id, "Two.\n");
@@ -89,7 +90,7 @@ describe("drafts in the dashboard", () => {
     await setup.getByLabel("Title").fill("Counter");
     await page.keyboard.press("Escape");
     assert.match(page.url(), /\/setup/);
-    // Another field is changed elsewhere: it is shown, and what is typed stays.
+    // Another field is changed elsewhere. The change is shown, and the typed text stays.
     await site.daemon.board.call(updateAgent, { id, capabilities: "Counts." });
     await setup.getByLabel("Capabilities").filter({ hasText: "Counts." }).waitFor();
     assert.equal(await setup.getByLabel("Prompt").inputValue(), "Count twice.");
@@ -147,7 +148,7 @@ describe("drafts in the dashboard", () => {
     await release();
     while ((await limit()) !== 12) await sleep(50);
     assert.equal(await field.inputValue(), "12");
-    // Not entered: it stays as it was typed, and waits for its button.
+    // The text is not saved yet. It stays as typed, and waits for its button.
     await field.fill("13");
     await field.press("Enter");
     await field.fill("14");
@@ -172,7 +173,7 @@ describe("drafts in the dashboard", () => {
     const open = (name: string | RegExp) => async () => {
       await page.getByRole("button", { name }).first().click();
     };
-    /** The page, what opens the form, and the fields that are typed into. */
+    /** The page, the control that opens the form, and the typed fields. */
     const forms: readonly {
       path: string;
       open?: () => Promise<void>;
@@ -208,7 +209,7 @@ describe("drafts in the dashboard", () => {
       await page.goto(site.at(form.path));
       if (form.open !== undefined) await form.open();
       for (const field of form.fields) await field.first().fill(form.text ?? "Not sent yet");
-      // Where the field is closed by Escape, that takes it back.
+      // If Escape closes the field, it also discards the text.
       if (form.path === "/costs") continue;
       await page.keyboard.press("Escape");
       assert.equal(new URL(page.url()).pathname, form.path);

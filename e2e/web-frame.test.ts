@@ -1,4 +1,5 @@
-// The dashboard in a real browser: what all pages share. Names with roles, the field to find in a list, forced colours, widths.
+// The dashboard in a real browser: the common parts of all pages. Names with roles, the find field of lists, forced colours,
+// widths.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +24,7 @@ const Batch = z.object({
 describe("what the pages of the dashboard share", () => {
   const site = dashboard("web-frame");
 
-  /** The newest session, as soon as there is one. */
+  /** The newest session, as soon as one exists. */
   const oneSession = async () => {
     for (;;) {
       const { companyId } = site.press;
@@ -38,7 +39,7 @@ describe("what the pages of the dashboard share", () => {
     const source = readFileSync(join(import.meta.dirname, "../src/web/app/styles.css"), "utf8");
     const declared = /^@layer ([^{]*?);/m.exec(source)?.[1]?.split(/,\s*/) ?? [];
     assert.ok(declared.length > 5);
-    // Pages load their sheets as they are opened, so each is the first one once.
+    // Pages load their style sheets when they are opened, so each page is opened first once.
     for (const path of ["/", "/costs", `/org?view=map`, "/sessions", "/settings/company"]) {
       await page.goto(site.at(path));
       await page.locator("main h1").first().waitFor();
@@ -53,7 +54,7 @@ describe("what the pages of the dashboard share", () => {
       );
       assert.ok(seen.includes("pages") && seen.includes("base"), path);
     }
-    // What a page says about a part of it counts more than what holds everywhere: names in a sentence are words of it.
+    // Rules of a page take precedence over general ones: names in a sentence look like its words.
     await page.goto(site.at("/activity"));
     await page.locator(".event .name").first().waitFor();
     assert.equal(
@@ -99,7 +100,7 @@ describe("what the pages of the dashboard share", () => {
     const { agents } = await board.call(listRoster, { companyId, departed: true, limit: 1000 });
     const placeOf = (rows: readonly { description?: string; name?: string }[], name: string): number =>
       rows.findIndex((row) => row.description === name || row.name === name);
-    // Both are behind the first two, which here are the first page.
+    // Both are after the first two rows, which are the first page here.
     const [file, bruno] = [placeOf(files, "Shelf A"), placeOf(agents, "Bruno")];
     assert.ok(file >= 2 && bruno >= 2, `${file} ${bruno}`);
     const resource = `kb:${files[file]?.id}`;
@@ -126,7 +127,7 @@ describe("what the pages of the dashboard share", () => {
     await page.locator(".sub", { hasText: "Bruno, Growth lead" }).first().waitFor();
     await page.goto(site.at(`/agents/${noor}/rights`));
     await page.getByText("“Shelf A”").first().waitFor();
-    // Nothing behind the page with the file was read.
+    // The page behind the one with the file was not read.
     assert.equal(pagesOfFiles.size, Math.floor(file / 2) + 1, `${file} of ${files.length}`);
   });
 
@@ -135,7 +136,7 @@ describe("what the pages of the dashboard share", () => {
     const { board } = site.daemon;
     await page.goto(site.at("/outcomes?company=no-such-house"));
     await page.getByText("You can't open a company called “no-such-house”.").waitFor();
-    // Nothing of another company is shown instead.
+    // The page shows nothing of another company instead.
     assert.equal(await page.getByRole("button", { name: /^Company:/ }).count(), 0);
     assert.equal(await page.getByRole("heading", { name: "Outcomes" }).count(), 0);
     await page.getByRole("link", { name: "Lumen Press" }).press("Enter");
@@ -266,7 +267,7 @@ const collectDrawn = `(() => {
   return window.drawn.length;
 })()`;
 
-/** Those of them that show nothing any more. */
+/** Elements among them that show nothing any more. */
 const lost = `(() => {
   const box = document.body.appendChild(document.createElement("div"));
   box.style.backgroundColor = "Canvas";

@@ -1,4 +1,4 @@
-// The dashboard in a real browser, on the built daemon: each kind of thing that waits on Home is settled there, and is gone.
+// The dashboard in a real browser, on the built daemon: each kind of item that waits on Home is settled there, and disappears.
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,11 +20,11 @@ describe("what waits on Home is settled on Home", () => {
   const company = () => ({ companyId: site.press.companyId });
 
   before(async () => {
-    // What agents do meanwhile is not the subject here.
+    // The other work of agents is not tested here.
     await site.daemon.board.call(updateCompany, { ...company(), maxSessions: 0 });
   });
 
-  /** The item, open, with its calls. */
+  /** Opens the item with its calls. */
   async function open(words: string): Promise<Locator> {
     const { page } = site.visit;
     await page.goto(site.at("/"));
@@ -35,7 +35,7 @@ describe("what waits on Home is settled on Home", () => {
     return item;
   }
 
-  /** It leaves the page by itself, the server has it no more, and a fresh page does not bring it back. */
+  /** The item leaves the page by itself, the server has no such item any more, and a fresh page does not show it. */
   async function isGone(words: string): Promise<void> {
     const { page } = site.visit;
     const item = page.locator("[data-item]:not(.leaving)", { hasText: words });

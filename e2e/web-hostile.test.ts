@@ -1,4 +1,4 @@
-// The dashboard in a real browser, on the built daemon: what an agent writes is shown as text, wherever it appears.
+// The dashboard in a real browser, on the built daemon: texts of agents are shown as text everywhere.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { commentOnApproval } from "../src/contract/approvals.ts";
@@ -102,7 +102,7 @@ describe("hostile text in the dashboard", () => {
     await page.locator(`[data-request="${approval?.id ?? ""}"] a.row`).click();
     await page.locator(".side-panel").getByText("<b>il</b>").first().waitFor();
     await isInert("a panel");
-    // A message about what was done, and the dialogs and the title of the page of the agent.
+    // The message after an action, and the dialogs and the title of the agent's page.
     await page.goto(site.at(`/approvals/${approval?.id ?? ""}`));
     await page.getByRole("button", { name: "Approve" }).first().click();
     await page.locator(".toasts, [role=status], [role=alert]").getByText("Eve <b>il</b>").first().waitFor();
@@ -119,7 +119,7 @@ describe("hostile text in the dashboard", () => {
     await isInert("an answer");
     await page.keyboard.press("Escape");
 
-    // Characters that act are shown as their codes, also where Markdown or a list of options brings them.
+    // Acting characters are shown as their codes, even if Markdown or a list of options contains them.
     await page.goto(site.at(`/knowledge/${acting.id}`));
     await page.locator(".md", { hasText: "One \\u202e two \\u200b three \\u200d four" }).waitFor();
     await page.locator(".md", { hasText: "five \\u200f six" }).waitFor();

@@ -6,7 +6,7 @@ import { launchBrowser } from "./support/browser.ts";
 import { startDaemon, temporaryFolder } from "./support/daemon.ts";
 import { heapOfHome } from "./support/live-heap.ts";
 
-/** The company works as fast as it can, which is most of a core for an hour. Beside other tests, it has what they leave. */
+/** The company works as fast as it can, which takes most of a core for an hour. Beside other tests, it gets what they leave. */
 setPriority(Math.min(19, getPriority() + 7));
 
 test("a page that stays open for an hour grows by less than 20 MB", async (t) => {

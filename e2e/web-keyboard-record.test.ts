@@ -1,5 +1,5 @@
-// The dashboard in a real browser, on the built daemon: the main job of pages about mail, sessions, money, the record and settings with the keyboard alone. The focus is
-// reached by keys and must be visible, and the browser complains about any pointer.
+// The dashboard in a real browser, on the built daemon: the main tasks on pages about mail, sessions, money, the record and
+// settings with the keyboard alone. Keys move the focus, which must be visible, and the browser reports any use of a pointer.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -125,7 +125,7 @@ describe("pages about mail, sessions, money, the record and settings, by keyboar
     await keys.goTo(page.getByLabel("From"));
     await keys.type("01012020");
     await keys.press("ArrowRight");
-    // Some languages have a field for the half of the day.
+    // In some languages, the time has a third field for the half of the day.
     await keys.type("090000A");
     await page.waitForURL(/from=2020-01-01T09%3A00/);
     await page.locator(".event").first().waitFor();
@@ -154,14 +154,14 @@ describe("pages about mail, sessions, money, the record and settings, by keyboar
     for (const limit of [1, 0]) {
       await keys.retype(String(limit));
       await keys.press("Enter");
-      // The page knows that it is saved.
+      // The page knows that the change is saved.
       await page
         .locator("form.setting", { hasText: "Sessions at the same time" })
         .getByRole("button", { name: "Save" })
         .waitFor({ state: "detached" });
       const { settings } = await site.daemon.board.call(viewCompany, { companyId });
       assert.equal(settings.maxSessions, limit);
-      // Until the page has read it again, the field shows the value before, and to type that one would change nothing.
+      // Until the page has read the setting again, the field shows the old value, and typing that one would change nothing.
       while ((await field.inputValue()) !== String(limit)) await sleep(20);
     }
     await person.toast("Saved: Sessions at the same time.");
@@ -235,7 +235,7 @@ describe("pages about mail, sessions, money, the record and settings, by keyboar
       await person.heading("Settings").waitFor();
       await pressKeys(page, ["g", letter], person.heading(text));
     }
-    // Comment on a request, and the request after it.
+    // Comments on a request, and on the request after it.
     await site.hire("Next Nel");
     await page.goto(site.at(`/approvals/${site.hireId}`));
     await person.heading(/Iris Duarte/).waitFor();

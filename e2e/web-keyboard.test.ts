@@ -1,5 +1,5 @@
-// The dashboard in a real browser, on the built daemon: the main job of pages about people and work with the keyboard alone. The focus is
-// reached by keys and must be visible, and the browser complains about any pointer.
+// The dashboard in a real browser, on the built daemon: the main tasks on pages about people and work with the keyboard alone.
+// Keys move the focus, which must be visible, and the browser reports any use of a pointer.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { listAgents, viewAgent } from "../src/contract/agents.ts";
@@ -67,7 +67,7 @@ describe("pages about people and work, by keyboard alone", () => {
     await keys.press("p");
     await person.toast("Sol is resumed.");
 
-    // Beside it another agent is open: keys are for the row.
+    // Another agent is open in the panel, but keys act on the row.
     await keys.press("ArrowUp", "Enter");
     const panel = page.getByRole("complementary", { name: "Agent" });
     await panel.getByRole("heading").first().waitFor();

@@ -1,4 +1,4 @@
-// The dashboard in a real browser, on the built daemon: long lists, their filters, and what their rows say.
+// The dashboard in a real browser, on the built daemon: long lists, their filters, and the texts of their rows.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { viewAttention } from "../src/contract/attention.ts";
@@ -60,7 +60,7 @@ describe("lists of the dashboard", () => {
     const title = row.locator(".t");
     await title.hover();
     assert.equal(await title.getAttribute("title"), long);
-    // A name with enough room has none.
+    // If the name has enough room, there is no tooltip.
     const name = row.locator(".name bdi").first();
     await name.hover();
     assert.equal(await name.getAttribute("title"), null);
@@ -79,7 +79,7 @@ describe("lists of the dashboard", () => {
     await page.goto(site.at("/outcomes?view=table"));
     await page.getByRole("link", { name: /^The store takes pre-orders/ }).waitFor();
     assert.equal(await page.getByText("Past goal").count(), 0);
-    // All of them: the rows after the first hundred also say why they don't move.
+    // All rows: those after the first hundred also say why they don't move.
     await page.goto(site.at("/outcomes?view=table&status=all"));
     await page.getByRole("button", { name: "Show more" }).click();
     const milo = page.locator(`[data-about="outcome ${site.press.agents.get("Milo") ?? ""}"]`);
@@ -110,7 +110,7 @@ describe("lists of the dashboard", () => {
     await page.waitForURL(/kind=mandate/);
     await page.goto(at("/activity"));
     await page.locator(".event").first().waitFor();
-    // A row that is replaced by a newer one at this moment has no place.
+    // A row that is being replaced has no position.
     let first = await page.locator(".event").first().boundingBox();
     while (first === null) first = await page.locator(".event").first().boundingBox();
     assert.ok(first.y < 300, `the first entry begins at ${first.y} px`);
@@ -123,18 +123,18 @@ describe("lists of the dashboard", () => {
   test("a list shows everything on demand, the newest first, also beyond a thousand; a search finds files among other kinds", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
-    // A company in which no agent writes files meanwhile.
+    // A company whose agents write no files meanwhile.
     const { id: companyId, rootAgentId } = await board.call(createCompany, { name: "Shelves" });
     await board.call(updateCompany, { companyId, maxSessions: 0 });
     await board.call(createFile, { companyId, description: "Competitor prices", content: "Low." });
     const shelves = Array.from({ length: 1010 }, (_, at) => at + 1);
-    // The first and the last one in their order, the others together.
+    // The first and the last goal are created in order, the others together.
     const create = (at: number) =>
       board.call(createFile, { companyId, description: `Shelf ${at}`, content: "Zinnober" });
     await create(1);
     for (let from = 1; from < 1009; from += 28) await Promise.all(shelves.slice(from, from + 28).map(create));
     await create(1010);
-    // Each goal has a separate file, of another kind and newer.
+    // Each goal also has a separate file, of another kind and newer.
     for (let at = 0; at < 60; at++) {
       const { id } = await board.call(createGoal, { companyId, title: `Zinnober ${at}` });
       await board.call(closeOutcome, { id, rationale: "Not wanted." });
@@ -144,7 +144,7 @@ describe("lists of the dashboard", () => {
     await row("Shelf 1010").waitFor();
     assert.equal(await page.locator(".file-row .t").first().innerText(), "Shelf 1010");
     const more = page.getByRole("button", { name: "Show more" });
-    // 100, 400, 700, 1,000 and 1,300 rows.
+    // Loads 100, 400, 700, 1,000 and 1,300 rows.
     for (const rows of [100, 400, 700, 1000]) {
       await page.locator(`.files > li:nth-child(${rows})`).waitFor();
       assert.equal(await row("Shelf 1").count(), 0);
@@ -152,7 +152,7 @@ describe("lists of the dashboard", () => {
     }
     await row("Shelf 1").waitFor();
     await more.waitFor({ state: "detached" });
-    // Every file once, in one order: what came with the last page is added to the rest.
+    // Every file appears once, in one order: the last page is added to the rest.
     const all = await page.locator(".file-row .t").allInnerTexts();
     assert.deepEqual([all.length, new Set(all).size, all[0]], [1011, 1011, "Shelf 1010"]);
     assert.deepEqual(all.slice(-2), ["Shelf 1", "Competitor prices"]);
@@ -165,7 +165,7 @@ describe("lists of the dashboard", () => {
     await page.getByRole("button", { name: "Skills", exact: true }).click();
     await page.getByText("None of the skills has the words “zinnober”.").waitFor();
 
-    // What chooses a file has the newest first, finds every other, and keeps the chosen one.
+    // The control for choosing a file lists the newest first, finds every other, and keeps the chosen one.
     const noor = site.press.agents.get("Noor") ?? "";
     await page.goto(site.at(`/mail/${rootAgentId}?company=${companyId}`));
     await page.getByRole("button", { name: "Later or with a file" }).click();
@@ -263,7 +263,7 @@ describe("lists of the dashboard", () => {
     const { page } = site.visit;
     const { companyId } = site.press;
     const { board } = site.daemon;
-    // Entries of the same kind in a row would be one line.
+    // Several entries of the same kind in a row would become one line.
     for (let at = 0; at < 30; at++) {
       await board.call(createFile, { companyId, description: `Crate ${at}`, content: "1" });
       await board.call(updateCompany, { companyId, maxOutcomeUsd: 100 + at });

@@ -1,4 +1,4 @@
-// The dashboard in a real browser, on the built daemon: talking with the organization.
+// The dashboard in a real browser, on the built daemon: mail with the organization.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { updateCompany } from "../src/contract/companies.ts";
@@ -9,7 +9,7 @@ import { dashboard } from "./support/dashboard.ts";
 describe("mail in the dashboard", () => {
   const site = dashboard("web-mail");
 
-  /** Marlow asks the board. No agent works meanwhile, so nothing else is written. */
+  /** Marlow asks the board. No agent works meanwhile, so no other message is written. */
   async function asked(...questions: readonly string[]): Promise<string[]> {
     const { companyId } = site.press;
     await site.daemon.board.call(updateCompany, { companyId, maxSessions: 0 });

@@ -1,5 +1,5 @@
-// A new user: an empty folder, `agency up` in a terminal, the link that it prints, and a browser. Only what the screens say is
-// known: each click is on words that are visible, until the first hire is approved.
+// A new user: an empty folder, `agency up` in a terminal, the link that it prints, and a browser. The test knows only what the
+// screens say: each click is on visible words, until the first hire is approved.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ import { controlC, onTerminal } from "./support/pseudo-terminal.ts";
 
 test("from an empty folder to the first approved hire, by what the terminal and the browser say", async () => {
   const folder = temporaryFolder("web-new-user");
-  // Nothing on the machine that runs the tests is found, so the agents rehearse.
+  // The daemon finds no brain on the machine that runs the tests, so the agents rehearse.
   const env = { PATH: "/usr/bin:/bin", AGENCY_BRAIN: "", AGENCY_MODEL_PORTS: "" };
   const terminal = onTerminal(`exec "${process.execPath}" "${builtMain}" up --port 0`, {
     env: environmentOf({ home: join(folder.path, "home"), env }),
@@ -34,7 +34,7 @@ test("from an empty folder to the first approved hire, by what the terminal and 
       (await page.getByRole("link", { name: "Connect a model" }).getAttribute("href")) ?? "",
       /^\/agents\/[0-9a-f-]{36}\/setup/,
     );
-    // The page says what to do: a goal. It suggests some, and one click writes it into the field.
+    // The page says what to do: set a goal. It suggests some goals, and one click puts one into the field.
     await page.getByText(/^Tell \S+ what you want\. For example:$/).waitFor();
     const suggested = page.locator(".first-goals button").first();
     const goal = await suggested.innerText();
@@ -43,7 +43,7 @@ test("from an empty folder to the first approved hire, by what the terminal and 
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText(/ has your goal and starts on it\.$/).waitFor();
 
-    // The page changes while it is open. The first item shows what a yes changes, and the button says what it does.
+    // The page changes while it is open. The first item shows what approving would change, and the button names the action.
     await page.getByRole("heading", { name: /^\d+ things? needs? you$/ }).waitFor();
     const request = page.locator("[data-item]", { hasText: /^Hire / }).first();
     const [, name = ""] =
@@ -64,7 +64,7 @@ test("from an empty folder to the first approved hire, by what the terminal and 
       .waitFor();
     assert.deepEqual(complaints, []);
 
-    // The link has done its work. A second browser is told what to do.
+    // The link is used up. A second browser is told what to do.
     const other = await newVisit(browser);
     await other.page.goto(address);
     await other.page.getByText("agency sign-in").first().waitFor();
@@ -78,7 +78,7 @@ test("from an empty folder to the first approved hire, by what the terminal and 
   }
 });
 
-/** The first item is open already. Another one opens with a click. */
+/** The first item is already open. A click opens another one. */
 async function openItem(page: Page, name: string): Promise<void> {
   const item = page.locator("[data-item]", { hasText: `Hire ${name}` });
   if ((await item.getByRole("button", { name: "Approve" }).count()) === 0) await item.click();

@@ -14,7 +14,7 @@ import { dashboard } from "./support/dashboard.ts";
 
 interface Column {
   readonly name: string;
-  /** Cells that don't begin or end where their head does: what they say, and by how many pixels. */
+  /** Cells that don't begin or end under their head: their text, and the difference in pixels. */
   readonly off: readonly string[];
 }
 
@@ -156,7 +156,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
     await page.keyboard.press("w");
     await why.getByText(/Theo/).first().waitFor();
     await close(why);
-    // The focus is on the row again, so the next key is about Theo too.
+    // The row has the focus again, so the next key also acts on Theo.
     await page.keyboard.press("e");
     await access.getByPlaceholder("kb:<file id>").fill("org:hire");
     await access.getByText("Theo was not granted any right on org:hire.").waitFor();
@@ -173,10 +173,10 @@ describe("the dashboard: the organization, an agent, a session", () => {
     await close(access);
     await palette("hire an", /^Hire an agent/);
     await page.waitForURL(/\/hire/);
-    // What was opened from the palette is the first entry of an empty one.
+    // In an empty palette, the thing that was opened last is the first entry.
     await palette("wren", /^Wren/);
     await page.waitForURL(/\/agents\//);
-    // Until its page is there, letters are typed into the form of the last one.
+    // Before the next page is there, letters are typed into the form of the last one.
     await page.getByRole("heading", { name: "Wren" }).waitFor();
     await page.keyboard.press("g");
     await page.keyboard.press("k");
@@ -192,7 +192,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
     await page.locator("a.row").first().press("Enter");
     await page.waitForURL(/\/sessions\/[0-9a-f-]{36}/);
 
-    // An entry that was changed from outside: every page says so.
+    // The record was changed from outside, and every page says so.
     const change = (from: string, to: string): void => {
       const db = new DatabaseSync(join(site.home, "agency.db"), { timeout: 60_000 });
       db.exec(`update events set operation = '${to}' where seq = 3 and operation = '${from}'`);
@@ -290,7 +290,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
       .first()
       .waitFor();
 
-    // Kit asked for a right.
+    // Kit has asked for a right.
     const kit = site.press.agents.get("Kit") ?? "";
     await page.goto(site.at(`/agents/${kit}/rights`));
     const asked = page.locator("section", { hasText: "Asked for" });
@@ -311,7 +311,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
       .first()
       .waitFor();
 
-    // An agent that is not hired yet has its request instead of tabs.
+    // An agent that is not hired yet has its request in place of tabs.
     await page.goto(site.at("/org?view=outline"));
     await page.getByRole("row", { name: /Iris Duarte/ }).click();
     await page.getByRole("link", { name: "Open the page" }).click();

@@ -1,4 +1,4 @@
-// The dashboard in a real browser, on the built daemon: what opens beside a list, and what rows and tiles say.
+// The dashboard in a real browser, on the built daemon: panels beside a list, and the texts of rows and tiles.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,10 +25,10 @@ describe("panels beside lists", () => {
     const panel = page.getByRole("complementary", { name: "Agent" });
     await panel.getByRole("heading", { name: "Bruno" }).waitFor();
     assert.equal(await page.locator(".rail").count(), 0);
-    // It is in the address, so it is there after a reload.
+    // The panel is in the address, so a reload keeps it open.
     await page.reload();
     await panel.getByRole("heading", { name: "Bruno" }).waitFor();
-    // Its outcomes say how they stand, and one that does not move says why.
+    // Its outcomes show their state, and one that does not move says why.
     const mandate = panel.locator("li[data-about^=outcome]", { hasText: "Bruno: Growth lead" });
     await mandate.waitFor();
     const said = await panel.locator("li[data-about^=outcome]").allInnerTexts();
@@ -68,7 +68,7 @@ describe("panels beside lists", () => {
     assert.match(page.url(), /\/outcomes\?view=table/);
     assert.doesNotMatch(page.url(), /outcome=/);
     await page.keyboard.press("Escape");
-    // Anywhere else on the row opens it beside.
+    // A click anywhere else on the row opens it in the panel.
     await row.click({ position: { x: 6, y: 6 } });
     await page.locator(".side-panel h2", { hasText: "Milo: Newsletter" }).waitFor();
   });
@@ -117,7 +117,7 @@ describe("panels beside lists", () => {
     await page.goto(site.at(`/sessions/${id}`));
     const row = (at: number) => page.locator(`.transcript [data-line="${at}"]`);
     const focused = (at: number) => page.locator(`.transcript [data-line="${at}"]:focus`);
-    // It shows the end. The first key chooses the last row in view.
+    // The list shows its end. The first key chooses the last row in view.
     await row(299).waitFor();
     await page.keyboard.press("k");
     await focused(299).waitFor();
@@ -125,7 +125,7 @@ describe("panels beside lists", () => {
       await page.keyboard.press(at % 2 === 0 ? "ArrowUp" : "k");
       await focused(at).waitFor();
     }
-    // Far enough for rows that were not rendered before.
+    // Far enough to reach rows that were not rendered before.
     for (let at = 295; at >= 240; at--) await page.keyboard.press("k");
     await focused(240).waitFor();
     await page.keyboard.press("j");
@@ -186,7 +186,7 @@ describe("panels beside lists", () => {
     await row.waitFor();
     const to = (await row.getAttribute("href")) ?? "";
     const id = /[0-9a-f-]{36}/.exec(to)?.[0] ?? "";
-    // Sessions that start meanwhile come above it.
+    // Newer sessions appear above it.
     const mine = page.locator(`a.row[data-beside="session ${id}"]`);
     await mine.click();
     await page.waitForURL(new RegExp(`[?&]session=${id}`));
@@ -307,7 +307,7 @@ describe("panels beside lists", () => {
       .locator("form.setting", { hasText: "Limit of one outcome" })
       .getByText(/^Changed by /)
       .waitFor();
-    // Only the first change was of the name.
+    // Only the first change changed the name.
     await page
       .locator("form.setting", { hasText: "People and agents see it." })
       .getByText(/^Changed by /)
@@ -327,7 +327,7 @@ describe("panels beside lists", () => {
     await page.getByRole("heading", { name: "What the yes changed" }).waitFor();
     await page.getByText(`${before} agents before, ${before + 1} after.`).waitFor();
     await page.locator(".money .nums", { hasText: "Past Paul" }).getByText("got $1 a month").waitFor();
-    // Bruno's budget as it was: the hire that was decided first left it with a dollar less.
+    // Bruno's budget before the decision: the hire that was decided first left it with a dollar less.
     const { money } = (await board.call(viewApproval, { id: yes })).changes;
     const bruno = money.find(({ pool, measure }) => pool.title === "Bruno" && measure === "usd");
     assert.equal((bruno?.before?.left ?? 0) - (bruno?.after?.left ?? 0), 1);
@@ -336,7 +336,7 @@ describe("panels beside lists", () => {
       .getByText(/^kept \$\d+ of \$80 a month, /)
       .waitFor();
     await board.call(reject, { id: no });
-    // Later hires change nothing of it.
+    // Later hires change nothing in it.
     await board.call(createAgent, {
       companyId,
       name: "Later Lou",
@@ -361,7 +361,7 @@ describe("panels beside lists", () => {
     const { board } = site.daemon;
     const { companyId } = site.press;
     const emil = site.press.agents.get("Emil") ?? "";
-    // Nothing but this test writes.
+    // Nothing but this test writes to the record.
     await board.call(updateCompany, { companyId, maxSessions: 0 });
     const question = await board.call(sendMessage, { companyId, to: emil, body: "The very first question" });
     for (let at = 1; at <= 99; at++)

@@ -1,5 +1,6 @@
-// Another program on a port of the same machine, in a real browser on the built daemon. A browser sends a cookie to every port of
-// its host, and SameSite does not look at ports. Such a program gets the cookie of the dashboard. It must be worth nothing there.
+// Another program on a port of the same machine, in a real browser on the built daemon. A browser sends a cookie to every port
+// of its host, and SameSite ignores ports. So such a program gets the cookie of the dashboard. The cookie must be worth nothing
+// there.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -57,7 +58,7 @@ for (const host of ["127.0.0.1", "agency.localhost"])
       other?.close();
     });
 
-    /** The last entry of the record, once nothing is written any more. */
+    /** The last entry of the record, once no more are written. */
     async function atRest(): Promise<number> {
       const newest = async (): Promise<number> => {
         const { companyId } = site.press;
@@ -70,7 +71,7 @@ for (const host of ["127.0.0.1", "agency.localhost"])
       }
     }
 
-    /** What was written to the record since then, other than by agents and the daemon. */
+    /** The entries of the record since then, except those of agents and the daemon. */
     async function writtenSince(seq: number): Promise<string[]> {
       const { companyId } = site.press;
       const { events } = await site.daemon.board.call(listEvents, { companyId, order: "newest", limit: 100 });
@@ -91,7 +92,7 @@ for (const host of ["127.0.0.1", "agency.localhost"])
       const { page } = visit;
       received.length = 0;
       await page.goto(`${theirs}/`);
-      // This is why the cookie alone must open nothing. If a browser stops sending it, all the better: then change this line.
+      // This is why the cookie alone must open nothing. If a browser stops sending it, change this line.
       assert.ok(received.includes(cookie), received.join(" | "));
       assert.deepEqual(await page.evaluate("[document.cookie, localStorage.length, sessionStorage.length]"), [
         "",
@@ -103,7 +104,7 @@ for (const host of ["127.0.0.1", "agency.localhost"])
     test("calls no operation with the cookie that it received", async () => {
       const { companyId } = site.press;
       const before = await atRest();
-      // The cookie is alive: with its page key it is the credential of the person.
+      // The cookie is valid: with its page key it is the credential of the person.
       const me = await send("GET", "/api/me", { cookie: cookie, "x-agency-page": key });
       assert.equal(me.status, 200);
       const keys = [
@@ -230,7 +231,7 @@ for (const host of ["127.0.0.1", "agency.localhost"])
         list: "blocked",
         keyed: "blocked",
         posted: "blocked",
-        // What is sent without asking for the answer is answered, and the page can't look at it.
+        // Requests sent without reading the answer are answered, and the page can't read the answers.
         opaque: ["opaque", 0, ""],
         plain: ["opaque", 0, ""],
         beacon: true,
@@ -241,7 +242,7 @@ for (const host of ["127.0.0.1", "agency.localhost"])
         frame: "out of reach",
         opened: "out of reach",
       });
-      // No frame shows a page of the dashboard: the browser shows an error in its place.
+      // No frame can show a page of the dashboard: the browser shows an error in its place.
       const framed = page.frames().filter((frame) => frame !== page.mainFrame());
       for (const frame of framed)
         assert.equal(

@@ -1,4 +1,4 @@
-// How often the dashboard asks the daemon, in a real browser on the built daemon with a company at rest.
+// How often the dashboard calls the daemon, in a real browser on the built daemon with a company at rest.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
@@ -37,13 +37,13 @@ describe("the requests of the dashboard", () => {
     home.remove();
   });
 
-  /** Opens a page as a browser that was here before. */
+  /** Opens a page in a browser that has visited before. */
   async function open(path: string) {
     const visit = await newVisit(browser, { profile });
     const asked: string[] = [];
     visit.context.on("request", (request) => {
       const { pathname } = new URL(request.url());
-      // The record is verified some seconds after a page was opened, however long that took.
+      // The record is verified some seconds after a page was opened, however long opening took.
       if (pathname.startsWith("/api/") && pathname !== "/api/events/verify")
         asked.push(`${request.method()} ${pathname.replace(/[0-9a-f-]{36}/, ":id")}`);
     });
@@ -54,14 +54,14 @@ describe("the requests of the dashboard", () => {
   test("Home needs three: all it shows, what a yes to the first request changes, and the event stream", async () => {
     const { page, context, asked, complaints } = await open("/");
     await page.getByRole("heading", { name: "1 thing needs you" }).waitFor();
-    // Everything that Home shows is there: the open request, the rail, the root agent, the sidebar.
+    // Home shows everything: the open request, the rail, the root agent, the sidebar.
     await page.locator(".card .facts", { hasText: "agents now" }).waitFor();
     await page.locator(".spend .big").waitFor();
     await page.getByText("No agent is working.").waitFor();
     await page.getByText("No outcome ended since then.").waitFor();
     await page.getByLabel("A goal for Marlow").waitFor();
     await page.locator(".nav .n.call", { hasText: "1" }).waitFor();
-    // The stream is open. A worker that all tabs share reads it, so the browser does not list it with the page's requests.
+    // The stream is open. A worker for all tabs reads it, so the browser does not list it with the page's requests.
     await page.getByText("Live", { exact: true }).waitFor();
     assert.deepEqual(asked, ["POST /api/batch", "GET /api/approvals/:id"]);
     assert.deepEqual(complaints, []);
@@ -82,7 +82,7 @@ describe("the requests of the dashboard", () => {
     await page.getByText("Live", { exact: true }).waitFor();
     assert.ok(asked.length <= 2, asked.join(", "));
 
-    // A company that has only its purpose says what to do first.
+    // A company that has only its purpose shows the first step.
     await page
       .locator(".company-cards li", { hasText: "Mill" })
       .getByRole("button", { name: "Open" })

@@ -1,4 +1,4 @@
-// The dashboard in a real browser, on the built daemon: a session that is watched while it runs.
+// The dashboard in a real browser, on the built daemon: watching a running session.
 import assert from "node:assert/strict";
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ describe("a live session", () => {
     assert.deepEqual(visit?.complaints, [], "the browser complained");
   });
 
-  /** A session that prints what the test says, when the test says it. */
+  /** A session that prints what the test tells it, when the test tells it. */
   async function talker(name: string) {
     const { board, companyId } = daemon;
     const log = join(folder.path, `${name}.log`);
@@ -63,7 +63,7 @@ describe("a live session", () => {
           path: `${daemon.url}/sessions/${session}`,
           say: (...lines: readonly string[]) =>
             appendFileSync(log, lines.map((line) => `${line}\n`).join("")),
-          /** Ends with this exit code, after everything that was said. */
+          /** Ends with this exit code, after everything was printed. */
           end: (code: number) => writeFileSync(end, String(code)),
         };
     }
@@ -71,7 +71,7 @@ describe("a live session", () => {
 
   const line = (page: Page, text: string) =>
     page.locator(".transcript .entry bdi").getByText(text, { exact: true });
-  /** Pixels between what is shown and the end. */
+  /** The pixels between the visible part and the end. */
   const below = (page: Page): Promise<number> =>
     page.evaluate<number>(`(() => {
       const { scrollTop, clientHeight, scrollHeight } = document.querySelector(".transcript");
@@ -96,7 +96,7 @@ describe("a live session", () => {
     assert.equal(await page.getByRole("button", { name: /new lines?$/ }).count(), 0);
     while ((await below(page)) > 30) await sleep(20);
 
-    // Scrolling up stops following: what is read stays where it is, and what comes is counted.
+    // Scrolling up stops following: the text being read stays in place, and new lines are counted.
     await page.locator(".transcript").hover();
     while ((await below(page)) < 600) await page.mouse.wheel(0, -300);
     await line(page, "line 90").waitFor();
@@ -110,7 +110,7 @@ describe("a live session", () => {
     await line(page, "late three").waitFor();
     while ((await below(page)) > 30) await sleep(20);
     await fresh.waitFor({ state: "detached" });
-    // It follows again.
+    // The page follows again.
     ann.say(...numbered(121, 180));
     await line(page, "line 180").waitFor();
 
@@ -149,7 +149,7 @@ describe("a live session", () => {
     const { page } = visit;
     await page.goto(bob.path);
     for (const text of numbered(1, 5)) await line(page, text).waitFor();
-    // Another tab that comes later sees the same.
+    // Another tab, opened later, sees the same.
     const second = await visit.context.newPage();
     await second.goto(bob.path);
     await line(second, "line 1").waitFor();

@@ -46,7 +46,7 @@ describe("pages on which people hire and change settings", () => {
     await page.getByRole("switch").click();
     await page.getByText(`Saved: ${toggle}.`).waitFor();
 
-    // What a setting does and begins with comes from the server.
+    // The explanation of a setting and its default come from the server.
     await page.getByText("shared fairly among agents. 0 stops all of them. Initially 4.").waitFor();
     await page.getByText("Initially 86400. Now 1 day.").waitFor();
     await page.getByLabel("Sessions at the same time").fill("5000");
@@ -104,7 +104,7 @@ describe("pages on which people hire and change settings", () => {
       await site.daemon.board.call(grantPermission, { companyId, to: rootId, resource: `mcp:${name}` });
       await server.getByRole("button", { name: "Test" }).click();
       await server.getByText("waits for a sign-in").waitFor();
-      // Home offers the same.
+      // Home offers the same action.
       await site.open(page, "/", "calendar");
       await site.open(page, "/settings/servers", "waits for a sign-in");
       await server.getByRole("button", { name: "Sign in…" }).click();
@@ -226,7 +226,7 @@ describe("pages on which people hire and change settings", () => {
       to: worker.id,
       grants: [{ resource: "repo:shop", level: "read" }],
     });
-    // The page is told that the branch is there.
+    // The page learns that the branch exists.
     await page
       .getByRole("link", { name: "What agency/worker/fix changes" })
       .click({ timeout: allowed(90_000) });

@@ -1,4 +1,5 @@
-// What the dashboard shared by every page: reasons that end in a step, names that explain themselves, choices in the address.
+// The dashboard in a real browser: common parts of every page. Reasons that end in a next step, names that explain themselves,
+// choices in the address.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Page } from "playwright-core";
@@ -47,7 +48,7 @@ describe("the dashboard: reasons, names, choices", () => {
       .waitFor();
     await row.getByRole("button", { name: "Unblock…" }).click();
     await row.locator(".why-pop").getByRole("button", { name: "Unblock" }).waitFor();
-    // The same answer over any page.
+    // The same answer opens over any page.
     await page.goto(site.at(`/outcomes/${id}`));
     await page.getByRole("heading", { name: "Stock is counted" }).waitFor();
     await page.getByRole("region", { name: /^Why/ }).getByRole("button", { name: "Unblock" }).waitFor();
@@ -90,11 +91,11 @@ describe("the dashboard: reasons, names, choices", () => {
     await sure.getByRole("button", { name: "Approve 2" }).waitFor();
     await page.keyboard.press("Escape");
     await sure.waitFor({ state: "detached" });
-    // One of them by itself: the result names the agent, not the call.
+    // One change alone: the result names the agent, not the call.
     await page.goto(site.at(`/approvals/${ids[0] ?? ""}`));
     await page.locator(".opts").getByRole("button", { name: "Approve" }).click();
     await page.getByText(/^Space Sid is hired\./).waitFor();
-    // The list keeps a choice in its address too, and a decided request is no longer chosen.
+    // The address keeps the choice of the list too, and a decided request is no longer chosen.
     await page.goto(site.at(`/approvals?chosen=${ids.join(",")}`));
     await page.getByText("1 selected").waitFor();
     assert.ok(await page.getByRole("checkbox", { name: /Space Sue/ }).isChecked());
@@ -120,7 +121,7 @@ describe("the dashboard: reasons, names, choices", () => {
       title: "Shelves are filled",
       parents: [idOf("Bruno")],
     });
-    // The outcome waits for the agent that would do it.
+    // The outcome waits for the agent that would work on it.
     await bruno.call(delegateOutcome, {
       id: held.id,
       hire: { name: "Held Hal", role: "Filler", adapterType: "rehearsal" },
@@ -169,7 +170,7 @@ describe("the dashboard: reasons, names, choices", () => {
     await page.reload();
     await page.getByRole("row", { name: /Theo/ }).waitFor();
     assert.equal(await page.getByRole("row", { name: /Wren/ }).count(), 0);
-    // On a narrow screen the board has one line, inside of its row.
+    // On a narrow screen the board has one line inside its row.
     await page.setViewportSize({ width: 360, height: 740 });
     await page.reload();
     await page.getByRole("row", { name: /Theo/ }).waitFor();
@@ -249,7 +250,7 @@ describe("the dashboard: reasons, names, choices", () => {
     await page.keyboard.press("Enter");
     await panel.getByRole("heading", { name: "Juno" }).waitFor();
     await page.locator(".orow.sel:not(.faint)", { hasText: "Juno" }).waitFor();
-    // By its role, and on the map: the address has the words.
+    // Found by its role, and on the map. The address has the words.
     await page.getByRole("searchbox", { name: "Find an agent" }).fill("lead");
     await page.getByRole("button", { name: "Map" }).click();
     await page.locator(".mrow.faint", { hasText: "Juno" }).waitFor();

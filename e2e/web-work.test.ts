@@ -26,7 +26,7 @@ describe("pages on which people look up work, mail and knowledge", () => {
     await site.looksRight(`/outcomes/${goal.id}`, "How it is verified");
     await site.looksRight("/outcomes?view=map", "Moving");
 
-    // The map says what is focused, and opens it beside and then as a page, by keys alone.
+    // The map shows the focused outcome, and opens it first in a panel and then as a page, by keys alone.
     await site.open(page, "/outcomes?view=map", "Moving");
     const map = page.getByRole("application");
     await map.focus();
@@ -123,7 +123,7 @@ describe("pages on which people look up work, mail and knowledge", () => {
     await page.keyboard.press("/");
     await page.keyboard.type("calm");
     await page.getByText("Competitor prices").first().waitFor({ state: "detached" });
-    // While the word is typed, the list changes with each letter.
+    // While a word is being typed, the list changes with each letter.
     await page.locator("li:only-child > a.file-row", { hasText: "Voice and tone" }).waitFor();
     assert.match(await page.locator(".excerpt").innerText(), /^Voice <b>bold<\/b> .* calm$/);
     await page.getByRole("searchbox").blur();
@@ -144,7 +144,7 @@ describe("pages on which people look up work, mail and knowledge", () => {
     await page.getByRole("link", { name: "Access" }).click();
     await page.getByText("Who can read it, and why").waitFor();
 
-    // A file that is gone says who deleted it and why, and keeps its history.
+    // A deleted file shows who deleted it and why, and keeps its history.
     await page.getByRole("link", { name: "Text" }).click();
     await page.getByRole("button", { name: "Delete" }).click();
     const sure = page.getByRole("dialog", { name: "Delete this file?" });
@@ -166,7 +166,7 @@ describe("pages on which people look up work, mail and knowledge", () => {
     await page.getByRole("button", { name: "By outcome" }).click();
     await page.waitForURL(/by=outcome/);
 
-    // Reading is recorded, and the record of it makes no page read again.
+    // Reading is recorded, but this record makes no page read again.
     const content = "One.\n";
     const { companyId: company } = site.press;
     const file = await site.daemon.board.call(createFile, {
@@ -199,7 +199,7 @@ describe("pages on which people look up work, mail and knowledge", () => {
     for (let round = 0; round < rounds; round++) {
       await site.daemon.board.call(readVersion, { id: file.id, version: 1 });
       const { last } = await reads();
-      // The number of the newest entry that the page has heard of.
+      // The number of the newest entry that the page knows.
       const seen = async () => Number((await page.locator(".seq").innerText()).replace(/\D/g, ""));
       while ((await seen()) < last) await sleep(50);
     }
@@ -268,7 +268,7 @@ describe("pages on which people look up work, mail and knowledge", () => {
     for (; session === undefined; session = await newest()) await sleep(100);
     const { id, startedAt } = session;
     const printed = (text: string, place: number) => ({ at: startedAt, kind: "output", text, place });
-    // Pieces end anywhere, also within a line. The end begins at the second piece.
+    // Pieces may end anywhere, even within a line. The end begins at the second piece.
     const pieces = ["first line\nsecond li", "ne\nthird line\n", "last line\n"];
     await page.route("**/api/sessions/*/transcript*", (route) => {
       const after = new URL(route.request().url()).searchParams.get("after");
@@ -290,7 +290,7 @@ describe("pages on which people look up work, mail and knowledge", () => {
     assert.deepEqual(await lines(), ["first line", "second line", "third line", "last line"]);
     assert.equal(await page.getByRole("button", { name: "Show it from the beginning" }).count(), 0);
 
-    // An address with an entry opens it beside, also one before the end that is read first.
+    // An address with an entry opens the entry in the panel, even one before the part that is read first.
     await page.goto(`${site.daemon.url}/sessions/${id}?line=0`);
     await page.locator("pre.whole", { hasText: "first line" }).waitFor();
     await page.keyboard.press("Escape");

@@ -15,7 +15,7 @@ import { newVisit, signedIn } from "./support/browser.ts";
 import { startDaemon } from "./support/daemon.ts";
 import { dashboard } from "./support/dashboard.ts";
 
-/** Lets a test cut the open stream of events, as a network does: the body of its answer breaks. */
+/** Lets a test cut the open stream of events, as a network may: the body of its answer breaks off. */
 const cuttable = `const connect = globalThis.fetch;
   globalThis.fetch = async (path, options) => {
     const answer = await connect(path, options);
@@ -58,7 +58,8 @@ describe("the dashboard: signing in and the connection", () => {
       0,
     );
     assert.ok(bytes > 50_000 && bytes <= 180 * 1024, `${bytes} bytes`);
-    // What pages load later, each as the daemon sends it. The bundle that the page begins with is part of the first load.
+    // The files that pages load later, as the daemon sends them. The bundle with which the page begins is part of the first
+    // load.
     const folder = join(import.meta.dirname, "../dist/web/assets");
     const parts = readdirSync(folder).filter((name) => !/^index-|\.gz$/.test(name));
     assert.ok(parts.length > 10);
@@ -78,7 +79,7 @@ describe("the dashboard: signing in and the connection", () => {
         document.dispatchEvent(new Event("visibilitychange"))`);
     await hide(true);
     const heard = async () => Number((await page.locator(".seq").innerText()).replace(/\D/g, ""));
-    // What was about to be asked when the tab was hidden has an earlier timer in the page.
+    // Requests that were about to be sent when the tab was hidden have an earlier timer in the page.
     await page.evaluate("new Promise((resolve) => setTimeout(resolve, 1000))");
     const asked: string[] = [];
     page.on("request", (request) => asked.push(request.url()));
@@ -187,11 +188,11 @@ describe("the dashboard: signing in and the connection", () => {
     const { seq } = await newest();
     const before = tries.length;
     while (tries.length < before + 2) await sleep(50);
-    // No event has come, so none of them is shown.
+    // No event has arrived, so none of them is shown.
     for (const name of missed) assert.equal(await card(page, name).count(), 0);
     const resumed = page.waitForRequest((request) => new URL(request.url()).pathname === "/api/events");
     await page.unroute(stream);
-    // It resumes behind the last event it has heard, before all three.
+    // It resumes after the last event it got, before all three.
     const after = Number(new URL((await resumed).url()).searchParams.get("after"));
     assert.ok(after > 0 && after < seq, `${after} ${seq}`);
     for (const name of missed) await card(page, name).first().waitFor();
@@ -205,7 +206,7 @@ describe("the dashboard: signing in and the connection", () => {
     await site.hire("Unreached Una");
     await page.goto(site.at("/"));
     await page.getByText("Live", { exact: true }).waitFor();
-    // Which item is first, and open, depends on what the agents do meanwhile.
+    // Which item is first, and open, depends on the agents meanwhile.
     const una = card(page, "Unreached Una").first();
     await una.focus();
     await page.keyboard.press("ArrowRight");

@@ -11,7 +11,7 @@ import { testRecordings } from "./support/recording.ts";
 import { testServerDown } from "./support/server-down.ts";
 import { finish, turns, onBrain, until } from "./support/stage.ts";
 
-/** Says nothing and calls nothing: only the request counts. */
+/** Ends at once: only the request counts. */
 const finishing: Step = () => ({ text: "OK" });
 
 for (const [name, adapter] of Object.entries(acpAgents))
@@ -86,7 +86,7 @@ for (const [name, adapter] of Object.entries(acpAgents))
     test("works with the agent's model and effort, whatever its own settings say", () => {
       const own = adapter.configOf;
       const chosen = { ...adapter, model: adapter.dialect === "openai" ? "gpt-5.5" : adapter.model };
-      // Values of env are secrets, so the name of a model among them would be hidden in the agent's own model.
+      // Values of env are secrets. A model's name among them would also be hidden in the agent's own model.
       const unset = (url: string) => {
         const env = Object.entries(own(url).env).filter(([name]) => !name.endsWith("_MODEL"));
         return { ...own(url), env: Object.fromEntries(env) };

@@ -1,4 +1,4 @@
-// `agency brains test` with the real programs: it takes the road of a session, so the request that the model gets is the program's own.
+// `agency brains test` with the real programs. The test works like a session, so the model gets the program's own request.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { testBrain } from "../../src/contract/hiring.ts";

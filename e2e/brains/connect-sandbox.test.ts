@@ -1,5 +1,5 @@
-// `agency connect`: a person's own Claude Code and Codex get the tools of Agency, with the person's rights and a sign-in that ends
-// alone. The programs are real; only the model is played.
+// `agency connect`: a person's own Claude Code and Codex get the tools of Agency, with the person's rights and a separate
+// sign-in. The programs are real; only the model is played.
 import { allowed } from "../../src/testing/allowed.ts";
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -67,7 +67,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Gives the goal, asks how it stands, waits for the request that it leads to, decides it, and says what it was told. */
+/** Sets the goal, asks for its state, waits for the request that follows, decides it, and reports the answers. */
 const script = (): ModelScript =>
   always((conversation) => {
     if (conversation.tools.length === 0) return { text: "A title" };
@@ -124,7 +124,7 @@ for (const { program, asks } of cases)
 
       const { companyId, board } = daemon;
       const { rootAgentId } = await board.call(viewCompany, { companyId });
-      // Without a budget the goal leads to a request for one, which the person decides.
+      // Without a budget, the goal leads to a request for a budget, which the person decides.
       await board.call(setBudget, { id: rootAgentId, sessions: 0 });
       const { args, env } = asks(model.url);
       const said = await run(args, env);
@@ -138,13 +138,13 @@ for (const { program, asks } of cases)
       const { events } = await board.call(listEvents, { companyId, subject: outcomes[0]?.id });
       assert.ok(JSON.stringify(events[0]?.actor).includes(person.id), JSON.stringify(events[0]));
       assert.match(said, /Asked: \w+ .*\w/);
-      // Approved, the organization works and may ask for more.
+      // After the approval, the organization works and may ask for more.
       const { approvals } = await board.call(listApprovals, { companyId });
       const first = approvals.at(-1);
       assert.deepEqual([first?.type, first?.status], ["budget_override", "approved"], said);
       assert.ok(JSON.stringify(first?.decidedBy).includes(person.id), JSON.stringify(first));
 
-      // The person ends the sign-in, and the program reaches nothing any more.
+      // The person ends the sign-in. From then on the program is refused.
       const [only] = await programs();
       await board.call(signOut, { id: only?.id });
       const client = createClient({ url: daemon.url, token });

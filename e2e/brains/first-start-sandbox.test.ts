@@ -55,7 +55,7 @@ for (const [adapter, variable, key, provider] of cases)
       for (const { conversation } of model.calls)
         assert.equal(Object(conversation.body).model, config.defaultModel);
       assert.ok(!JSON.stringify(entries).includes(key));
-      // A program that does not know the model says so.
+      // A program that does not know the model complains here.
       assert.doesNotMatch(JSON.stringify(entries), /metadata for|model.*not found/i);
     } finally {
       await daemon.stop();

@@ -1,5 +1,5 @@
-// The login of a person's own Codex, renewed by the real program. Only the address of the issuer is changed, which Codex allows
-// for tests, and that of ChatGPT.
+// The login of a person's own Codex, renewed by the real program. Only two addresses are changed: that of the issuer, which
+// Codex allows for tests, and that of ChatGPT.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -19,7 +19,7 @@ import { startDaemon, temporaryFolder } from "../support/daemon.ts";
 import { codex, pathFor } from "./support/adapters.ts";
 import { diligent, until } from "./support/stage.ts";
 
-/** Takes each refresh token once, as the real issuer does. Everything else is not there. */
+/** Accepts each refresh token once, as the real issuer does. All other paths are missing. */
 async function startIssuer(...issued: readonly string[]) {
   const asked: string[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -1,8 +1,8 @@
 import type { Requirement } from "./seed-001.ts";
 
 /**
- * Every statement of the document on hiring governance, in our words: its CEO is the root agent, an issue an outcome, an
- * adapter a brain, `can_create_agents` the right org:hire.
+ * Every statement of the document on hiring governance, in our terms. Its CEO is the root agent, an issue is an outcome, an
+ * adapter is a brain, and `can_create_agents` is the right org:hire.
  */
 const now = (id: string, text: string): Requirement => ({ id, text, status: "now" });
 const atDoor = (id: string, text: string): Requirement => ({ ...now(id, text), atDoor: true });

@@ -1,7 +1,7 @@
 /**
- * Every requirement of the first design document (agents, outcomes, knowledge, rights, mail), in our words (docs/glossary.md):
- * an agent is what the document calls a Handler, a session what it calls an Agent. Tests cite the ids, in their names or in a
- * line `// covers …`; test/requirements.test.ts sees to it that each one that holds now is cited.
+ * Every requirement of the first design document (agents, outcomes, knowledge, rights, mail), in our terms (docs/glossary.md).
+ * The document's Handler is an agent, and its Agent is a session. Tests cite the ids, in their names or in a line `// covers
+ * …`. test/requirements.test.ts checks that each present requirement is cited.
  */
 export interface Requirement {
   readonly id: string;

@@ -1,8 +1,8 @@
 import type { Requirement } from "./seed-001.ts";
 
 /**
- * Every statement of the document on hiring and delegation, in our words: its lead is the root agent, a manager an agent
- * with reports, a task an outcome, what an agent emits the final output of a session.
+ * Every statement of the document on hiring and delegation, in our terms. Its lead is the root agent, a manager is an agent
+ * with reports, a task is an outcome, and the emitted text of an agent is the final output of a session.
  */
 const now = (id: string, text: string): Requirement => ({ id, text, status: "now" });
 

@@ -1,9 +1,9 @@
 import type { Requirement } from "./seed-001.ts";
 
 /**
- * Every statement of the plan for create_agent, in our words: what it calls a world is a company, its option request an
- * approval, its manager function the way in which every agent is created. The document's own requirements are in
- * seed-004.ts; this one decides how they are met.
+ * Every statement of the plan for create_agent, in our terms. Its world is a company, its option request is an approval, and
+ * its manager function is the way in which every agent is created. The document's own requirements are in seed-004.ts; this one
+ * decides how they are met.
  */
 const now = (id: string, text: string): Requirement => ({ id, text, status: "now" });
 const atDoor = (id: string, text: string): Requirement => ({ ...now(id, text), atDoor: true });

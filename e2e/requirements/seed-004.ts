@@ -1,8 +1,8 @@
 import type { Requirement } from "./seed-001.ts";
 
 /**
- * Every requirement and acceptance criterion of the document on create_agent, in our words: what it calls a world is a
- * company, its user the board, its toolset the tools of a session.
+ * Every requirement and acceptance criterion of the document on create_agent, in our terms. Its world is a company, its user is
+ * the board, and its toolset is the tools of a session.
  */
 const now = (id: string, text: string): Requirement => ({ id, text, status: "now" });
 

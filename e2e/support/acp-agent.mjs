@@ -8,7 +8,7 @@ import { agent, methods, ndJsonStream, RequestError } from "@agentclientprotocol
 const part = process.env.ACP_PART ?? "works";
 const memory = join(process.env.HOME ?? "", "acp-agent.txt");
 const remembered = existsSync(memory) ? readFileSync(memory, "utf8") : "";
-/** What it offers to choose (ACP_OFFERS), in groups and as a list. The efforts depend on the model. */
+/** The models and efforts that it offers (ACP_OFFERS), in groups and as a list. The efforts depend on the model. */
 const models = ["small-1", "large-1"].map((value) => ({ value, name: value }));
 const chosen = { model: "small-1", thought: "low" };
 const offers = () =>
@@ -54,7 +54,7 @@ const app = agent({ name: "scripted" })
   .onRequest(methods.agent.session.load, async ({ params, client }) => {
     servers = params.mcpServers;
     void connect();
-    // The protocol replays the conversation, which must not be heard again.
+    // The protocol replays the conversation, which must not count as new words.
     await say(client, params.sessionId, `Replayed: ${remembered}`);
     return {};
   })
@@ -77,7 +77,7 @@ const app = agent({ name: "scripted" })
     if (part === "crashes") process.exit(3);
     if (part === "busy") throw RequestError.internalError({ details: "529 overloaded_error" });
     if (part === "refused") {
-      // As Copilot does.
+      // Copilot does the same.
       await say(client, sessionId, "Info: Request failed due to a transient API error. Retrying...");
       await say(
         client,
@@ -124,7 +124,7 @@ const say = (client, sessionId, text) =>
     update: { sessionUpdate: "agent_message_chunk", content: { type: "text", text } },
   });
 
-/** Asks for the tools in the background, as most programs do, and not at once. */
+/** Asks for the tools in the background after a while, as most programs do. */
 async function connect() {
   await sleep(500);
   appendFileSync(memory, "listing ");
@@ -144,7 +144,7 @@ const ask = ({ url, headers }, method, params) =>
   }).then((response) => response.json());
 
 let calls = 0;
-/** Calls a tool of Agency by MCP, and tells the client about it. */
+/** Calls a tool of Agency over MCP, and reports the call to the client. */
 async function use(client, sessionId, tool, args) {
   const toolCallId = `call-${++calls}`;
   const update = (content) =>

@@ -1,9 +1,8 @@
-// The program of a `process` brain in tests: one session of a diligent agent without a model, over MCP. It sorts its
-// inbox, verifies what was submitted to it, hands work to agents it hires, does what is left, saves its state and ends.
-// A wild one also writes letters, files and blocks, changes its mind, hangs, crashes, and leaves children behind.
-//
-// The actor writes what it tries and what it is told into its own file in ACTOR_FOLDER, line by line. A test then checks the
-// daemon against that file. An actor that repeats a call after a crash uses the same key.
+// The program of a `process` brain in tests: one session of a diligent agent without a model, over MCP. It sorts its inbox,
+// verifies submitted work, delegates work to agents it hires, does the rest, saves its state and ends. A wild actor also writes
+// messages, files and blocks, changes its mind, hangs, crashes, and leaves child processes behind. The actor writes its
+// attempts and their answers into its own file in ACTOR_FOLDER, line by line. A test then compares the daemon with that file.
+// An actor that repeats a call after a crash uses the same key.
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -47,7 +46,7 @@ async function live() {
   await call("audit", "submit_summary", { summary: `session ${session} has done what there was` });
 }
 
-/** A message that says "goal" becomes an outcome, once, however often it is read. */
+/** A message with the word "goal" becomes an outcome, once, however often it is read. */
 async function sortInbox(messages) {
   for (const { id, from, body } of messages) {
     let result = "noted";
@@ -60,7 +59,7 @@ async function sortInbox(messages) {
   }
 }
 
-/** Verifies submitted outcomes and unblocks failed ones, one at a time: each may change what follows. */
+/** Verifies submitted outcomes and unblocks failed ones, one at a time: each may change the next steps. */
 async function settleReports() {
   const { below, mine } = await look();
   const owned = new Set(mine.map(({ id }) => id));
@@ -73,7 +72,7 @@ async function settleReports() {
       else await tell("outcome", "complete_outcome", { id: outcome.id, note: "verified" });
       return true;
     }
-    // Killed sessions count as sessions without progress. Only the actor can tell that they were not to blame.
+    // Killed sessions count as sessions without progress. Only the actor knows that they were not to blame.
     if (outcome.status === "open" && outcome.blocked?.reason.includes("no progress") === true) {
       await tell("outcome", "update_outcome", { id: outcome.id, blocked: null });
       return true;
@@ -117,7 +116,7 @@ async function hand(id) {
   await tell("outcome", "delegate_outcome", { id, hire, grants, message: label }, { letter: label });
 }
 
-/** Writes the result down. Submits an outcome that was delegated to the actor, and completes the actor's own. */
+/** Stores the result. Submits an outcome that was delegated to the actor, and completes the actor's own. */
 async function finish({ id, title, delegated }) {
   const description = newLabel();
   const content = `# Result of ${title}\n\nby session ${session}\n`;
@@ -248,7 +247,7 @@ async function once(server, tool, args, key) {
   return result.structuredContent;
 }
 
-/** There is no answer: the daemon is dead. Keeps trying to write, as a stale process would, until it is killed. */
+/** No answer comes, because the daemon is dead. Keeps trying to write, as a stale process would, until it is killed. */
 async function haunt() {
   for (let tries = 0; tries < 30; tries++) {
     const description = `ghost of ${session} ${tries}`;
@@ -288,7 +287,7 @@ function newLabel() {
   return `label-${session}-${++calls}`;
 }
 
-/** Writes one line of notes. In a sandbox the folder is not there, and no notes are taken. */
+/** Writes one line of notes. In a sandbox the folder is missing, so no notes are taken. */
 function note(line) {
   try {
     appendFileSync(join(folder, `${session}.jsonl`), `${JSON.stringify(line)}\n`);

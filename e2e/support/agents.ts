@@ -14,13 +14,13 @@ import type { BuiltDaemon } from "./daemon.ts";
 
 const actor = fileURLToPath(new URL("actor.mjs", import.meta.url));
 
-/** The brain that runs actor.mjs. A wild one does more than it must (see there). */
+/** The brain that runs actor.mjs. `wild` is explained there. */
 export function actorBrain(folder: string, options: { wild: boolean }) {
   return {
     adapterType: "process",
     adapterConfig: {
       command: process.execPath,
-      // A sandbox shows files that the arguments name, so the actor finds out when all shall calm down.
+      // A sandbox shows files that the arguments name. So the actor notices the file that calms all actors.
       args: [actor, join(folder, "calm")],
       env: { ACTOR_FOLDER: folder, ACTOR_WILD: options.wild ? "1" : "0" },
     },
@@ -30,7 +30,7 @@ export function actorBrain(folder: string, options: { wild: boolean }) {
 /** Prints the session's token letter by letter. A transcript hides the token itself. */
 export const sayToken = `printf 'said '; printf %s "$AGENCY_TOKEN" | sed 's/./& /g'; echo`;
 
-/** The token that a session said with `sayToken`; undefined before the line is complete. */
+/** The token that a session printed with `sayToken`. Undefined before the line is complete. */
 export function tokenIn(transcript: string): string | undefined {
   return /^said ((?:\S )+)\n/m.exec(transcript)?.[1]?.replaceAll(" ", "");
 }
@@ -44,16 +44,16 @@ const waiting = (onTerm: string) =>
     },
   }) as const;
 
-/** What a sleeper prints when it is asked to end. */
+/** The output of a sleeper that is asked to end. */
 export const farewell = "asked to end";
 
-/** A brain that waits, with two children that wait as well. It says its token when it has both. */
+/** A brain that waits, with two children that wait as well. It prints its token once both run. */
 export const sleeper = waiting(`echo ${farewell}; exit 0`);
 
-/** The same, but neither it nor its children end when they are asked to. */
+/** Like the sleeper, but neither it nor its children end when asked. */
 export const deaf = waiting("");
 
-/** The same with a child that left its parent's process group. Only a sandbox can end such a child. */
+/** Like the sleeper, with a child that left its parent's process group. Only a sandbox can end such a child. */
 export const runaway = {
   adapterType: "process",
   adapterConfig: {
@@ -135,7 +135,7 @@ const Line = z.object({
   outcome: z.string().optional(),
   file: z.string().optional(),
   letter: z.string().optional(),
-  /** The message that was acknowledged. */
+  /** The id of the acknowledged message. */
   acknowledge: z.string().optional(),
   ghost: z.string().optional(),
   haunted: z.string().optional(),
@@ -154,7 +154,7 @@ export interface Notes {
   readonly attempts: readonly Attempt[];
   /** The messages that were certainly acknowledged. */
   readonly acknowledged: readonly string[];
-  /** Writes tried after the daemon was gone, and those of them that reached a daemon. */
+  /** Writes tried after the daemon was gone, and how many of them reached a daemon. */
   readonly ghosts: number;
   readonly haunted: number;
   readonly errors: readonly string[];
@@ -199,9 +199,9 @@ export function readNotes(folder: string): Notes {
 }
 
 /**
- * A port that is known before a program listens on it, or that several daemons listen on, one after the other: processes that a
- * killed daemon left behind then find the next daemon. It is below the range from which the system takes ports for outgoing
- * connections and for servers that ask for any port, so none of them takes it meanwhile.
+ * A fixed port, for a program that listens later, or for several daemons one after the other: processes that a killed daemon
+ * left behind then find the next daemon. It is below the range from which the system takes ports for outgoing connections and
+ * for servers that ask for any port. So none of them takes it meanwhile.
  */
 export async function fixedPort(): Promise<number> {
   for (;;) {

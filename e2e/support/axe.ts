@@ -1,10 +1,11 @@
-// What axe finds on a page.
+// The findings of axe on a page.
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 
 /**
- * The serious and critical violations, by all rules or by these, on the page or in the part that a selector names. No page has frames. Without them, axe need not open a second page for
- * each look to join what it found in them ("legacy mode"), and it describes only what it reports. Both were a third of the time.
+ * The serious and critical violations, by all rules or only these, on the page or in the part that a selector names. No page
+ * has frames. So axe need not open a second page to join the findings of frames ("legacy mode"), and describes only what it
+ * reports. Both took a third of the time.
  */
 export async function seriousOn(
   page: Page,

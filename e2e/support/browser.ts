@@ -1,5 +1,5 @@
 // A browser for the tests of the dashboard: AGENCY_CHROMIUM, else an installed Chromium or Chrome, else the one inside the npm
-// package @sparticuz/chromium. That one is unpacked once, into the cache folder of node_modules.
+// package @sparticuz/chromium. The package's browser is unpacked once, into the cache folder of node_modules.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -12,7 +12,7 @@ export async function launchBrowser(): Promise<Browser> {
   const { path, env } = await chosenBrowser();
   return chromium.launch({
     executablePath: path,
-    // A browser that is ended in a hurry leaves temporary files. They are removed with the test process.
+    // A browser that is killed leaves temporary files. They are removed with the test process.
     env: { ...process.env, ...env, TMPDIR: temporaryFolder("browser").path },
     args: [
       "--no-sandbox",
@@ -60,7 +60,9 @@ async function packagedBrowser(): Promise<{ path: string; env: Record<string, st
   return { path, env: libraryPath(path, join(cache, "al2023/lib")) };
 }
 
-/** The package brings the libraries that a bare machine lacks (libnss3, libexpat). Where the machine has them, it uses its own. */
+/**
+ * The package brings the libraries that a bare machine lacks (libnss3, libexpat). If the machine has them, its own are used.
+ */
 function libraryPath(program: string, packaged: string): Record<string, string> {
   const lacking = missingLibraries(program, {});
   if (lacking.length === 0) return {};
@@ -80,7 +82,7 @@ function missingLibraries(program: string, env: Record<string, string>): string[
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the browser complained about: violations of the content policy, errors of scripts. */
+  /** Complaints of the browser: violations of the content policy, and errors of scripts. */
   readonly complaints: string[];
 }
 
@@ -92,16 +94,16 @@ export async function signedIn(
 ): Promise<Visit> {
   const link = options.link ?? (await daemon.board.call(linkPerson, { id: "me" })).link;
   const visit = await newVisit(browser, options);
-  // Tests visit the plain address. A link has the name of the machine where that resolves it.
+  // Tests visit the plain address. The link has the local name if the machine resolves it.
   await visit.page.goto(`${daemon.url}/sign-in${new URL(link).hash}`);
   await visit.page.waitForURL((url) => url.pathname === "/");
   return visit;
 }
 
-/** What a browser keeps: its cookies and the page key. */
+/** The stored state of a browser: its cookies and the page key. */
 export type Profile = Awaited<ReturnType<BrowserContext["storageState"]>>;
 
-/** A new browser profile, or a copy of the given one, signed in as that one is. */
+/** A new browser profile, or a copy of the given one with its sign-in. */
 export async function newVisit(
   browser: Browser,
   {
@@ -132,7 +134,7 @@ export async function newVisit(
   await page.addInitScript(`document.addEventListener("securitypolicyviolation", (event) =>
     console.error("policy: " + event.violatedDirective + " " + event.blockedURI + " " + event.sourceFile))`);
   page.on("console", (message) => {
-    // A refusal is an answer with a status of 400 and above, which the browser also logs.
+    // The browser also logs a refusal, which is an answer with a status of 400 and above.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
       complaints.push(message.text());
   });
@@ -140,7 +142,7 @@ export async function newVisit(
   return { page, context, complaints };
 }
 
-/** Presses keys that are one command only if each follows soon: again, if a slow browser took them apart. */
+/** Presses keys that form one command only if each follows soon. Presses them again if a slow browser took them apart. */
 export async function pressKeys(page: Page, keys: readonly string[], leadTo: Locator): Promise<void> {
   for (let tries = 0; tries < 20 && (await leadTo.count()) === 0; tries++) {
     for (const key of keys) await page.keyboard.press(key);

@@ -24,7 +24,7 @@ export interface CampaignOptions {
   readonly random: Random;
   readonly kills: number;
   readonly moments: readonly Moment[];
-  /** How many writes a daemon acknowledges before it is killed: from, to. A count, because machines differ in speed. */
+  /** The range of writes that a daemon acknowledges before it is killed. A count, because machines differ in speed. */
   readonly writes: readonly [number, number];
   /** Everything is checked after this many kills, and at the end. */
   readonly checkEvery: number;
@@ -34,7 +34,7 @@ export interface CampaignOptions {
 export interface Campaign {
   readonly history: History;
   readonly kills: ReadonlyMap<Moment, number>;
-  /** Kills that came while files of content were appearing. */
+  /** Kills during the move of content into files. */
   readonly whileMoving: number;
   readonly problems: readonly string[];
 }

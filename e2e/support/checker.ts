@@ -1,5 +1,5 @@
-// Checks a store against what its clients were told: over the API of a running daemon, by the CLI, and in its tables.
-// Returns a list of problems. kill-checker.test.ts shows that it finds planted damage.
+// Compares a store with the answers of its clients: over the API of a running daemon, by the CLI, and in its tables. Returns a
+// list of problems. kill-checker.test.ts shows that it finds planted damage.
 import { hash } from "node:crypto";
 import type { z } from "zod";
 import { type Event, listEvents } from "../../src/contract/ledger.ts";
@@ -83,7 +83,7 @@ async function allFiles(daemon: BuiltDaemon, problems: string[]): Promise<SeenFi
       }
       versions.set(version, hash);
     }
-    // Reading the file of an outcome may render it again, and the list was made before that.
+    // Reading the file of an outcome may render it again, and the list is older.
     if (
       file.kind !== "outcome" &&
       (file.version !== versions.size || file.hash !== versions.get(file.version))

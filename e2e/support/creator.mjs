@@ -1,6 +1,6 @@
-// The program of a `process` brain in tests: a session that asks for another agent over MCP and waits for the answer, as
-// long as it takes. Without an answer it repeats the same call: whatever happened to the first call, both are the same
-// request. The session writes what it sees into its own file in CREATOR_FOLDER, line by line.
+// The program of a `process` brain in tests: a session that asks for another agent over MCP and waits for the answer, as long
+// as it takes. Without an answer it repeats the same call: whatever happened to the first call, both are the same request. The
+// session writes everything it sees into its own file in CREATOR_FOLDER, line by line.
 import { appendFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -36,7 +36,7 @@ async function call(server, tool, args) {
   }
 }
 
-/** The answer to a request; notices of progress that come before it are noted as they come. */
+/** The answer to a request. Notices of progress before it are noted as they arrive. */
 async function request(server, method, params) {
   let answer;
   let rest = "";

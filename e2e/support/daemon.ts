@@ -1,5 +1,5 @@
-// The built daemon as a separate process, the way people run it: `agency up`. Every process that starts here ends with
-// the test process at the latest, and its folders are removed then.
+// The built daemon as a separate process, the way people run it: `agency up`. Every process that starts here ends at the latest
+// with the test process. Its folders are then removed.
 import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -34,7 +34,7 @@ export interface Starting {
   /** Resolves when the daemon prints its address. Rejects when the daemon ends before that. */
   readonly ready: Promise<BuiltDaemon>;
   readonly ended: Promise<End>;
-  /** What it wrote to its log so far. */
+  /** The lines of its log so far. */
   log(): string;
   kill(signal?: NodeJS.Signals): Promise<End>;
 }
@@ -47,7 +47,7 @@ export interface BuiltDaemon {
   /** The board's token. */
   readonly token: string;
   readonly board: Client;
-  /** What it wrote to its log so far. */
+  /** The lines of its log so far. */
   log(): string;
   /** SIGTERM, and waits until the process is gone. */
   stop(): Promise<End>;
@@ -113,7 +113,7 @@ export function temporaryFolder(purpose: string): { path: string; remove: () => 
   const path = mkdtempSync(join(tmpdir(), `agency-${purpose}-`));
   folders.add(path);
   const remove = (): void => {
-    // A process of a daemon that was killed may write a last file meanwhile.
+    // A process of a killed daemon may write a last file meanwhile.
     rmSync(path, { recursive: true, force: true, maxRetries: 10 });
     folders.delete(path);
   };
@@ -153,7 +153,7 @@ function spawnAgency(
   return child;
 }
 
-/** Without a daemon of its home a command asks at the usual port, where the machine may have one. No daemon has port 1. */
+/** If the home has no daemon, a command asks the usual port, where the machine may have one. No daemon has port 1. */
 export const noOtherDaemon = { AGENCY_PORT: "1" } as const;
 
 /** An environment without the developer's own settings. It has the compile cache of the run, or one for this test only. */
@@ -161,11 +161,11 @@ export function environmentOf(options: DaemonOptions): NodeJS.ProcessEnv {
   compileCache ??= process.env["NODE_COMPILE_CACHE"] ?? temporaryFolder("cache").path;
   return {
     PATH: process.env["PATH"],
-    // The tests kill daemons, and agents must find the variables of their configurations after that.
+    // The tests kill daemons. Afterwards agents must still find the variables of their configurations.
     AGENCY_SECRETS_KEY: "the secrets key of the end-to-end tests",
     AGENCY_HOME: options.home,
     NODE_COMPILE_CACHE: compileCache,
-    // Not the model of the machine that runs the tests.
+    // Ignore the models of the machine that runs the tests.
     AGENCY_BRAIN: "rehearsal",
     // Tests that stop a daemon with sessions do not wait for them.
     AGENCY_DRAIN_SECONDS: "0",

@@ -8,7 +8,7 @@ import { launchBrowser, newVisit, type Profile, signedIn, type Visit } from "./b
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./daemon.ts";
 import { enliven, foundPress, type Press } from "./press.ts";
 
-/** What the tests of one file share. It is filled before the first test; `visit` is new for each. */
+/** The shared state of one file's tests. It is filled before the first test; `visit` is new for each. */
 class Dashboard {
   readonly home: string;
   daemon!: BuiltDaemon;
@@ -26,7 +26,7 @@ class Dashboard {
     return `${this.daemon.url}${path}`;
   }
 
-  /** Asks for an agent from Bruno, and returns the approval. */
+  /** Makes Bruno ask for an agent, and returns the approval. */
   async hire(name: string): Promise<string> {
     const bruno = await this.press.as("Bruno");
     const { approval } = await bruno.call(hireAgent, {
@@ -41,13 +41,13 @@ class Dashboard {
   }
 }
 
-/** To be called in a `describe`. `env`: further settings of the daemon. */
+/** Call this in a `describe`. `env` has further settings of the daemon. */
 export function dashboard(name: string, env: Readonly<Record<string, string>> = {}): Dashboard {
   const home = temporaryFolder(name);
   let profile: Profile;
   const site = new Dashboard(home.path);
   before(async () => {
-    // One test starts it again at the same address.
+    // One test restarts the daemon at the same address.
     site.daemon = await startDaemon({ home: home.path, port: await fixedPort(), env }).ready;
     site.press = await foundPress(site.daemon);
     ({ hireId: site.hireId } = await enliven(site.daemon, site.press));

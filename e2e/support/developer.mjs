@@ -1,5 +1,5 @@
-// The program of a `process` brain in the tests of repositories: a lead that divides a goal, a worker that mends a bug, a
-// reviewer that runs the tests. DEVELOPER says which one this is.
+// The program of a `process` brain in the tests of repositories: a lead that divides a goal, a worker that fixes a bug, a
+// reviewer that runs the tests. DEVELOPER names the role.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

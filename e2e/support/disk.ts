@@ -1,5 +1,5 @@
-// A small separate disk, which a test fills up. A process keeps a mount namespace with a file system in memory; it ends with
-// the test process, and the file system with it. That needs no rights outside where user namespaces are allowed, and root else.
+// A small separate disk, which a test fills up. A process keeps a mount namespace with a file system in memory. Both end with
+// the test process. This needs no rights outside if user namespaces are allowed, and root otherwise.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -7,16 +7,16 @@ import { rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface SmallDisk {
-  /** Valid inside and outside of the namespace. */
+  /** A path that is valid inside and outside of the namespace. */
   readonly path: string;
-  /** What comes before a command to run it where the disk is mounted at its own path. */
+  /** The prefix of a command that runs where the disk is mounted at this path. */
   readonly enter: readonly [string, ...string[]];
   readonly free: () => number;
-  /** Writes junk until nothing is left. */
+  /** Writes junk until the disk is full. */
   fill(): void;
   /** Removes the junk. */
   empty(): void;
-  /** Space returns: the disk gets larger. */
+  /** Makes the disk larger, so space returns. */
   grow(megabytes: number): Promise<void>;
   remove(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export async function smallDisk(megabytes: number): Promise<SmallDisk> {
         try {
           for (;;) writeFileSync(junk, new Uint8Array(size), { flag: "a" });
         } catch {
-          // Full.
+          // The disk is full.
         }
     },
     empty: () => rmSync(junk, { force: true }),

@@ -24,14 +24,14 @@ const clock = pathToFileURL(fileURLToPath(new URL("moved-clock.mjs", import.meta
 const scribe = fileURLToPath(new URL("scribe.mjs", import.meta.url));
 const scribes = 3;
 const writers = 15;
-/** Each writer writes this often, as long as its node answers in time. */
+/** The pause between two writes of a writer, as long as its node answers in time. */
 const pace = 120;
 
 export interface Node {
   readonly home: string;
   readonly proxy: TcpProxy;
   daemon: BuiltDaemon;
-  /** How many faults have disturbed it. */
+  /** The number of faults that have disturbed it. */
   faults: number;
 }
 
@@ -84,7 +84,7 @@ export async function startFleet(server: PostgresServer, random: Random) {
       outcomes.push(made.id);
     }
 
-    /** The nodes that a fault disturbs now. What they answer, and when, does not count. */
+    /** The nodes that a fault disturbs now. Their answers, and the times of these, don't count. */
     const disturbed = new Set<Node>();
     const isWell = (node: Node): boolean => !disturbed.has(node);
     const sessionsOn = (...some: readonly Node[]): Set<string> =>
@@ -124,13 +124,13 @@ export async function startFleet(server: PostgresServer, random: Random) {
         node.daemon = await start(node.home, node.proxy);
       },
       crash: () => server.crash(),
-      /** Sets the clock of a node that runs. */
+      /** Sets the clock of a running node. */
       moveClock: (node: Node, milliseconds: number): void => {
         writeFileSync(clockOf(node.home), String(milliseconds));
         process.kill(node.daemon.pid, "SIGUSR2");
       },
-      /** The time that the node showed when its clock was set last. */
-      /** Undefined: its process has shown no time yet. */
+      /** The time that the node showed when its clock was last set. */
+      /** Undefined if its process has shown no time yet. */
       clockShown: (node: Node): number | undefined => {
         const file = `${clockOf(node.home)}.shown`;
         return existsSync(file) ? Number(readFileSync(file, "utf8")) : undefined;
@@ -170,7 +170,10 @@ export async function startFleet(server: PostgresServer, random: Random) {
   }
 }
 
-/** Clients that write through any node that is well. They repeat a write whose end they don't know, also through another node. */
+/**
+ * Clients that write through any healthy node. If they don't know whether a write took effect, they repeat it, possibly through
+ * another node.
+ */
 function startLoad(on: {
   nodes: readonly Node[];
   companyId: string;
@@ -229,7 +232,7 @@ function startLoad(on: {
   };
 }
 
-/** Notes which sessions have a process at the same time. */
+/** Notes the sessions that have a process at the same time. */
 function watchBrains(look: () => Set<string>, closing: (() => void)[]) {
   const brains = brainsTogether();
   const timer = setInterval(() => brains.look(look()), 250);

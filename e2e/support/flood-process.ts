@@ -1,4 +1,4 @@
-// Floods a server from another process, because the one that measures must be idle between its requests.
+// Floods a server from another process: the measuring process must be idle between its requests.
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-// One request of a flood, or of a client that is measured.
+// One request of a flood, or of a measured client.
 import { once } from "node:events";
 import { type Agent, IncomingMessage, request } from "node:http";
 import { z } from "zod";
@@ -9,7 +9,7 @@ export const Flood = z.object({
   path: z.string(),
   token: z.string().optional(),
   accept: z.string().optional(),
-  /** An object of many keys, or white space, or this text. */
+  /** The body: an object with many keys, white space, or this text. */
   body: z.union([z.object({ kind: z.enum(["keys", "spaces"]), bytes: z.number() }), z.string()]).optional(),
   /** Sends all but the last byte, and keeps the connection open. */
   unfinished: z.literal(true).optional(),

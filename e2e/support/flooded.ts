@@ -1,4 +1,4 @@
-// A company that is flooded: what its second client does, and the floods.
+// A company under a flood: the calls of its second client, and the floods.
 import assert from "node:assert/strict";
 import { createClient } from "../../src/client/client.ts";
 import { createKey } from "../../src/contract/agents.ts";
@@ -13,10 +13,10 @@ export interface Flooded {
   readonly floods: (sockets: number) => Readonly<Record<string, KnownFlood>>;
 }
 
-/** A flood, and how its requests are answered unless the caller has sent too many. */
+/** A flood, and the answers to its requests unless the caller has sent too many. */
 type KnownFlood = Flood & { readonly answer: 200 | 401 | 404 | 405 | 413 | 429 };
 
-/** Fills the company with so many files for the search. */
+/** Adds this many files for the search. */
 export async function flooded(
   daemon: Pick<BuiltDaemon, "url" | "companyId" | "board" | "token">,
   files: number,

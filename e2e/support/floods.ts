@@ -1,4 +1,4 @@
-// What a second client sees while others flood a server.
+// The answers to a second client while others flood a server.
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -16,13 +16,13 @@ export interface Target {
   readonly pid: number;
 }
 
-/** A server that reads every request and answers a few bytes: the least that any server does under the same flood. */
+/** A server that reads every request and answers a few bytes: the minimum for any server under the same flood. */
 export async function bareServer(): Promise<Target & { stop: () => Promise<void> }> {
   const script = `const server = require("node:http").createServer((request, response) => {
     request.resume().on("end", () => response.end("{}"));
   }).listen(0, "127.0.0.1", () => console.log(server.address().port));
   process.stdin.resume().on("end", () => process.exit());`;
-  // It ends with this process, because its input then ends.
+  // It ends with this process, because its input is then closed.
   const child = spawn(process.execPath, ["-e", script], { stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(child, "exit");
   const [port]: unknown[] = await once(createInterface({ input: child.stdout }), "line");
@@ -47,7 +47,7 @@ export interface Experience {
   readonly p50: number;
   readonly p99: number;
   readonly statuses: readonly number[];
-  /** How the flood was answered: each status, and how often. */
+  /** The answers to the flood: each status with its count. */
   readonly flooded: Readonly<Record<string, number>>;
   /** How long the flood took, in seconds. */
   readonly seconds: number;
@@ -103,14 +103,14 @@ async function startFlood(flood: Flood & { url: string }): Promise<() => Promise
 
 const Answers = z.record(z.string(), z.number());
 
-/** Bytes of memory that the process took for itself. Mapped files don't count: the system takes them back when it needs them. */
+/** Bytes of memory that belong to the process alone. Mapped files don't count: the system can take them back. */
 export function memoryOf({ pid }: Target): number {
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1024;
 }
 
 /**
- * The memory of the process when it rests: it gives back what a burst took once it is idle. Without a limit that it should fall
- * below, it is what the process has after ten seconds.
+ * The memory of the process at rest. After a burst, an idle process returns memory. Without a limit to wait for, it is the
+ * memory after ten seconds.
  */
 export async function memoryAtRest(target: Target, limit = 0): Promise<number> {
   const seconds = limit === 0 ? 10 : 60;

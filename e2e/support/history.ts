@@ -1,8 +1,7 @@
-// What the clients of a repeatedly killed daemon tried, and what they were told. The store is checked against this.
-//
-// An attempt is `open` until it is answered. `acknowledged`: its effect must be there exactly once. `refused`: its effect
-// must not be there. An attempt stays `open` when the daemon died before it answered and the client did not ask again. Its
-// effect may be there or not, but whole and at most once.
+// The attempts of clients of a repeatedly killed daemon, and the answers. The store is compared with this. An attempt is `open`
+// until it is answered. `acknowledged`: its effect must exist exactly once. `refused`: its effect must not exist. An attempt
+// stays `open` if the daemon died before it answered and the client did not ask again. Its effect may exist or not, but
+// completely and at most once.
 
 export type Verdict = "open" | "acknowledged" | "refused";
 
@@ -12,7 +11,7 @@ export interface FileAttempt {
   readonly label: string;
   /** Null for a creation: the daemon chooses the id. */
   readonly fileId: string | null;
-  /** The version it was written on top of; 0 for a creation. */
+  /** The version on which it is based; 0 for a creation. */
   readonly base: number;
   readonly hash: string;
   readonly size: number;
@@ -44,9 +43,9 @@ export interface OutcomeAttempt {
 export class History {
   readonly files: FileAttempt[] = [];
   readonly outcomes: OutcomeAttempt[] = [];
-  /** What a client saw that must not happen, such as a repeated key with another answer. */
+  /** Observations that must not happen, such as a repeated key with another answer. */
   readonly problems: string[] = [];
-  /** Writes that were answered with what they did. */
+  /** Writes whose answer confirmed them. */
   acknowledged = 0;
   /** Calls without an answer, and those of them that were repeated with their key. */
   lost = 0;

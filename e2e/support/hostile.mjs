@@ -37,7 +37,7 @@ const create = (path) => {
   fs.writeFileSync(path, "x");
   return "written";
 };
-/** Returns the output of a command that succeeds. Fails with what it complained about. */
+/** Returns the output of a command that succeeds. Fails with its complaint otherwise. */
 function run(command) {
   const { status, stdout, stderr, error } = spawnSync("sh", ["-c", command], {
     encoding: "utf8",
@@ -175,7 +175,7 @@ attempt("find disks", () =>
 );
 attempt("make a disk node", () => run(`mknod ${workspace}/disk b 254 0 && head -c 1 ${workspace}/disk`));
 
-// The kernel's windows.
+// Interfaces of the kernel.
 for (const path of ["/proc/1/root", "/proc/self/root/..", `/proc/${at.daemon}/root`])
   attempt(`read the board token by ${path.replace(/\d{2,}/, "daemon")}`, () =>
     read(join(path, at.home, "board-token")),
@@ -311,7 +311,7 @@ for (const [name, pid] of [
 ])
   attempt(`signal the ${name}`, () => process.kill(pid, 0) && "reached");
 attempt("signal everything", () => {
-  // Only processes in the sandbox hear it. Those outside would be the daemon's.
+  // Only processes in the sandbox get the signal. Those outside would be the daemon's.
   const before = fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name)).length;
   return before > 20 && "many would hear it";
 });
@@ -320,7 +320,7 @@ attempt("find shared memory", () => run("ipcs -m | grep -q '^0x' && echo found")
 attempt("find message queues", () => others("/dev/mqueue", []));
 attempt("be in the daemon's terminal session", () => {
   const stat = fs.readFileSync("/proc/self/stat", "utf8");
-  // A session whose leader is outside has the number 0 inside.
+  // If the leader of a session is outside, its number inside is 0.
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3] === "0" && "its leader is outside";
 });
 attempt("learn the host's name", () => os.hostname() === at.hostname && "known");
@@ -359,7 +359,7 @@ attempt("reach Docker", () => connect({ path: "/var/run/docker.sock" }));
 attempt("reach the system bus", () => connect({ path: "/run/dbus/system_bus_socket" }));
 attempt("send raw packets", () => run("ping -c 1 -W 1 127.0.0.1 && ping -c 1 -W 1 1.1.1.1"));
 
-// The daemon's door is open, but not every room.
+// The daemon's door is open, but most of its paths are refused.
 for (const path of ["/api/companies", "/api/installation", "/api/doctor/deep"])
   attempt(
     `call ${path} without a token`,

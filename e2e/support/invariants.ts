@@ -1,4 +1,4 @@
-// Every invariant of the rows, as the running daemon finds them broken: what `agency doctor --deep` prints.
+// The invariants of the rows that are broken, as the running daemon finds them: the output of `agency doctor --deep`.
 import { examineDeeply } from "../../src/contract/doctor.ts";
 import type { BuiltDaemon } from "./daemon.ts";
 import { allPages } from "./pages.ts";

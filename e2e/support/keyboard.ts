@@ -1,11 +1,11 @@
-// A person without a pointer: every step is a key, and what has the focus must be in sight.
+// A person without a pointer: every step is a key, and the focused element must be visible.
 import assert from "node:assert/strict";
 import { before, beforeEach } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { updateCompany } from "../../src/contract/companies.ts";
 import { dashboard } from "./dashboard.ts";
 
-/** What is wrong with how the focus is shown, or nothing. A row may show it for what it holds. */
+/** The fault in how the focus is shown, if any. A row may show the focus for an element inside it. */
 const focusFault = `(() => {
   const element = document.activeElement;
   if (element === null || element === document.body) return "nothing has the focus";
@@ -39,13 +39,13 @@ class Keyboard {
     await this.page.keyboard.type(text);
   }
 
-  /** In the place of what the field has. */
+  /** Types the text in place of the field's value. */
   async retype(text: string): Promise<void> {
     await this.press("Control+a");
     await this.type(text);
   }
 
-  /** Waits until the element has the focus, and looks at how that is shown. */
+  /** Waits until the element has the focus, and checks that the focus is visible. */
   async isOn(target: Locator): Promise<void> {
     await target.and(this.page.locator(":focus")).waitFor();
     await this.seesFocus(String(target));
@@ -73,7 +73,7 @@ class Keyboard {
     await this.type(text);
   }
 
-  /** Opens the palette, finds the entry, takes it. */
+  /** Opens the palette, finds the entry and chooses it. */
   async palette(words: string, option: RegExp): Promise<void> {
     await this.press("Control+k");
     await this.isOn(this.page.getByRole("combobox", { name: "Find or do anything" }));
@@ -83,13 +83,13 @@ class Keyboard {
   }
 }
 
-/** The browser complains about any use of a pointer from now on. */
+/** From now on, the browser reports any use of a pointer. */
 async function withoutPointer(page: Page): Promise<void> {
   await page.addInitScript(`for (const kind of ["pointerdown", "mousedown", "touchstart"])
     addEventListener(kind, () => console.error("a pointer was used"), true)`);
 }
 
-/** A dashboard for a person without a pointer. No agent works meanwhile. To be called in a `describe`. */
+/** A dashboard for a person without a pointer. No agent works meanwhile. Call this in a `describe`. */
 export function byKeyboard(name: string) {
   const site = dashboard(name);
   const parts = {

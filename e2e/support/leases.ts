@@ -1,4 +1,4 @@
-// A daemon that stands still or dies does not keep its sessions.
+// A daemon that is suspended or dies does not keep its sessions.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";

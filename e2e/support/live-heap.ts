@@ -1,4 +1,4 @@
-// How the memory of a page grows while the company behind it works as fast as it can.
+// The growth of a page's memory while the company behind it works as fast as it can.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser } from "playwright-core";
 import type { Client } from "../../src/client/client.ts";
@@ -12,7 +12,9 @@ interface Watched {
   readonly companyId: string;
 }
 
-/** Megabytes of the heap of Home, before and after, each time without garbage. What loads once is not growth. */
+/**
+ * Megabytes of the heap of Home, before and after, each time without garbage. Code that loads once does not count as growth.
+ */
 export async function heapOfHome(
   browser: Browser,
   { url, board, companyId }: Watched,

@@ -1,5 +1,5 @@
-// The board of an organization of actors: it gives goals, writes letters, and now and then stops an agent. Like the actors,
-// it remembers what it tried and what it was told.
+// The board of an organization of actors: it sets goals, writes messages, and now and then stops an agent. Like the actors, it
+// remembers its attempts and the answers.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { z } from "zod";
 import { sendDeferredMessage, sendMessage } from "../../src/contract/mail.ts";
@@ -49,7 +49,7 @@ export class Board {
     for (const id of [this.#staff.rootId, ...this.#staff.managerIds]) await this.#letter(id, "goal ", false);
   }
 
-  /** Does what only the board can do: resumes paused agents, and unblocks work that failed or is disputed. */
+  /** Does everything that only the board can do: resumes paused agents, and unblocks failed or disputed work. */
   async helpOut(): Promise<void> {
     for (const { id, status } of await this.#agents())
       if (status === "paused") await this.#call(resumeAgent, { id });

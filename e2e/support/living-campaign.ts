@@ -17,7 +17,7 @@ export interface LivingOptions {
   readonly random: Random;
   /** Where actors take notes. */
   readonly folder: string;
-  /** In a sandbox they cannot. */
+  /** In a sandbox, actors can't take notes. */
   readonly takesNotes: boolean;
   readonly kills: number;
   /** Everything is checked after this many kills, and at the end. */
@@ -119,8 +119,8 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
 }
 
 /**
- * Waits until these sessions have ended. A daemon that starts ends those of its last run, but does not wait for a company whose lock the
- * database still keeps for the daemon that was killed.
+ * Waits until these sessions have ended. A daemon that starts ends the sessions of its last run. If the database still keeps a
+ * company's lock for the killed daemon, it does not wait for that company.
  */
 async function ended(arena: Arena, ids: ReadonlySet<string>): Promise<void> {
   const { board, companyId } = arena.daemon;
@@ -144,7 +144,7 @@ async function someActivity(arena: Arena, random: Random): Promise<void> {
   await sleep(random.between(0, 300));
 }
 
-/** Waits until only standing outcomes are open and no message is about to arrive. The board helps where only the board can. */
+/** Waits until only standing outcomes are open and no message is under way. The board helps when only the board can. */
 export async function comeToRest(arena: Arena, board: Board): Promise<number> {
   const start = performance.now();
   const { board: client, companyId } = arena.daemon;

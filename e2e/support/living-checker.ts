@@ -1,5 +1,5 @@
-// Checks a daemon that was killed together with its agents: against what the agents and the board were told, and against
-// the rules that always hold.
+// Checks a daemon that was killed together with its agents. It compares the daemon with the answers to agents and board, and
+// with the rules that always hold.
 import { allowed } from "../../src/testing/allowed.ts";
 import type { Attempt, Notes } from "./agents.ts";
 import { agency, type BuiltDaemon, type DaemonOptions } from "./daemon.ts";
@@ -14,11 +14,11 @@ export interface LivingCheck {
   readonly daemon: BuiltDaemon;
   readonly options: DaemonOptions;
   readonly tables: Tables;
-  /** What was tried and told so far, read again at each call. */
+  /** The attempts and answers so far, read again at each call. */
   readonly recall: () => {
     readonly attempts: readonly Attempt[];
     readonly acknowledged: Notes["acknowledged"];
-    /** Nothing was tried that is not there. */
+    /** Nothing exists that was not tried. */
     readonly whole: boolean;
   };
   readonly moment: "busy" | "at rest";
@@ -60,7 +60,7 @@ async function checkEffects(tables: Tables, { recall }: LivingCheck): Promise<st
     if (id !== undefined && id !== "" && !ids.includes(id))
       problems.push(`${kind} ${label} was acknowledged as ${id} and is ${ids.join() || "nowhere"}`);
   }
-  // Actors keep working while the tables are read. Every row found was tried before now.
+  // Actors keep working while the tables are read. Every row found here was tried before this moment.
   const after = recall();
   const tried = new Set(after.attempts.map(({ kind, label }) => `${kind} ${label}`));
   for (const kind of ["letter", "file", "outcome"] as const)
@@ -85,7 +85,7 @@ async function byLabel(tables: Tables, sql: string): Promise<Map<string, string[
   return found;
 }
 
-/** Every open outcome has a live path or a named reason. */
+/** Checks that every open outcome has a live path or a named reason. */
 async function checkWhy({ board, companyId }: BuiltDaemon): Promise<string[]> {
   const problems: string[] = [];
   const listed = await allPages(
@@ -102,7 +102,7 @@ async function checkWhy({ board, companyId }: BuiltDaemon): Promise<string[]> {
   return problems;
 }
 
-/** None of these tokens is accepted: not to read, not to write. */
+/** Checks that none of these tokens is accepted, for reading or writing. */
 export async function checkRefused(url: string, tokens: readonly string[]): Promise<string[]> {
   const problems: string[] = [];
   for (const token of tokens) {

@@ -5,7 +5,7 @@ import type { Tables } from "./tables.ts";
 
 const live = "in ('open', 'submitted')";
 
-/** Each query finds rows that must not be there. */
+/** Each query finds rows that must not exist. */
 const atRest: Readonly<Record<string, string>> = {
   "a session still lives": "select id from sessions where ended_at is null",
   "an ended session was not settled": "select id from sessions where ended_at is not null and settled = 0",
@@ -37,15 +37,16 @@ const EventRow = z.object({
 
 export interface LedgerSight {
   readonly problems: string[];
-  /** Events that a session put on record, each of which was accepted. */
+  /** Events that a session recorded. Each of them was accepted. */
   readonly accepted: number;
   readonly started: number;
 }
 
 /**
- * Reads the ledger of each company from its beginning. Whatever a session wrote was written while it was the newest of its agent and had
- * not ended; epochs only rise; a message is delivered, or fails, once; and is acknowledged once.
- * `slack`: by how many milliseconds the times of transactions that waited for each other may be in the wrong order.
+ * Reads the ledger of each company from its beginning and checks four rules. Whatever a session wrote was written while it was
+ * the newest of its agent and had not ended. Epochs only rise. A message is delivered, or fails, once. It is acknowledged once.
+ * `slack` is the number of milliseconds by which the times of transactions that waited for each other may be in the wrong
+ * order.
  */
 export async function checkLedger(tables: Tables, slack: number): Promise<LedgerSight> {
   const problems: string[] = [];

@@ -1,4 +1,4 @@
-// MCP as clients use it: through the official client, and by hand for requests that the official client would not send.
+// MCP as clients use it: through the official client, and by hand for requests that the official client can't send.
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { text } from "node:stream/consumers";

@@ -1,4 +1,4 @@
-// Agents that a test plays over MCP: with a key, or with the token of a session that runs and does nothing itself.
+// Agents that a test plays over MCP: with a key, or with the token of a running session that does nothing itself.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,7 @@ type Answer = Record<string, unknown>;
 export interface Caller {
   /** Calls a tool and returns its answer. */
   ask(server: string, tool: string, input?: Answer): Promise<Answer>;
-  /** Calls a tool that must be refused with this code, and returns what the refusal says. */
+  /** Calls a tool that must be refused with this code. Returns the text of the refusal. */
   refused(code: string, server: string, tool: string, input: Answer): Promise<string>;
 }
 
@@ -99,7 +99,7 @@ export class Members {
     return this.sessionOf(id);
   }
 
-  /** The running session of an agent, once it has said its token. `after`: another session than this one. */
+  /** The running session of an agent, once it has printed its token. `after` demands another session than this one. */
   async sessionOf(id: string, after?: string): Promise<Session> {
     const { board, home } = this.world.daemon;
     for (let tries = 0; tries < 900; tries++, await sleep(100)) {

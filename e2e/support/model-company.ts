@@ -41,7 +41,7 @@ export interface Cast {
   readonly env?: DaemonOptions["env"];
 }
 
-/** What a session costs, in dollars. */
+/** The cost of a session in dollars. */
 export const costOf = (tokens: ReturnType<FakeModel["tokensOf"]>): number =>
   (tokens.input * price.input +
     tokens.output * price.output +

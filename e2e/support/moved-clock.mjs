@@ -1,5 +1,6 @@
-// Loaded before a daemon starts: its clock differs from that of the machine by the milliseconds in a file, which it reads at
-// SIGUSR2, and then shows its time beside it. Time that passes is as long as ever, as after a person or a program sets the clock of a machine.
+// Loaded before a daemon starts. Its clock then differs from that of the machine by the milliseconds in a file, which it reads
+// at SIGUSR2. It writes its time beside that file. Passing time is not affected, as after a person or a program sets the clock
+// of a machine.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const Real = Date;

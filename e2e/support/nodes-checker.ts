@@ -1,6 +1,10 @@
-// What a campaign of nodes must not leave behind. Each check returns what is wrong, and nodes-checker.test.ts plants each wrong.
+// Faults that a campaign of nodes must not leave behind. Each check returns the faults it finds, and nodes-checker.test.ts
+// plants each of them.
 
-/** Acknowledged writes that are gone, and writes that are there twice. A scribe writes its next file once the last was acknowledged. */
+/**
+ * Acknowledged writes that are missing, and writes that exist twice. A scribe writes its next file once the last was
+ * acknowledged.
+ */
 export function fileProblems(
   found: readonly string[],
   acknowledged: readonly string[],
@@ -21,13 +25,16 @@ export function fileProblems(
   };
 }
 
-/** A write, as the ledger has it. */
+/** A write in the ledger. */
 export interface LedgerWrite {
   readonly agentId: string;
   readonly sessionId: string;
 }
 
-/** In the order of the ledger: the writes of a session after the next one of its agent had written, and how many sessions were followed. */
+/**
+ * In the order of the ledger: the writes of a session after the agent's next session had written, and the number of sessions
+ * with a successor.
+ */
 export function staleWrites(written: readonly LedgerWrite[]): {
   readonly stale: LedgerWrite[];
   readonly followed: number;
@@ -43,13 +50,13 @@ export function staleWrites(written: readonly LedgerWrite[]): {
   return { stale, followed: over.size };
 }
 
-/** Notes which sessions have a process at the same time. */
+/** Notes the sessions that have a process at the same time. */
 export function brainsTogether() {
   const together = new Set<string>();
   let before: ReadonlySet<string> = new Set();
   return {
     look: (now: ReadonlySet<string>): void => {
-      // Two looks in a row: one look reads a process after the other.
+      // Only if two looks in a row show it: one look reads the processes one after the other.
       const both = [...now].filter((id) => before.has(id)).toSorted();
       for (const [index, one] of both.entries())
         for (const other of both.slice(index + 1)) together.add(`${one} ${other}`);

@@ -1,4 +1,4 @@
-// A repository with a bug, and the program that mends it: for tests of repositories and of their pages.
+// A repository with a bug, and the program that fixes it: for tests of repositories and of their pages.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const program = fileURLToPath(new URL("developer.mjs", import.meta.url));
 
-/** The brain of a lead, a worker or a reviewer, each played by developer.mjs. */
+/** The brain of a lead, a worker or a reviewer. developer.mjs plays each of them. */
 export const developer = (role: string, ...args: string[]) => ({
   adapterType: "process",
   adapterConfig: { command: process.execPath, args: [program, ...args], env: { DEVELOPER: role } },

@@ -1,10 +1,10 @@
-// How much of the machine other programs take. What this test and the processes it started use does not count: a limit that they
-// reach by themselves is not kept.
+// The load of other programs on the machine. This test and the processes it started don't count: a limit that they reach by
+// themselves is broken.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 
 export interface OthersLoad {
-  /** How many times as long everything took since then (`performance.now()`), because of others: 1 on a quiet machine. */
+  /** The factor by which other programs slowed everything down since then (`performance.now()`): 1 on a quiet machine. */
   since(from: number): number;
   stop(): void;
 }
@@ -19,7 +19,7 @@ export function watchOthers(): OthersLoad {
       const total = now.total - before.total;
       if (total < 20) return 1;
       const others = Math.min(0.95, (now.busy - before.busy - (now.own - before.own)) / total);
-      // What little any machine does beside a test slows nothing down.
+      // A machine's usual small load beside a test slows nothing down.
       return others < 0.1 ? 1 : 1 / (1 - others);
     },
     stop: () => clearInterval(timer),
@@ -45,11 +45,11 @@ function ofOwnTree(): number {
     if (!/^\d+$/.test(name)) continue;
     try {
       const fields = readFileSync(`/proc/${name}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
-      // utime, stime, and the same of children that have ended.
+      // utime, stime, and the same of ended children.
       const used = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
       all.set(Number(name), { parent: Number(fields[1]), used });
     } catch {
-      // It has just ended.
+      // The process has just ended.
     }
   }
   const isOwn = (pid: number): boolean =>

@@ -1,6 +1,6 @@
-// What Lumen Press has collected by its second month: people, servers, secrets, a repository with a published branch, changes of
-// the organization, decisions, mail of every kind, files of every kind, and a second company. For pictures of pages that are
-// empty on the first day.
+// The things that Lumen Press has collected by its second month: people, servers, secrets, a repository with a published
+// branch, changes of the organization, decisions, mail of every kind, files of every kind, and a second company. For pictures
+// of pages that are empty on the first day.
 import { fileURLToPath } from "node:url";
 import { terminateAgent } from "../../src/contract/agents.ts";
 import { approve, commentOnApproval, requestRevision, resubmit } from "../../src/contract/approvals.ts";
@@ -129,7 +129,7 @@ export async function furnish(
   return { revisedId, departedId, pictureId: picture.id, reorganizationId };
 }
 
-/** An agent mends a bug in a repository and publishes a branch. */
+/** An agent fixes a bug in a repository and publishes a branch. */
 async function publish(daemon: BuiltDaemon, press: Press, folder: string): Promise<void> {
   const { board } = daemon;
   const { companyId, rootId } = press;

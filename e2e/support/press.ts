@@ -49,7 +49,7 @@ export interface Press {
   readonly rootId: string;
   /** Ids by name. */
   readonly agents: ReadonlyMap<string, string>;
-  /** Acts as this agent. */
+  /** Calls as this agent. */
   as(name: string): Promise<Client>;
 }
 
@@ -101,7 +101,7 @@ export async function foundPress(daemon: BuiltDaemon, { delayMs = 400 } = {}): P
   };
 }
 
-/** Requests, questions and goals: what a day brings. */
+/** The requests, questions and goals of a day. */
 export async function enliven(daemon: BuiltDaemon, press: Press): Promise<{ hireId: string }> {
   const { board } = daemon;
   const { companyId } = press;
@@ -152,8 +152,8 @@ export async function enliven(daemon: BuiltDaemon, press: Press): Promise<{ hire
 }
 
 /**
- * What the pictures need besides: the person has a name, and work waits for a hire that only the board can decide. Returns the
- * outcome at the end of that path.
+ * Extras for the pictures: the person has a name, and work waits for a hire that only the board can decide. Returns the outcome
+ * at the end of that path.
  */
 export async function stage(daemon: BuiltDaemon, press: Press): Promise<string> {
   const { board } = daemon;
@@ -183,7 +183,7 @@ export async function stage(daemon: BuiltDaemon, press: Press): Promise<string> 
   return before;
 }
 
-/** Waits until the agent is at work, with something to do from its manager. Returns the session. */
+/** Waits until the agent works on something from its manager. Returns the session. */
 export async function atWork(daemon: BuiltDaemon, press: Press, name: string, boss: string): Promise<string> {
   const { companyId } = press;
   const manager = await press.as(boss);
@@ -201,7 +201,7 @@ export async function atWork(daemon: BuiltDaemon, press: Press, name: string, bo
   }
 }
 
-/** Lets the company work for a while, and names something of each kind that is worth looking at. */
+/** Lets the company work for a while, and returns one interesting thing of each kind. */
 export async function workOn(
   daemon: BuiltDaemon,
   press: Press,
@@ -231,10 +231,10 @@ export async function workOn(
       "\n> A field guide is read standing up, in the wind.\n",
     ),
   });
-  // Rehearsals cost nothing, so two agents run a command that says what it used.
+  // Rehearsals cost nothing, so two agents run a command that reports usage.
   const usage = (usd: number): string =>
     JSON.stringify({ usage: { inputTokens: usd * 40_000, outputTokens: usd * 900, costUsd: usd } });
-  // Vera's says nothing, so her work gets stuck.
+  // Vera's command prints nothing, so her work gets stuck.
   for (const [name, usd, boss, says] of [
     ["Noor", 0.62, "Greta", "A little less than planned."],
     ["Vera", 0.31, "Bruno", ""],

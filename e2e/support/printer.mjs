@@ -1,6 +1,6 @@
 // The program of a `process` brain without tools, for tests. It reads its briefing and prints lines that depend on its role.
-// PRINTER_LINES is JSON, {"<role>": ["line", …]}: the lines that a role prints when it is given work, but not when it
-// combines results or verifies. The key "<role>, asked" has the lines for messages alone. Without lines it prints a result.
+// PRINTER_LINES is JSON, {"<role>": ["line", …]}: the lines that a role prints when it gets work, but not when it combines
+// results or verifies. The key "<role>, asked" has the lines for messages alone. Without lines it prints a result.
 import { text } from "node:stream/consumers";
 
 const told = await text(process.stdin);

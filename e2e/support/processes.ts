@@ -1,6 +1,6 @@
-// The processes of sessions, as the system sees them. Every process that a session starts inherits its environment. The
-// folder named there tells which session it belongs to, even for grandchildren and in a sandbox. A zombie has no environment
-// any more and does not count: it runs nothing, and only pid 1 of the machine can remove it.
+// The processes of sessions, as the system shows them. Every process that a session starts inherits its environment. The folder
+// named there identifies the session, even for grandchildren and in a sandbox. A zombie has no environment any more and does
+// not count: it runs nothing, and only pid 1 of the machine can remove it.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,7 +23,7 @@ export function sessionProcesses(home: string): SessionProcess[] {
   });
 }
 
-/** Waits until none of them is left. Returns how long that took since `start`, or fails with the ones that are left. */
+/** Waits until none of them is left. Returns how long that took since `start`, or fails with the remaining ones. */
 export async function gone(
   look: () => readonly SessionProcess[],
   promised: number,

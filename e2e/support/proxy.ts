@@ -1,6 +1,6 @@
-// A loopback proxy for clients that cannot send a credential, such as the MCP conformance suite. It adds the bearer token
-// and passes everything else through unchanged. It replaces its own Host by the daemon's, as if the client had called the
-// daemon. Any other Host is passed on unchanged: the daemon's own check of it is what the suite tests.
+// A loopback proxy for clients that can't send a credential, such as the MCP conformance suite. It adds the bearer token and
+// passes everything else through unchanged. It replaces its own Host by the daemon's, as if the client had called the daemon.
+// Any other Host is passed on unchanged, because the suite tests the daemon's own check of it.
 import { createServer, request } from "node:http";
 
 export async function startProxy(

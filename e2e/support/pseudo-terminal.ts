@@ -1,4 +1,5 @@
-// A program on a pseudo-terminal, as a person at a keyboard has it. `script` makes the terminal; every system with a shell has it.
+// A program on a pseudo-terminal, like that of a person at a keyboard. `script` makes the terminal; every system with a shell
+// has that program.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { platform } from "node:os";
@@ -6,13 +7,16 @@ import { stripVTControlCharacters } from "node:util";
 import { allowed } from "../../src/testing/allowed.ts";
 
 export interface Keyboard {
-  /** Waits until the text is on the screen, after everything that was waited for before. Returns what came until then. Where its lines are broken does not matter. */
+  /**
+   * Waits until the text is on the screen, after everything that was waited for before. Returns the output up to it. Line
+   * breaks in the text don't matter.
+   */
   sees(text: string | RegExp): Promise<string>;
   /** Presses these keys. */
   types(keys: string): void;
   /** Waits until the program ends. */
   ends(): Promise<number | null>;
-  /** Everything that was written so far, with its control characters. */
+  /** The whole output so far, with its control characters. */
   screen(): string;
 }
 
@@ -48,7 +52,7 @@ export function onTerminal(
     wake();
     return code;
   });
-  // A program that ended takes no more keys. The next wait says so.
+  // An ended program takes no more keys. The next wait reports that.
   child.stdin.on("error", () => undefined);
 
   const within = async <T>(wanted: string, attempt: () => T | undefined): Promise<T> => {

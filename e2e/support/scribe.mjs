@@ -1,5 +1,6 @@
-// The program of an agent that writes without end and never makes progress on its outcome. It says its token first. It writes its
-// next file only after the last one was acknowledged, and repeats a write whose end it does not know with the same key.
+// The program of an agent that writes without end and never makes progress on its outcome. It first prints its token. It writes
+// its next file only after the last one was acknowledged. If it does not know whether a write took effect, it repeats the write
+// with the same key.
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

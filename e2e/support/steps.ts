@@ -33,7 +33,7 @@ export async function dieOnTheWay(store: StoreKind, step: string): Promise<void>
     const goal = { companyId, to: staff.rootId, body: "goal one" };
     const later: { companyId: string; to: string; body: string; deliverAt: string }[] = [];
     const keyOf = ({ body }: { body: string }) => ({ key: body.replace(" ", "-") });
-    /** A message whose time has come before a slow machine has sent it is not deferred. The next one gets more time. */
+    /** A message whose delivery time passes before a slow machine has sent it is not deferred. The next one gets more time. */
     const defer = async (): Promise<void> => {
       for (let wait = 3000, isDeferred = false; !isDeferred; wait *= 2) {
         const deliverAt = new Date(Date.now() + wait).toISOString();

@@ -153,7 +153,7 @@ export async function withCrowd(
   }
 }
 
-/** Waits until the transcript has what a sleeper prints when it is asked to end. The last lines arrive after the process is gone. */
+/** Waits until the transcript has the farewell of a sleeper. The last lines arrive after the process is gone. */
 async function saidFarewell(home: string, sessionId: string): Promise<void> {
   const path = join(home, "transcripts", `${sessionId}.jsonl`);
   for (const start = performance.now(); !readFileSync(path, "utf8").includes(farewell); await sleep(20))

@@ -1,4 +1,4 @@
-// The tables of a store, looked at from outside the daemon.
+// The tables of a store, read from outside the daemon.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { hash } from "node:crypto";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import type { DaemonOptions } from "./daemon.ts";
 
 export interface Tables {
   ask(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Where SQLite keeps content that was moved out of the database. */
+  /** The folder where SQLite keeps content that was moved out of the database. */
   readonly blobFolder: string | undefined;
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export async function postgresTables(url: string): Promise<Tables> {
   };
 }
 
-/** Finds what no query of the product shows: damage inside the database file, and content files without a version. */
+/** Finds faults that no query of the product shows: damage inside the database file, and content files without a version. */
 export async function checkTables(tables: Tables): Promise<string[]> {
   const problems: string[] = [];
   if (tables.blobFolder === undefined) return problems;
@@ -49,7 +49,7 @@ export async function checkTables(tables: Tables): Promise<string[]> {
   return problems;
 }
 
-/** A file of content holds what its name says, and belongs to a version. */
+/** A content file matches its name, and belongs to a version. */
 async function checkBlobFiles(tables: Tables, folder: string, problems: string[]): Promise<void> {
   const files = existsSync(folder)
     ? readdirSync(folder, { recursive: true, withFileTypes: true })

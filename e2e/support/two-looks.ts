@@ -1,4 +1,4 @@
-// A dashboard that is looked at twice: light on a wide screen, dark on a narrow one.
+// A dashboard in two looks: light on a wide screen, dark on a narrow one.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import type { Browser, Page } from "playwright-core";
@@ -7,7 +7,7 @@ import { launchBrowser, signedIn, type Visit } from "./browser.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./daemon.ts";
 import { enliven, foundPress, type Press } from "./press.ts";
 
-/** What the tests of one file share. It is filled before the first test. */
+/** The shared state of one file's tests. It is filled before the first test. */
 class TwoLooks {
   daemon!: BuiltDaemon;
   browser!: Browser;
@@ -15,7 +15,7 @@ class TwoLooks {
   light!: Visit;
   dark!: Visit;
 
-  /** In both looks: nothing serious for axe, and nothing to scroll sideways. */
+  /** Checks in both looks that axe finds nothing serious, and that nothing scrolls sideways. */
   async looksRight(path: string, sign: string): Promise<void> {
     for (const { page } of [this.light, this.dark]) {
       await this.open(page, path, sign);
@@ -25,14 +25,14 @@ class TwoLooks {
     }
   }
 
-  /** The tab goes somewhere and waits for the text. */
+  /** Opens a page in the tab and waits for the text. */
   async open(page: Page, path: string, sign: string): Promise<void> {
     await page.goto(this.daemon.url + path);
     await page.getByText(sign).filter({ visible: true }).first().waitFor();
   }
 }
 
-/** To be called in a `describe`. */
+/** Call this in a `describe`. */
 export function twoLooks(name: string): TwoLooks {
   const folder = temporaryFolder(name);
   const site = new TwoLooks();

@@ -27,7 +27,7 @@ const Refused = z.object({
   ]),
 });
 
-/** Unlike fetch, sends the headers it is given, Host and Origin among them. */
+/** Unlike fetch, sends exactly the given headers, including Host and Origin. */
 export function sendTo(url: string, sent: Sent): Promise<Got> {
   const call = open(url, sent);
   call.end(sent.body);
@@ -67,14 +67,14 @@ export async function statusOf(url: string, target: string, token: string | unde
 }
 
 export interface Followed {
-  /** Returns the sequence numbers seen once they meet the condition. Fails when they do not within 8 s. */
+  /** Returns the sequence numbers so far once they meet the condition. Fails if they do not within 8 s. */
   until(enough: (seqs: readonly number[]) => boolean): Promise<readonly number[]>;
-  /** Resolves when the other side ends the stream as it should; rejects when it is cut off. */
+  /** Resolves when the other side ends the stream normally. Rejects when the stream is cut off. */
   readonly end: Promise<void>;
   close(): Promise<void>;
 }
 
-/** Reads `/api/events` the way a browser's EventSource does. */
+/** Reads `/api/events` as a browser's EventSource does. */
 export async function follow(
   url: string,
   token: string,

@@ -1,6 +1,6 @@
-// Clients that write knowledge and outcomes without pause, whatever happens to the daemon. They record in a History what
-// they tried and what they were told. About half of the writes have an idempotency key. A client repeats a keyed write
-// without an answer unchanged after the restart, until it gets an answer.
+// Clients that write knowledge and outcomes without pause, whatever happens to the daemon. They record their attempts and the
+// answers in a History. About half of the writes have an idempotency key. After a restart, a client repeats a keyed write
+// without an answer unchanged, until it gets an answer.
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
@@ -30,11 +30,11 @@ export interface WriterParts {
   readonly arena: Arena;
   readonly history: History;
   readonly random: Random;
-  /** A few letters that no other client has. */
+  /** A few letters that are unique to this client. */
   readonly name: string;
   readonly token: string;
   readonly companyId: string;
-  /** Where it creates its outcomes. */
+  /** The outcome below which it creates its outcomes. */
   readonly parentId: string;
   readonly shared: readonly Pair[];
   /** The longest pause between two writes, in milliseconds. */
@@ -116,7 +116,7 @@ export class Writer {
     return undefined;
   }
 
-  /** Reads the current version, after a write that was lost or came too late. */
+  /** Reads the current version after a lost or outdated write. */
   async #look(file: Pair): Promise<void> {
     const answer = await this.#untilAnswered(viewHistory, { id: file.id, limit: 1 });
     const newest = answer.kind === "acknowledged" ? answer.output.versions[0] : undefined;
@@ -225,7 +225,7 @@ export class Writer {
     }
   }
 
-  /** A key that was answered before the daemon was killed is answered the same by the next one. */
+  /** A key that was answered before the daemon was killed gets the same answer from the next daemon. */
   async #sendAgain(): Promise<void> {
     const { history } = this.#parts;
     const sent = this.#answered.pop();

@@ -78,7 +78,7 @@ export const acpAgents = {
             },
           },
         }),
-        // It would ask for its list of models and for updates on the internet.
+        // Otherwise it would ask the internet for its list of models and for updates.
         OPENCODE_DISABLE_MODELS_FETCH: "1",
         OPENCODE_DISABLE_AUTOUPDATE: "1",
       },
@@ -88,7 +88,7 @@ export const acpAgents = {
 } satisfies Readonly<Record<string, Adapter>>;
 
 /**
- * The one that speaks the protocol itself shows the core: work, its model, a stop, a refused key, a search for keys, and what it
- * prints.
+ * OpenCode speaks the protocol itself, so it only has to pass the core tests: work, its model, a stop, a refused key, a search
+ * for keys, and its output.
  */
 export const coreOnly: ReadonlySet<string> = new Set(["OpenCode"]);

@@ -1,4 +1,4 @@
-// The brains with a model that must pass the list, each as data.
+// The brains with a model that must pass the list of tests, each as data.
 import { join } from "node:path";
 import type { ModelDialect } from "../../../src/testing/fake-model/conversation.ts";
 import type { Step } from "../../../src/testing/fake-model/script.ts";
@@ -8,19 +8,19 @@ import { programFolder } from "./programs.ts";
 export interface Adapter {
   readonly type: string;
   readonly dialect: "anthropic" | "openai";
-  /** What its requests look like. */
+  /** The dialect of its requests. */
   readonly speaks: ModelDialect;
   readonly model: string;
   readonly config: Readonly<Record<string, unknown>>;
-  /** For a brain that is not told its provider, but the address of the gateway. */
+  /** For a brain whose configuration has the address of the gateway, not a provider. */
   readonly configOf?: (url: string) => Readonly<Record<string, unknown>>;
-  /** The beginning of the names of its recordings. Without it, the type. */
+  /** The prefix of its recordings. Default: the type. */
   readonly recorded?: string;
-  /** The program that it looks for on PATH. Undefined if it needs none. */
+  /** The program that the brain looks for on PATH. Undefined if it needs none. */
   readonly program?: string;
-  /** Whether it continues the conversation of a session that was cut off. */
+  /** Whether a new session continues the conversation of one that was cut off. */
   readonly resumes: boolean;
-  /** A full context is summarized in the same session. Otherwise another session continues. */
+  /** True if a full context is summarized in the same session. Otherwise another session continues. */
   readonly compacts?: true;
   /** Runs a command with the brain's own tool. */
   readonly shell: (command: string) => Step;

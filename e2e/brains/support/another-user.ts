@@ -1,5 +1,5 @@
-// A daemon that runs as another user of the machine, for tests that run as root. That user can't read the folders of root, so the
-// program, its Node and the programs of the brains are shown to it elsewhere.
+// A daemon that runs as another user of the machine, for tests that run as root. That user can't read the folders of root, so
+// copies of the program, its Node and the programs of the brains are mounted elsewhere.
 import { chmodSync, chownSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ import { programFolder } from "./programs.ts";
 export const anotherUser = 65_534;
 export const isRoot = process.getuid?.() === 0;
 
-/** Makes the home that user's own, and returns how its daemon is started. `folder` gets the folders that are shown. */
+/** Gives the home to that user, and returns the command for its daemon. `folder` gets the mounted folders. */
 export function asAnotherUser(
   folder: string,
   home: string,

@@ -1,4 +1,4 @@
-// A session ends at its agent's budget, and no other starts before there is more.
+// A session ends when its agent's budget is used up, and no other session starts before the budget is raised.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { approve, listApprovals } from "../../../src/contract/approvals.ts";
@@ -9,11 +9,11 @@ import { always, use } from "../../../src/testing/fake-model/script.ts";
 import type { Adapter } from "./adapters.ts";
 import { finish, onBrain } from "./stage.ts";
 
-/** What each answer uses, in tokens. */
+/** The tokens that each answer uses. */
 const each = 100_000;
 const cases = [
   { limit: 3 * each, says: "is used up" },
-  // No call fits into what is left. That is how most budgets end.
+  // No call fits into the rest of the budget. Most budgets end like this.
   { limit: 3 * each + 100, says: "has too little left for a call of its model" },
 ];
 

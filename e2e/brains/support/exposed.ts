@@ -1,4 +1,4 @@
-// A secret that the board exposes is in the session's environment, and nowhere that people or others read.
+// A secret that the board exposes is in the session's environment, and nowhere that people or other agents can read.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";

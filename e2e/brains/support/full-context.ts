@@ -9,11 +9,11 @@ import { answerOf, finish, onBrain } from "./stage.ts";
 const saved = "Half of the report is written.";
 
 export function testFullContext(given: Adapter): void {
-  // For a model that it does not know, a program guesses: the first context is more than that, the second much less.
+  // Programs guess the context of an unknown model. The first context here is larger than the guess, the second much smaller.
   const adapter = { ...given, model: "house-model" };
   for (const contextTokens of adapter.compacts === true ? [1_200_000] : [1_200_000, 60_000])
     test(`a context of ${contextTokens} tokens that is nearly full: the state is saved, and the work goes on`, () => {
-      /** Most of it was read before. */
+      /** Most of the input was read from the cache. */
       const usage = { input: contextTokens * 0.02, cacheRead: contextTokens * 0.85 };
       const script = always((conversation) => {
         const { entries } = conversation;
@@ -58,7 +58,7 @@ export function testFullContext(given: Adapter): void {
 const wordsOf = ({ entries }: Conversation, kind: "user" | "result"): string =>
   entries.map((entry) => (entry.kind === kind ? entry.text : "")).join("\n");
 
-/** The briefing, or the summary of the same session, has what was saved. */
+/** The briefing, or the summary of the same session, contains the saved text. */
 const isAfter = (conversation: Conversation): boolean => wordsOf(conversation, "user").includes(saved);
 
 const isAsked = (conversation: Conversation): boolean =>

@@ -1,4 +1,4 @@
-// A session that searches for keys wherever a program can look, as root and as a user of the machine.
+// A session searches for keys in every place that a program can reach, as root and as an ordinary user of the machine.
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import type { Adapter } from "./adapters.ts";
 import { anotherUser, isRoot } from "./another-user.ts";
 import { diligent, key, onBrain } from "./stage.ts";
 
-/** Where the daemon could answer with a key. */
+/** Addresses where the daemon could answer with a key. */
 const doors = [
   "api/installation",
   "model/fake",
@@ -36,7 +36,7 @@ const searches = [
     "echo looked",
   ],
   [
-    // The shell of Codex has neither of these variables. A program that searches finds them in other places.
+    // The shell of Codex has neither of these variables, but other places have them.
     "found() { cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -a \"^$1=\" | head -1 | cut -d= -f2-; }",
     'token="${AGENCY_TOKEN:-$(found AGENCY_TOKEN)}"; url="${AGENCY_URL:-$(found AGENCY_URL)}"',
     `url="\${url:-$(grep -aohE 'http://[0-9.:]+' "$HOME/.codex/config.toml" | head -1)}"`,
@@ -64,7 +64,7 @@ export function testKeySearch(adapter: Adapter): void {
           const entries = await stage.transcript(session);
           const shown = JSON.stringify(entries);
           const asked = JSON.stringify(stage.model.calls.map(({ conversation }) => conversation.body));
-          // What the model was told. Codex behind ACP may leave the first lines of a command out of the transcript.
+          // The texts that the model got. Codex behind ACP may leave the first lines of a command out of the transcript.
           const results = stage.model.calls
             .flatMap(({ conversation }) => conversation.entries)
             .flatMap((entry) => (entry.kind === "result" ? [entry.text] : []))
@@ -79,7 +79,7 @@ export function testKeySearch(adapter: Adapter): void {
           assert.match(results, /asking with a token/);
           const answered: readonly string[] = results.match(/^HTTP\/1\.1 \d+/gm) ?? [];
           assert.ok(answered.length >= doors.length, `the daemon answered ${answered.join(", ")}`);
-          // Its own provider answers a session, so the answers of the gateway were searched as well.
+          // The session's own provider answered, so the answers of the gateway were searched as well.
           assert.ok(answered.includes("HTTP/1.1 200"), answered.join(", "));
         },
         { asAnotherUser },
@@ -87,7 +87,7 @@ export function testKeySearch(adapter: Adapter): void {
   }
 }
 
-/** Codex answers after some seconds with what a command has printed until then. A model waits for the rest, as this one does. */
+/** After some seconds, Codex returns what a command has printed so far. A model waits for the rest, and so does this script. */
 function patient(script: ModelScript): ModelScript {
   return {
     reply: (conversation) => {

@@ -1,4 +1,4 @@
-// What every brain with a model must show. Written once, run for each adapter.
+// The tests that every brain with a model must pass. They run for each adapter.
 import { sendSignal } from "../../../src/processes/process-table.ts";
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
@@ -41,7 +41,7 @@ const hang: Step = () => ({ fault: "hang" });
 const isContinued = ({ body }: Conversation): boolean =>
   JSON.stringify(body).includes("previous session was cut off");
 
-/** Programs write down a conversation a moment after it was held. What was not written is not continued. */
+/** Programs store a conversation a moment after it happened. What was not stored can't be continued. */
 async function recorded(home: string): Promise<void> {
   const isCall = /name":\s*"[^"]*read_inbox"/i;
   const homes = join(home, "homes");
@@ -198,7 +198,7 @@ export function testBrain(adapter: Adapter): void {
         const told = messages.filter(({ body }) => body?.includes("does not accept the key") === true);
         assert.equal(told.length, 1);
         const again = Date.parse(/tries again at (\S+),/.exec(told[0]?.body ?? "")?.[1] ?? "");
-        /** Nothing starts before the time that the board was told. */
+        /** No session starts before the time that the board was told. */
         const waits = async (): Promise<void> => {
           const { length } = await stage.sessions();
           assert.ok(length === 1 || Date.now() >= again, `${length} sessions`);
@@ -208,7 +208,7 @@ export function testBrain(adapter: Adapter): void {
         await waits();
         const { says } = await board.call(why, { id: stage.agentId });
         assert.ok(says.includes("can't be used") || Date.now() >= again, says);
-        // The same value again changes nothing, another one does.
+        // Setting the same value again changes nothing; another value does.
         await board.call(setSecret, { companyId, name: "FAKE_KEY", value: key });
         await sleep(1000);
         await waits();
@@ -327,7 +327,7 @@ export function testBrain(adapter: Adapter): void {
   });
 }
 
-/** The session's figures are the model's, from this call on. A call is booked right after its answer. */
+/** From this call on, the session's figures equal the model's. A call is booked right after its answer. */
 async function counts(stage: BrainStage, { id }: Session, from = 0): Promise<void> {
   const all = stage.model.calls.slice(from).flatMap(({ tokens }) => tokens ?? []);
   const sum = (of: "input" | "output" | "cacheRead" | "cacheWrite"): number =>

@@ -1,4 +1,5 @@
-// Providers cache what requests begin with. It must be the same in all sessions of an agent, or each session pays for it again.
+// Providers cache the beginning of requests. It must be the same in all sessions of an agent, or each session pays for it
+// again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pauseAgent, resumeAgent, viewAgent } from "../../../src/contract/agents.ts";
@@ -28,7 +29,7 @@ export function testPrefix(adapter: Adapter): void {
       const briefings: string[] = [];
       /** A session after a change. A notice of the change may lead to more than one. */
       const session = async (message: string, change = async () => {}): Promise<void> => {
-        // While the agent is paused, nothing starts a session before all of it has happened.
+        // The agent is paused, so no session starts before all steps are done.
         await board().call(pauseAgent, { id });
         await change();
         await stage.tell(message);
@@ -44,7 +45,7 @@ export function testPrefix(adapter: Adapter): void {
       };
       await session("The first message.");
 
-      // What the briefing says has changed, and the agent may read one more file.
+      // The content of the briefing has changed, and the agent may read one more file.
       const title = "An outcome that the briefing lists as blocked";
       await session("Another message, which is longer than the first one.", async () => {
         const { mandateId } = await board().call(viewAgent, { id });
@@ -70,7 +71,7 @@ export function testPrefix(adapter: Adapter): void {
         /You work in an organization of agents[^]*session of Ada, Engineer/,
       );
 
-      // A right that brings tools adds them. Everything else stays.
+      // A right that brings tools adds them to the list. Everything else stays the same.
       await session("Hire if you must.", async () => {
         await board().call(grantPermission, { companyId, to: id, resource: "org:hire" });
       });

@@ -1,4 +1,4 @@
-// What the programs of brains print, line by line. The tests of the ears read recordings of it (src/testing/recordings).
+// The output of the brains' programs, line by line. The tests of the ears read recordings of it (src/testing/recordings).
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -38,8 +38,8 @@ const fileOf = ({ type, recorded = type }: Adapter, name: Recorded): string =>
   join(folder, `${recorded}-${name}.jsonl`);
 
 /**
- * Plays a script and returns the lines that the program printed. A second program stands before it and keeps them. There is no
- * sandbox, because a sandbox would show only one of the two. Of a program that answers over ACP, only its updates are kept.
+ * Plays a script and returns the lines that the program printed. A wrapper program records them. There is no sandbox, because
+ * it would show only one of the two programs. For a program that answers over ACP, only its updates are recorded.
  */
 async function linesOf(adapter: Adapter, program: string, name: Recorded): Promise<string[]> {
   const place = temporaryFolder("recording");
@@ -59,7 +59,7 @@ async function linesOf(adapter: Adapter, program: string, name: Recorded): Promi
       async (stage) => {
         ({ home } = stage.daemon());
         const { board } = stage.daemon();
-        // The notice of the grant would start a session before the message is there.
+        // Otherwise the notice of the grant would start a session before the message arrives.
         await board.call(pauseAgent, { id: stage.agentId });
         await stage.tell("Write a report.");
         if (name === "server-down") await grantBrokenServer(stage);
@@ -82,7 +82,7 @@ async function linesOf(adapter: Adapter, program: string, name: Recorded): Promi
   }
 }
 
-/** Starts the program of a brain as a session would be, but with this token, and says how it ended. */
+/** Starts the program of a brain like a session, but with this token, and returns how it ended. */
 export async function withToken(adapter: Adapter, url: string, token: string) {
   const place = temporaryFolder("token");
   const [workspace, home] = [join(place.path, "workspace"), join(place.path, "home")];
@@ -143,7 +143,7 @@ export async function withToken(adapter: Adapter, url: string, token: string) {
   }
 }
 
-/** The program still prints what its recordings have, which `npm test` reads. */
+/** Checks that the program still prints what its recordings contain. `npm test` reads the recordings. */
 export function testRecordings(adapter: Adapter, program: string, names: readonly Recorded[]): void {
   for (const name of names)
     test(`prints what the recording "${name}" has`, async () => {
@@ -152,7 +152,7 @@ export function testRecordings(adapter: Adapter, program: string, names: readonl
     });
 }
 
-/** What an ear makes of lines, without what differs from run to run. */
+/** The ear's results for these lines, without the parts that differ between runs. */
 function shapeOf(adapter: Adapter, lines: readonly string[]): string[] {
   const ear = findBrain(adapter.type).ear?.();
   const all: readonly Heard[] =

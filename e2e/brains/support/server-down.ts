@@ -1,4 +1,4 @@
-// A company's MCP server that is down keeps no session from working (decision 0049), and people are told.
+// If a company's MCP server is down, sessions work nevertheless (decision 0049), and people are told.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { grantPermission } from "../../../src/contract/capabilities.ts";
@@ -9,7 +9,7 @@ import { type BrainStage, finish, onBrain, until } from "./stage.ts";
 
 const isDown = /^The MCP server broken does not work now/;
 
-/** Lets the agent use a server that no one can reach. */
+/** Gives the agent the right to use a server that does not answer. */
 export async function grantBrokenServer(stage: BrainStage): Promise<void> {
   const { board, companyId } = stage.daemon();
   const config = { type: "http", url: "http://127.0.0.1:9/mcp" } as const;
@@ -33,7 +33,7 @@ export function testServerDown(adapter: Adapter): void {
       await stage.asked(3, 120);
       await grantBrokenServer(stage);
       assert.equal((await stage.ended(1, 75)).summarized, true);
-      // A program may connect in the background, so the model works until the report is there.
+      // A program may connect in the background, so the model works until the failure is reported.
       const reports = await until(
         async () => {
           const [, second] = await stage.sessions();

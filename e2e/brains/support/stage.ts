@@ -27,11 +27,11 @@ import { allowed } from "../../../src/testing/allowed.ts";
 export type Session = Output<typeof listAgentSessions>["sessions"][number];
 
 export interface BrainStage {
-  /** The daemon that runs now. */
+  /** The running daemon. */
   daemon(): BuiltDaemon;
   readonly model: FakeModel;
   readonly agentId: string;
-  /** Writes to the agent as the board, which starts a session. */
+  /** Writes to the agent as the board. The message starts a session. */
   tell(body: string): Promise<void>;
   /** The agent's sessions, oldest first. */
   sessions(): Promise<Session[]>;
@@ -45,13 +45,13 @@ export interface BrainStage {
   start(): Promise<void>;
 }
 
-/** The name of its provider. A program that is not told one asks the usual ones. */
+/** The name of its provider. A program without a configured provider asks the usual ones. */
 export const providerOf = (adapter: Adapter): string =>
   adapter.configOf === undefined ? "fake" : adapter.dialect;
 
-/** What the provider must never show to a session. */
+/** The key of the provider. Sessions must never see it. */
 export const key = "sk-the-key-that-no-session-may-see-0123456789";
-/** Another key that the provider takes. */
+/** Another key that the provider accepts. */
 export const otherKey = "sk-another-key-that-no-session-may-see-0123456789";
 export const price = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
 
@@ -63,13 +63,13 @@ export async function onBrain(
     readonly config?: Readonly<Record<string, unknown>>;
     readonly env?: Readonly<Record<string, string>>;
     readonly effort?: "low" | "high";
-    /** Further secrets of the company. */
+    /** Other secrets of the company. */
     readonly secrets?: Readonly<Record<string, string>>;
-    /** How much the model can read. */
+    /** How many tokens the model can read. */
     readonly contextTokens?: number;
-    /** What the provider takes. */
+    /** The key that the provider accepts. */
     readonly key?: string;
-    /** The daemon runs as a user of the machine who is not root. */
+    /** True if the daemon runs as a user other than root. */
     readonly asAnotherUser?: boolean;
   } = {},
 ): Promise<void> {
@@ -172,7 +172,7 @@ async function nothingLeft(home: string): Promise<void> {
   );
 }
 
-/** Looks until there is something. Fails with a sentence when the time is over. */
+/** Repeats `look` until it finds something. Fails with a sentence when the time is over. */
 export async function until<T>(
   look: () => Promise<T | undefined>,
   seconds: number,
@@ -185,7 +185,7 @@ export async function until<T>(
   }
 }
 
-/** A session that reads its inbox, takes these steps, acknowledges the message, submits its summary and says so. */
+/** A session that reads its inbox, takes these steps, acknowledges the message, submits its summary and ends. */
 export const diligent = (...between: readonly Step[]): ModelScript => steps(...turns(...between));
 
 export const turns = (...between: readonly Step[]): Step[] => [
@@ -201,7 +201,7 @@ export const firstMessage = (conversation: Conversation): string => {
   return String(Object(message).id);
 };
 
-/** What a tool returned last. A program may put a line before the answer, and notices may follow it. */
+/** The newest result of a tool. A program may print a line before the answer, and notices may follow it. */
 export const answerOf = (conversation: Conversation, tool: string) =>
   Object(
     JSON.parse(
@@ -211,7 +211,7 @@ export const answerOf = (conversation: Conversation, tool: string) =>
     ),
   );
 
-/** Acknowledges the message that the conversation has read, submits a summary and says so. */
+/** Acknowledges the message that the conversation has read, submits a summary and ends. */
 export const finish: Step = (conversation) => {
   const did = (tool: string): boolean =>
     conversation.entries.some((entry) => entry.kind === "call" && entry.tool.endsWith(tool));
