@@ -3,7 +3,7 @@ import type { Figure } from "./figures.ts";
 /** The conditions that every entry gets. */
 export interface Bench {
   readonly store: "sqlite" | "postgres";
-  /** Uses small sizes and short slices. It shows that everything runs, but the figures say little. */
+  /** Uses small sizes and short slices. This proves that everything runs, but the figures say little. */
   readonly quick: boolean;
   /** A folder for the entry's files. It is deleted at the end. */
   readonly folder: string;
@@ -17,7 +17,7 @@ export interface Bench {
 export interface Entry {
   readonly name: string;
   readonly about: string;
-  /** It runs only when it is named: it takes long, or needs the built pages and a browser. */
+  /** True if the entry runs only when named: it takes long, or needs the built pages and a browser. */
   readonly onlyIfNamed?: true;
   readonly run: (bench: Bench) => Promise<Omit<Figure, "store">[]>;
 }

@@ -22,14 +22,14 @@ import { inTurns, percentile, watchCores } from "./timing.ts";
 
 /**
  * PostgreSQL and SQLite take turns with the same work. Two daemons on one database are compared with one of them, and 16
- * companies with one. All of it in one run: on a busy machine only such ratios tell anything.
+ * companies with one. Everything is measured in one run: on a busy machine only such ratios mean anything.
  */
 export const postgres: Entry = {
   name: "postgres",
   about: "writes on PostgreSQL beside SQLite, over two nodes and in 16 companies",
   onlyIfNamed: true,
   run: async (bench) => {
-    // It measures both stores in the first run.
+    // The first run measures both stores.
     if (bench.store === "postgres") return [];
     const loads = [startLoad(), startLoad()] as const;
     const stops: (() => Promise<void>)[] = loads.map((load) => () => load.stop());
@@ -77,7 +77,7 @@ export const postgres: Entry = {
         });
         return { large: percentile(shares.large, 50), raw: percentile(shares.raw, 50) };
       };
-      /** Two nodes or 16 companies can't be faster if there is no core left for them. */
+      /** Without a core left for them, two nodes or 16 companies can't be faster. */
       const compareCores = async (...compared: Parameters<typeof compare>): Promise<void> => {
         const [name, , than] = compared;
         const { large, raw } = await compare(...compared);
@@ -132,7 +132,7 @@ export const postgres: Entry = {
 
 type Filled = Home<{ outcomes: string[]; agents: { id: string; path: readonly string[] }[] }>;
 type Slices = Record<"large" | "raw", () => Promise<number>>;
-/** How much of all cores was in use, in percent. */
+/** The used share of all cores, in percent. */
 type Busy = Record<keyof Slices, number>;
 
 interface Subject {
@@ -177,7 +177,10 @@ async function run(
   return (await load.run({ url, token, clients: count, milliseconds, requests })).perSecond;
 }
 
-/** How many statements the database gets for an outcome of an agent, in this process. Transactions and savepoints count too. */
+/**
+ * The number of statements that the database gets for an outcome of an agent, in this process. Transactions and savepoints
+ * count too.
+ */
 async function statementsOf(home: Filled): Promise<number> {
   const core = await openCore(home);
   try {

@@ -18,9 +18,9 @@ import { type Bench, type Entry, rounds } from "./bench.ts";
 import { percentile } from "./timing.ts";
 
 /**
- * From a message to the first request of a model, with the real programs and a model that plays a script. The baseline is the
- * same program started by hand with the same words, without Agency. A second baseline is connected to the same MCP server: the
- * time that a program needs to connect is its own. All take turns.
+ * The time from a message to the first request of a model, with the real programs and a model that plays a script. The baseline
+ * is the same program started by hand with the same prompt, without Agency. A second baseline is connected to the same MCP
+ * server, because the program itself needs time to connect. All take turns.
  */
 export const brains: Entry = {
   name: "brains",

@@ -27,7 +27,7 @@ import {
 type Measured = Omit<Figure, "store">;
 
 /**
- * What a person waits for in the browser, measured by the page itself. Beside each figure stands the same for a page without
+ * The waiting times of a person in the browser, measured by the page itself. Beside each figure is the same for a page without
  * any code, from a bare server, measured in turns: on a busy machine both are slow.
  */
 export const dashboard: Entry = {
@@ -57,7 +57,7 @@ export const dashboard: Entry = {
   },
 };
 
-/** A page with what the measured pages are waited for by, and nothing else. */
+/** A page with only the elements for which the measured pages are waited. */
 const barePage = `<!doctype html><title>Bare</title><style>.map-canvas, .map { position: fixed; inset: 0 }</style>
   <main><h1>Bare</h1><p data-item>A row</p><div class="map-canvas"><canvas></canvas></div><div class="map"></div>
   <div class="transcript"><button class="entry">A line</button></div></main>`;
@@ -77,7 +77,7 @@ async function startBare(): Promise<{ url: string; stop: () => void }> {
   return { url: `http://127.0.0.1:${address.port}/`, stop };
 }
 
-/** Home, the way between pages, and the maps of a large company. */
+/** Measures Home, the way between pages, and the maps of a large company. */
 async function pages(bench: Bench, browser: Browser, bare: string): Promise<Measured[]> {
   const { daemon, companyId, rows } = await startLargeCompany(bench);
   try {
@@ -139,7 +139,7 @@ async function pages(bench: Bench, browser: Browser, bare: string): Promise<Meas
   }
 }
 
-/** Pages of the sidebar, and what each shows first. */
+/** The pages of the sidebar, and the first element that each shows. */
 const places = [
   ["Home", "/", attentionRow],
   ["Approvals", "/approvals", "main [data-request]"],
@@ -151,7 +151,7 @@ const places = [
   ["Mail", "/mail", "main .mail-list"],
 ] as const;
 
-/** From page to page, after each was read once. */
+/** From page to page, after each was opened once. */
 async function routes(bench: Bench, page: Page, url: string, rows: string): Promise<Measured[]> {
   await page.goto(`${url}/`);
   await page.locator(attentionRow).first().waitFor();
@@ -213,11 +213,11 @@ async function transcript(bench: Bench, browser: Browser, bare: string): Promise
     const url = `${daemon.url}/sessions/${session.id}`;
     const { page } = visit;
     const shown = await opened(bench, page, url, bare, ".transcript .entry");
-    // The end of a long one is shown first. All of it is more than 10,000 rows.
+    // The end of a long transcript is shown first. All of it is more than 10,000 rows.
     const whole = page.getByRole("button", { name: "Show it from the beginning" });
     if ((await whole.count()) > 0) await whole.click();
     const count = `Math.round(document.querySelector(".transcript .lines").clientHeight / 24)`;
-    // Playwright's own way to wait for an expression evaluates it as text in the page, which the page's policy forbids.
+    // Playwright's own way to wait for an expression evaluates text in the page, which the page's policy forbids.
     let counted = 0;
     while (counted < lines) {
       counted = await page.evaluate<number>(count);
@@ -276,7 +276,7 @@ async function memory(bench: Bench, browser: Browser): Promise<Measured[]> {
 const visited = (browser: Browser, daemon: Daemon): Promise<Visit> =>
   signedIn(browser, { url: daemon.url, board: daemon.client });
 
-/** How long the page takes until the element is there, and the bare page. */
+/** The time until the element is there, for the page and for the bare page. */
 async function opened(bench: Bench, page: Page, url: string, bare: string, selector: string) {
   const ours: number[] = [];
   const empty: number[] = [];

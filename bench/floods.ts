@@ -7,8 +7,8 @@ import type { Entry } from "./bench.ts";
 import type { Figure } from "./figures.ts";
 
 /**
- * How long a second client that works normally waits for its answers while another caller floods the daemon. The baseline is a
- * bare HTTP server under the same flood.
+ * The waiting times of a second client that works normally while another caller floods the daemon. The baseline is a bare HTTP
+ * server under the same flood.
  */
 export const floods: Entry = {
   name: "floods",

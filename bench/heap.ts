@@ -6,7 +6,7 @@ import { withMixedLoad } from "./mixed-load.ts";
 
 const perSecond = 300;
 
-/** What the daemon's heap holds without garbage, while it is asked 300 times a second: files, outcomes, mail and lists in turn. */
+/** The live heap of the daemon, without garbage, at 300 calls a second: files, outcomes, mail and lists in turn. */
 export const heap: Entry = {
   name: "heap",
   about: "the daemon's heap after ten minutes at 300 operations a second",
@@ -86,7 +86,7 @@ async function openInspector(
   };
   return {
     heapMegabytes: async () => {
-      // What waits to be finalized is free only after a second round.
+      // Objects that wait for finalization are free only after a second round.
       for (let round = 0; round < 2; round++) await ask("HeapProfiler.collectGarbage");
       return (await ask("Runtime.getHeapUsage")) / 1_000_000;
     },

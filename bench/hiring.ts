@@ -8,7 +8,7 @@ import { startLoad } from "./load.ts";
 import { inTurns, ratePerSecond } from "./timing.ts";
 
 /**
- * Hires an agent and approves the hire over HTTP. Each is durable when it is answered: agent, mandate, state document,
+ * Hires an agent and approves the hire over HTTP. Both are durable when they are answered: agent, mandate, state document,
  * approval and events. The baseline is a loop that commits one row.
  */
 export const hiring: Entry = {

@@ -72,7 +72,7 @@ export async function openCore(home: Home<unknown>) {
   };
 }
 
-/** With the audit key that the daemon will find in the home, next to the database. */
+/** Uses the audit key that the daemon will find in the home, next to the database. */
 export function openStore(database: string, url: string | undefined): Promise<Store> | Store {
   const key = auditKey(openHome(dirname(database)), undefined, newSecret);
   return url === undefined
@@ -90,7 +90,7 @@ export interface Daemon {
   readonly stop: () => Promise<void>;
 }
 
-/** An idle daemon gives memory back after 2 to 4 seconds (src/cli/idle-memory.ts). */
+/** An idle daemon returns memory after 2 to 4 seconds (src/cli/idle-memory.ts). */
 export const untilIdle = 6000;
 
 /** Each of these agents and its manager, who writes to it. */
@@ -172,7 +172,7 @@ export async function atRest(home: Home<unknown>): Promise<void> {
   }
 }
 
-/** The memory of the process, in MB. */
+/** The memory of the process in MB. */
 export function residentMegabytes(pid: number): number {
   const status = `/proc/${pid}/status`;
   const kilobytes = existsSync(status)

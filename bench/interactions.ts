@@ -10,7 +10,7 @@ import { fillAgents, fillSubtrees } from "./fill.ts";
 import { type Daemon, prepareHome, startDaemon } from "./home.ts";
 import { beginStep, longestOfSteps, watchInteractions } from "./page-figures.ts";
 
-/** The part of `dashboard` that measures what a key or a click costs. It runs alone within a minute. */
+/** The part of `dashboard` that measures the cost of a key or a click. It can run alone, within a minute. */
 export const interactions: Entry = {
   name: "interactions",
   onlyIfNamed: true,
@@ -49,7 +49,7 @@ export async function startLargeCompany(
 
 export const attentionRow = "main [data-item]";
 
-/** What a person does with keys and mouse on the largest pages. A step follows before what the last one asked for has arrived. */
+/** The keys and clicks of a person on the largest pages. Each step follows before the data for the last one has arrived. */
 export async function measureInteractions(
   bench: Bench,
   page: Page,

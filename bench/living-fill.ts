@@ -13,8 +13,8 @@ const setBrain = query((db, p: { id: string; type: string; config: string }) =>
 );
 
 /**
- * Inserts a tree of agents below a root that is a person. Each agent runs `command` once it has work. None has work yet:
- * half of the outcomes are completed and half are blocked.
+ * Inserts a tree of agents below a root that is a person. Each agent runs `command` once it has work. None has work yet: half
+ * of the outcomes are completed and half are blocked.
  */
 export async function fillRestingAgents(
   store: Store,

@@ -18,7 +18,7 @@ interface Call {
 
 /** The last version and hash that this process wrote to each file, across all plans. */
 const known = new Map<string, Pair>();
-/** The approval that each client has asked for and not yet given. */
+/** The approval that each client has asked for and not decided yet. */
 const waiting = new Map<string, string>();
 let serial = 0;
 

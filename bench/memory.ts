@@ -3,7 +3,7 @@ import type { Entry } from "./bench.ts";
 import { atRest, residentMegabytes, untilIdle } from "./home.ts";
 import { withMixedLoad } from "./mixed-load.ts";
 
-/** The daemon's memory at rest, after 16 clients have asked as fast as they could, and when it has rested again. */
+/** The daemon's memory in three states: at rest, after 16 clients have asked as fast as they could, and at rest again. */
 export const memory: Entry = {
   name: "memory",
   about: "the daemon's memory at rest, after load, and afterwards",
@@ -24,7 +24,7 @@ export const memory: Entry = {
         { name: "memory at rest", unit, value: rest, aim: { atMost: 100 } },
         { name: "memory after load", unit, value: residentMegabytes(daemon.pid), baseline },
       ];
-      // Content that the load wrote is still moved to files.
+      // Content from the load is still being moved to files.
       await atRest(home);
       const from = performance.now();
       for (const seconds of waits) {

@@ -1,4 +1,4 @@
-// What is measured inside a page of the dashboard, by the clock of the page.
+// Measurements inside a page of the dashboard, by the clock of the page.
 import type { Page } from "playwright-core";
 
 /** Milliseconds from the start of the navigation until the element is there, by the clock of the page. */
@@ -13,7 +13,7 @@ export async function shownAfter(page: Page, url: string, selector: string): Pro
   })`);
 }
 
-/** Milliseconds from the start of the navigation until the page does what a key asks for: J puts the focus on a row. */
+/** Milliseconds from the start of the navigation until the page responds to a key: J puts the focus on a row. */
 export async function answersAfter(page: Page, url: string, row: string): Promise<number> {
   await openCold(page, url);
   return page.evaluate<number>(`new Promise((resolve) => {
@@ -27,12 +27,12 @@ export async function answersAfter(page: Page, url: string, row: string): Promis
 }
 
 async function openCold(page: Page, url: string): Promise<void> {
-  // Another page first: the same address would only be a change within the page.
+  // Opens another page first: the same address would only be a change within the page.
   await page.goto("about:blank");
   await page.goto(url, { waitUntil: "commit" });
 }
 
-/** Milliseconds from a click on a link until what it leads to is drawn. */
+/** Milliseconds from a click on a link until its page is drawn. */
 export function routeChange(page: Page, link: string, ready: string): Promise<number> {
   return page.evaluate<number>(`new Promise((resolve, reject) => {
     const start = performance.now();
@@ -94,7 +94,7 @@ export function scrollFrames(page: Page, selector: string): Promise<number> {
   })`);
 }
 
-/** Notes how long each interaction takes until its result is drawn, from now on. */
+/** From now on, notes how long each interaction takes until its result is drawn. */
 export async function watchInteractions(page: Page): Promise<void> {
   await page.evaluate(`{
     globalThis.steps = [];
@@ -106,12 +106,12 @@ export async function watchInteractions(page: Page): Promise<void> {
   }`);
 }
 
-/** Interactions from now on belong to a step of this name. */
+/** From now on, interactions belong to a step of this name. */
 export async function beginStep(page: Page, name: string): Promise<void> {
   await page.evaluate(`void steps.push({ name: ${JSON.stringify(name)}, at: performance.now() })`);
 }
 
-/** The longest interaction of each step. One that is over within a frame is not noted by the browser. */
+/** The longest interaction of each step. The browser does not note interactions that end within a frame. */
 export function longestOfSteps(page: Page): Promise<{ name: string; time: number }[]> {
   return page.evaluate<{ name: string; time: number }[]>(`new Promise((resolve) => setTimeout(() =>
     resolve(steps.map(({ name, at }, index) => {
@@ -139,13 +139,13 @@ export function loadedBy(page: Page): Promise<Loaded> {
   })()`);
 }
 
-/** How many calls a hidden tab makes while something happens. */
+/** The number of calls that a hidden tab makes while events happen. */
 export async function hiddenRequests(page: Page, happen: () => Promise<unknown>): Promise<number> {
   const hide = (isHidden: boolean) =>
     page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, value: ${isHidden} });
       document.dispatchEvent(new Event("visibilitychange"))`);
   await hide(true);
-  // What was about to be asked when the tab was hidden has an earlier timer in the page.
+  // Requests that were about to be sent when the tab was hidden have an earlier timer in the page.
   await page.evaluate("new Promise((resolve) => setTimeout(resolve, 1000))");
   let requests = 0;
   const count = (): number => requests++;

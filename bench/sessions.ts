@@ -14,7 +14,7 @@ import { fillRestingAgents } from "./living-fill.ts";
 import { percentile } from "./timing.ts";
 
 /**
- * Three nodes on one PostgreSQL, and a live session of every agent at the same time. Each session is a shell script that waits
+ * Three nodes on one PostgreSQL, and live sessions of all agents at the same time. Each session is a shell script that waits
  * until all are told to end.
  */
 export const sessions: Entry = {
@@ -33,7 +33,7 @@ export const sessions: Entry = {
       stops.push(() => server.stop());
       const newDatabase = async (): Promise<string> => (await createDatabase(server.url)).url;
       const on: Bench = { ...bench, store: "postgres", newDatabase };
-      // A shell that opens the pipe waits for a writer. When the writer closes it, all of them end.
+      // A shell that opens the pipe waits for a writer. When the writer closes the pipe, all of them end.
       const command = ["/bin/sh", "-c", 'read -r line < "$1"', "sh", gate] as const;
       const home = await prepareHome(on, ({ store, ...at }) =>
         fillRestingAgents(store, at, { agents: count, outcomes: count }, () => command),
@@ -109,7 +109,7 @@ export const sessions: Entry = {
       }, "the end of all sessions");
       const ending = performance.now() - endStart;
       const least = Math.min(...nodes.map((_, index) => [...perNode.values()][index]?.length ?? 0));
-      // Their messages are still there, so further sessions would start, and delay the stop.
+      // Their messages are still there. They would start further sessions and delay the stop.
       await first.client.call(freezeCompany, { companyId });
       return [
         { name: `start of ${count} sessions over 3 nodes`, unit: "ms", value: took },
@@ -139,12 +139,12 @@ export const sessions: Entry = {
   },
 };
 
-/** Ends the reading of all that wait at the pipe now. */
+/** Ends the reading of all sessions that wait at the pipe now. */
 function letGo(gate: string): void {
   try {
     closeSync(openSync(gate, constants.O_WRONLY | constants.O_NONBLOCK));
   } catch (error) {
-    // None waits at the moment.
+    // No session waits at the moment.
     if (Object(error).code !== "ENXIO") throw error;
   }
 }

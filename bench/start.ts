@@ -5,7 +5,10 @@ import { type Home, prepareHome, residentMegabytes, startDaemon, untilIdle } fro
 import { bareNode } from "../src/daemon/speed.ts";
 import { inTurns } from "./timing.ts";
 
-/** The start of the daemon until it is healthy, and its memory then. The baseline is a Node process that only listens. */
+/**
+ * The time from the start of the daemon until it is healthy, and its memory then. The baseline is a Node process that only
+ * listens.
+ */
 export const start: Entry = {
   name: "start",
   about: "start of the daemon until it is healthy, and its memory",

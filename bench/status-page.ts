@@ -5,7 +5,9 @@ import { fillOutcomes } from "./fill.ts";
 import { type Home, prepareHome, startDaemon } from "./home.ts";
 import { inTurns } from "./timing.ts";
 
-/** `agency status` as a person types it: a process from its start to its end. The baseline is a Node that does nothing. */
+/**
+ * `agency status` as a person types it: a process from its start to its end. The baseline is a Node process that does nothing.
+ */
 export const status: Entry = {
   name: "status",
   about: "agency status on a running daemon",
@@ -22,7 +24,7 @@ export const status: Entry = {
     }
     try {
       const [small, large] = slices;
-      // The first call of each writes the compile cache and fills the caches of the daemon.
+      // The first run of each writes the compile cache and fills the caches of the daemon.
       for (const slice of slices) await slice();
       const measured = await inTurns(rounds(bench) * 4, {
         ...(small && { small }),

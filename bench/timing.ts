@@ -14,7 +14,7 @@ export interface Compared<T> {
   readonly raw: T;
 }
 
-/** Measures the subjects. One that was left out becomes NaN. */
+/** Measures the subjects. A subject that was left out becomes NaN. */
 export async function inTurns(rounds: number, slices: Partial<Compared<Slice>>): Promise<Compared<number>> {
   const times: Compared<number[]> = { small: [], large: [], rawSmall: [], raw: [] };
   for (let round = 0; round < rounds; round++)
@@ -68,7 +68,7 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
 }
 
-/** How much CPU time all processes of the machine use from now on, in percent of what its cores have. */
+/** The CPU time of all processes of the machine from now on, in percent of all cores. */
 export function watchCores(): () => number {
   const used = (): number =>
     cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);

@@ -10,7 +10,9 @@ import type { Audience } from "../src/contract/operation.ts";
 import { sharedPrompt } from "../src/runtime/prompt.ts";
 import type { Entry } from "./bench.ts";
 
-/** What every session pays before it begins: the list of tools, the prompt that all agents share, and the briefing. */
+/**
+ * The tokens that every session costs before it begins: the list of tools, the prompt that all agents share, and the briefing.
+ */
 export const tokens: Entry = {
   name: "tokens",
   about: "tokens of the lists of tools, of the prompt and of a briefing",

@@ -1,6 +1,6 @@
 import { type Compared, type Figured, figured, type Span } from "./turns.ts";
 
-/** The page docs/benchmarks.md. Everything in it comes from the run. */
+/** Writes the page docs/benchmarks.md. All its figures come from the run. */
 export function asPage({ at, machine, rounds, seconds, rows, clients, raw, systems }: Compared): string {
   const heads = systems.map(({ name, version, database }) => `${name} ${version}, ${database}`);
   const lines = figured.map(([key, what]) => [

@@ -7,9 +7,9 @@ const WithId = z.object({ id: z.string() });
 const Hired = z.object({ approval: WithId });
 
 /**
- * Paperclip, from the npm registry. A work item is an issue, a message a comment on an issue, and a hire waits for the board as the
- * company's setting demands. It runs as on a person's own machine: it trusts calls of the machine itself. Its database is the
- * server that Agency uses too, and not the one that comes with it. Its figures therefore leave out what that server takes.
+ * Paperclip, from the npm registry. A work item is an issue, a message a comment on an issue, and a hire waits for the board as
+ * the company's setting demands. It runs as on a person's own machine, where it trusts local calls. Its database is the server
+ * that Agency uses too, and not the one that comes with it. So its figures leave out the cost of that server.
  */
 export function paperclip(program = "paperclipai/dist/index.js"): Driver {
   return {
@@ -20,13 +20,13 @@ export function paperclip(program = "paperclipai/dist/index.js"): Driver {
     open: async (installed, folder, databaseUrl) => {
       const data = join(folder, "data");
       const server = serverOf({
-        // The first start makes its configuration; the others find it.
+        // The first start creates its configuration, which the others find.
         program: [join(installed, program), "onboard", "--yes", "--no-install-service", "--data-dir", data],
         env: (port) => ({
           HOME: folder,
           PORT: String(port),
           DATABASE_URL: databaseUrl,
-          // Nothing leaves this machine, and no browser opens.
+          // No data leaves this machine, and no browser opens.
           PAPERCLIP_TELEMETRY_DISABLED: "1",
           DO_NOT_TRACK: "1",
           PAPERCLIP_OPEN_ON_LISTEN: "false",

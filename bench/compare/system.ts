@@ -8,28 +8,28 @@ import { z } from "zod";
 import { endWithParent } from "../../src/daemon/scratch.ts";
 import { megabytesOf, type WorkOverHttp } from "../../src/daemon/speed.ts";
 
-/** A system that is compared. Its driver knows how to install and start it, and how it is given the work. */
+/** A system in the comparison. Its driver knows how to install it, start it, and give it work. */
 export interface Driver {
-  /** As the page shows it, without the version. */
+  /** The name on the page, without the version. */
   readonly name: string;
   readonly database: "SQLite" | "PostgreSQL";
-  /** Installs it below the folder, and answers where. Only this fetches anything. */
+  /** Installs it below the folder, and returns the place. Only this fetches anything. */
   readonly install: (folder: string) => Promise<string>;
-  /** The version of what was installed there. */
+  /** The installed version. */
   readonly version: (installed: string) => string;
-  /** Prepares it with its data below the folder, and with a database that is empty, if it uses one. */
+  /** Prepares it with its data below the folder and, if it uses a database, with an empty one. */
   readonly open: (installed: string, folder: string, databaseUrl: string | undefined) => Promise<System>;
 }
 
 export interface System {
-  /** Starts it, and answers how many milliseconds passed until it was healthy. */
+  /** Starts it. Returns the milliseconds until it was healthy. */
   readonly start: () => Promise<number>;
   readonly stop: () => Promise<void>;
-  /** Of all of its processes. */
+  /** The sum of all its processes. */
   readonly megabytes: () => number;
-  /** Gives it work over so many connections. It runs. */
+  /** Gives work to the running system over this many connections. */
   readonly work: (connections: number) => Promise<WorkOverHttp & { readonly close: () => void }>;
-  /** Removes what `open` made. */
+  /** Removes everything that `open` made. */
   readonly close: () => Promise<void>;
 }
 
@@ -38,7 +38,7 @@ const Manifest = z.object({ version: z.string() });
 export const versionIn = (folder: string): string =>
   Manifest.parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))).version;
 
-/** Installs a package of the registry, or of a file, with everything it needs. */
+/** Installs a package from the registry or a file, with everything it needs. */
 export function installPackage(folder: string, wanted: string): string {
   execFileSync(
     "npm",

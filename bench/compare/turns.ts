@@ -8,12 +8,12 @@ import { inParallel, machineHere, type MeasuredMachine, median, perSecond } from
 import { createDatabase, startPostgres } from "../../src/testing/postgres.ts";
 import { type Driver, sizeOf, type System } from "./system.ts";
 
-/** What a system was measured at: a median, and the lowest and highest of the rounds. */
+/** The figures of a system: a median, and the lowest and highest of the rounds. */
 export interface Span {
   readonly median: number;
   readonly least: number;
   readonly most: number;
-  /** The rounds in which a call was refused, or was not answered. */
+  /** The rounds with a refused or unanswered call. */
   readonly failed: number;
 }
 
@@ -70,7 +70,7 @@ interface Subject {
   readonly version: string;
   readonly system: System;
   readonly times: ReadonlyMap<Figured, number[]>;
-  /** Adds what was measured. NaN: it failed. */
+  /** Adds a figure. NaN means that the measurement failed. */
   readonly note: (key: Figured, value: number) => void;
 }
 
@@ -136,7 +136,7 @@ export async function compare(plan: Comparison): Promise<Compared> {
   }
 }
 
-/** Each round begins with another system. Only one runs at a time, so none works in the background of another. */
+/** Each round begins with another system. Only one system runs at a time, so none works in the background of another. */
 async function inTurn(
   subjects: readonly Subject[],
   round: number,
@@ -162,7 +162,7 @@ async function inTurn(
             say(
               `${driver.name} (${driver.database}), ${key}: ${error instanceof Error ? error.message : String(error)}`,
             );
-            // What hangs may hold up what comes next.
+            // A system that hangs may hold up the next one.
             await system.stop();
             await system.start();
           }
