@@ -14,7 +14,7 @@ const out = join(import.meta.dirname, "../dist/web");
 const sharedByHome =
   /src\/web\/(?:ui\/(?:agent-name|beside|beside-context|beside-title|decision|dialog|draft|edited|holding|modal|move-focus|request|requested|resource)|data\/doing)\.tsx?$/;
 
-/** Returns the source files that went into it. */
+/** Returns the source files of the bundle. */
 export async function buildWeb(): Promise<string[]> {
   const used = new Set<string>();
   await build({
@@ -28,11 +28,11 @@ export async function buildWeb(): Promise<string[]> {
       outDir: out,
       emptyOutDir: true,
       target: "es2024",
-      // The policy of the page allows no data: fonts, and inlined files could not be cached.
+      // The policy of the page allows no data: URLs for fonts, and inlined files could not be cached.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
-      // One file for what Home shares with other pages: many small ones compress worse.
+      // One file for the parts that Home shares with other pages: many small files compress worse.
       rolldownOptions: { output: { codeSplitting: { groups: [{ name: "shared", test: sharedByHome }] } } },
     },
     worker: { format: "es", plugins: () => [noted(used)] },
@@ -42,8 +42,8 @@ export async function buildWeb(): Promise<string[]> {
 }
 
 /**
- * The page calls operations by name, method and path. The contract itself would bring zod with it, which is larger than all
- * that. Its types cost nothing: src/web/data/operations.ts has them.
+ * The page calls operations by name, method and path. The contract itself would bring zod with it, which is larger than all of
+ * these. Its types cost nothing: src/web/data/operations.ts has them.
  */
 function operationsForPage(): Plugin {
   const id = "virtual:operations";
@@ -70,8 +70,8 @@ function operationsForPage(): Plugin {
 }
 
 /**
- * The first style sheet that names a layer decides its rank. The bundler may load the sheet of a page, or of parts that pages
- * share, before the one of the app. So every sheet begins with the order of all layers, which is declared in styles.css.
+ * The first style sheet that names a layer decides its rank. The bundler may load the sheet of a page, or of shared parts,
+ * before that of the app. So every sheet begins with the order of all layers, which is declared in styles.css.
  */
 function layersInOrder(): Plugin {
   const [order = ""] = /^@layer [^{]*?;/m.exec(readFileSync(join(root, "app/styles.css"), "utf8")) ?? [];
@@ -88,7 +88,7 @@ function noted(used: Set<string>): Plugin {
   return { name: "agency-noted", moduleParsed: ({ id }) => void used.add(id) };
 }
 
-/** Writes a compressed file beside each one that is worth it, and lists all files. */
+/** Writes a compressed file beside each file that gets much smaller, and lists all files. */
 function compressAll(folder: string): { path: string; gzip: boolean }[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

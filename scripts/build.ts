@@ -1,5 +1,5 @@
-// Makes dist, what the published package holds: the command, the programs that Agency starts, the dashboard, and the licences
-// of the packages inside. `npm run types` checks the types; this only bundles (docs/decisions/0059-one-bundle.md).
+// Makes dist, the content of the published package: the command, the programs that Agency starts, the dashboard, and the
+// licences of the packages inside. `npm run types` checks the types; this only bundles (docs/decisions/0059-one-bundle.md).
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { rolldown } from "rolldown";
@@ -8,7 +8,7 @@ import { buildWeb } from "./build-web.ts";
 const root = join(import.meta.dirname, "..");
 const out = join(root, "dist");
 
-/** What Node is told to run. Each keeps its place: sources and bundle find each other by the same relative paths. */
+/** The programs that Node runs. Each keeps its place: sources and bundle find each other by the same relative paths. */
 const programs = [
   "cli/main",
   "processes/gate",
@@ -33,17 +33,17 @@ async function buildPrograms(): Promise<string[]> {
       "fake-model": join(root, "src/testing/fake-model/package.ts"),
     },
     platform: "node",
-    // Optional: pg uses it only where it is installed.
+    // Optional: pg uses the package only if it is installed.
     external: ["pg-native"],
-    // Without the names of the files it was built from.
+    // Leave out the names of the source files.
     experimental: { attachDebugInfo: "none" },
   });
   const { output } = await bundle.write({
     dir: out,
     entryFileNames: "[name].js",
-    // Two folders below the package, like the sources that ask for their own place.
+    // Two folders below the package, because the sources look for files relative to their own place.
     chunkFileNames: "parts/[name]-[hash].js",
-    // licenses.txt has those of the packages.
+    // licenses.txt has the licences of the packages.
     comments: false,
   });
   await bundle.close();
@@ -53,8 +53,8 @@ async function buildPrograms(): Promise<string[]> {
 }
 
 /**
- * An `import` of node:http reads all its exports. Some of them belong to `fetch`, which is loaded then: 15 MB and 30 ms of
- * every start. What `require` would give leaves them alone.
+ * An `import` of node:http reads all its exports. Some of them belong to `fetch`, which is then loaded: 15 MB and 30 ms of
+ * every start. `require` does not read them.
  */
 function withPlainHttp(code: string): string {
   const plain = code.replaceAll(
@@ -67,7 +67,9 @@ function withPlainHttp(code: string): string {
   return plain;
 }
 
-/** Node keeps the text of a program in memory: with one character beyond Latin-1 in it, at two bytes for each of all. */
+/**
+ * Node keeps the text of a program in memory. With a single character beyond Latin-1, it needs two bytes for every character.
+ */
 function inAscii(code: string): string {
   if (/String\.raw`[^`]*[^\0-\x7f]/.test(code))
     throw new Error("String.raw would show the escapes of this text");
@@ -100,7 +102,7 @@ function packageOf(file: string): string | undefined {
   return folder;
 }
 
-/** Some packages have a package.json in each folder that only says how to read its files. */
+/** Some packages have a package.json in each folder that only defines the module format. */
 function isPackage(folder: string): boolean {
   const manifest = join(folder, "package.json");
   return existsSync(manifest) && /"version"/.test(readFileSync(manifest, "utf8"));

@@ -58,7 +58,7 @@ function install() {
 function npm(...args) {
   const path = (process.env.PATH ?? "").split(delimiter);
   const outside = path.filter((folder) => !folder.endsWith(join("node_modules", ".bin")));
-  // npm warns that packages want another Node. They run on the bundled one.
+  // npm warns that packages need another version of Node. They run on the bundled one.
   const { status, signal, error } = spawnSync("npm", ["--loglevel=error", ...args], {
     cwd: root,
     stdio: "inherit",

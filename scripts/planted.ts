@@ -68,8 +68,8 @@ function named(part: string): Bug[] {
 }
 
 /**
- * The run, the file and the test that found it. It counts only if that file passes without the bug: on a busy machine a test
- * may fail because it was late.
+ * The run, the file and the test that found it. The finding counts only if that file passes without the bug: on a busy machine
+ * a test may fail because it was late.
  */
 async function findIn(bug: Bug, runs: number): Promise<string | undefined> {
   const { edits } = bug;

@@ -32,9 +32,9 @@ const heights: Readonly<Record<string, number>> = { 360: 740, 1440: 900, 2560: 1
 interface Shot {
   readonly name: string;
   readonly path: string;
-  /** What must be so before the page is opened. Returns another path, if that is only known then. */
+  /** Prepares the company before the page is opened. Returns another path if the path is only known then. */
   readonly before?: () => Promise<string>;
-  /** What is done on the page before the picture. */
+  /** Actions on the page before the picture. */
   readonly first?: (page: Page) => Promise<unknown>;
 }
 
@@ -144,7 +144,7 @@ async function moveJuno(page: Page): Promise<void> {
   await page.getByRole("region", { name: "Planned change" }).getByRole("button", { name: "Apply" }).waitFor();
 }
 
-/** With an undefined theme, the end of a picture's name says it. */
+/** Without a theme, the end of a picture's name says which one it is. */
 async function take(
   chromium: Browser,
   shots: readonly Shot[],

@@ -10,7 +10,7 @@ const folder = installFolder();
 const missing = Object.entries(packages).filter(([name, version]) => installed(name) !== version);
 if (missing.length > 0) {
   mkdirSync(folder, { recursive: true });
-  // Without it, npm installs into a folder above that has one.
+  // Without this file, npm would install into a folder above that has one.
   if (!existsSync(join(folder, "package.json")))
     writeFileSync(join(folder, "package.json"), '{"private":true}\n');
   console.log(`installing ${missing.map(([name, version]) => `${name} ${version}`).join(", ")} in ${folder}`);

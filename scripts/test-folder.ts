@@ -4,16 +4,16 @@ import { join } from "node:path";
 
 interface RunFolder {
   readonly path: string;
-  /** What is in it. After a run that cleaned up, nothing. */
+  /** The content of the folder. Empty after a run that cleaned up. */
   readonly left: () => string[];
-  /** The files and folders below it that were written last. They tell which program left them. */
+  /** The newest files and folders below it. They show which program left them. */
   readonly newestFiles: (count: number) => string[];
   readonly remove: () => void;
 }
 
 /**
- * The run's folder for temporary files, in memory if the system supports it. Tests kill processes, but they don't cut the
- * power, so files need not survive that. On a disk, the store tests took twice as long.
+ * The run's folder for temporary files, in memory if the system supports it. Tests kill processes but don't cut the power, so
+ * files need not survive that. On a disk, the store tests took twice as long.
  */
 export function runFolder(): RunFolder {
   const inMemory = "/dev/shm";

@@ -1,9 +1,7 @@
-// What test files get when they import "node:test" in a process of the runner (test-entry.ts). It has the part of that module
-// which the tests use. Node's own follows every promise of the process to know which test it belongs to, and that was a
-// quarter of the CPU time of a run. An AsyncLocalStorage knows the test of a call too, and costs nothing that can be measured.
-//
-// A scope is a file, a suite or a test. Files and suites collect their tests first and run them then. A test that a running
-// test declares runs at once.
+// The module that test files get when they import "node:test" in a process of the runner (test-entry.ts). It has the parts that
+// the tests use. Node's own module follows every promise of the process to know its test, which took a quarter of the CPU time
+// of a run. Here an AsyncLocalStorage knows the test of a call, at no measurable cost. A scope is a file, a suite or a test.
+// Files and suites first collect their tests and then run them. A test that a running test declares runs at once.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { TestOptions } from "node:test";
 import { inspect } from "node:util";
@@ -24,9 +22,9 @@ interface Scope {
   readonly parent: Scope | undefined;
   readonly concurrency: number;
   readonly hooks: Record<"before" | "after" | "beforeEach" | "afterEach", Work[]>;
-  /** What a file or a suite has yet to run. */
+  /** The tests that a file or a suite still has to run. */
   readonly children: (() => Promise<void>)[];
-  /** The tests that a test declared while it ran, one after another. */
+  /** The tests that a running test declared, one after another. */
   inner: Promise<void> | undefined;
   /** Ends a running test with an error that was thrown outside of its calls. */
   fail: ((error: unknown) => void) | undefined;
@@ -90,7 +88,7 @@ export function send(report: Report): void {
   process.send?.(report);
 }
 
-/** An error that no call waits for fails the test that caused it. If that has ended, it fails the file. */
+/** An unhandled error fails the test that caused it. If that test has ended, the error fails the file. */
 for (const event of ["uncaughtException", "unhandledRejection"] as const)
   process.on(event, (error: unknown) => {
     const scope = scopes.getStore() ?? file;
@@ -218,7 +216,7 @@ function failed(scope: Scope, error: unknown): void {
   send({ type: "failed", file: scope.file, failure: `${name}\n${textOf(error)}` });
 }
 
-/** The error without Node's own frames. An assertion is shown as its text only, which has the difference. */
+/** The error without Node's own frames. Of an assertion only the text is shown, which has the difference. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error === "string" ? error : inspect(error);
   const isAssertion = "code" in error && error.code === "ERR_ASSERTION";

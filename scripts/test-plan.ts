@@ -6,7 +6,7 @@ export type Length = "quick" | "whole" | "long";
 
 /** Files that run under the same conditions. */
 export interface Lane {
-  /** Longest first. */
+  /** The longest comes first. */
   readonly files: string[];
   /** Whether a process runs several files, one after another. */
   readonly shared: boolean;
@@ -15,7 +15,7 @@ export interface Lane {
 
 export interface Wish {
   readonly length: Length;
-  /** Parts of paths; none means all files. */
+  /** Parts of paths. An empty list means all files. */
   readonly wanted: readonly string[];
   readonly seed: number;
   /** Parts of paths. These files run before the others, the shortest first. */
@@ -68,7 +68,7 @@ export function needsSshd(file: string): boolean {
   return basename(file).includes("-sshd.");
 }
 
-/** The server of OpenSSH. Undefined: it is not on this machine. */
+/** The path of OpenSSH's server. Undefined if this machine has none. */
 export function sshServer(): string | undefined {
   return ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/opt/homebrew/sbin/sshd"].find((path) =>
     existsSync(path),
@@ -80,7 +80,7 @@ export function needsPgBouncer(file: string): boolean {
   return basename(file).includes("-pgbouncer.");
 }
 
-/** PgBouncer. Undefined: it is not on this machine. */
+/** The path of PgBouncer. Undefined if this machine has none. */
 export function pgBouncer(): string | undefined {
   return [
     "/usr/sbin/pgbouncer",
@@ -94,7 +94,7 @@ export function pgBouncer(): string | undefined {
 function belongsTo(length: Length, file: string): boolean {
   if (/planted-bugs|kill-checker|\/compare\.test/.test(file)) return length === "long";
   if (file.includes("-hour.")) return length === "long";
-  // They need programs that only `npm run test:brains` installs.
+  // These files need programs that only `npm run test:brains` installs.
   if (file.startsWith("e2e/brains/")) return false;
   if (/(?:bench|measuring|\/runner)\.test/.test(file)) return length !== "quick";
   return true;
@@ -104,10 +104,10 @@ function isOfStore(file: string): boolean {
   return file.endsWith(".db.test.ts");
 }
 
-/** Seconds of a run without other load. Files of less than a second are not listed. */
+/** The seconds of a run without other load, and the CPU time among them. Files of less than a second are not listed. */
 interface Known {
   readonly whole: Readonly<Record<string, number>>;
-  /** Only of files that play more in a long run. */
+  /** Only for files that play more in a long run. */
   readonly long: Readonly<Record<string, number>>;
 }
 
@@ -117,7 +117,7 @@ export function secondsOf(file: string, length: Length): number {
   return (length === "long" ? known.long[file] : undefined) ?? known.whole[file] ?? 0;
 }
 
-/** Picks this many in the given order. Another seed picks others. */
+/** Picks this many, in the given order. Another seed picks others. */
 function draw(files: readonly string[], count: number, seed: number): string[] {
   const drawn = new Set<string>();
   for (let state = seed; drawn.size < Math.min(count, files.length);) {

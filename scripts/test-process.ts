@@ -8,7 +8,7 @@ import type { Report } from "./test-harness.ts";
 export type FileResult = {
   file: string;
   seconds: number;
-  /** CPU seconds of the process and of those it started that have ended. 0 where the system does not tell. */
+  /** The CPU seconds of the process and of its ended children. 0 if the system does not report them. */
   computing: number;
   passed: number;
   failures: string[];
@@ -27,7 +27,7 @@ export interface Service {
 
 /** A process ends by itself after its last file, unless a test left a connection or a timer open. */
 const patience = Number(process.env["AGENCY_TEST_PATIENCE"] ?? 60_000);
-/** The processes together use all cores, so threads that collect garbage beside a test gain nothing. They cost a tenth. */
+/** The processes together use all cores, so garbage collection in other threads gains nothing. It costs a tenth. */
 const collecting = ["--single-threaded-gc", "--max-semi-space-size=64"];
 const leftOpen = "left something open that keeps the process alive";
 
@@ -92,7 +92,8 @@ export async function serve(service: Service): Promise<void> {
     else if (report.type === "failed") about.result.failures.push(report.failure);
     else end(about);
   };
-  // What a test printed before its report is in the pipe already, but may be read after it in this turn of the event loop.
+  // Output of a test before its report is already in the pipe, but in this turn of the event loop it may be read after the
+  // report.
   child.on("message", (report: Report) => void setImmediate(hear, report));
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding("utf8").on("data", (chunk: string) => {

@@ -30,7 +30,7 @@ export class Turns {
     this.#cores = cores;
   }
 
-  /** Waits for a turn. Undefined: no file is left. */
+  /** Waits for a turn. Undefined if no file is left. */
   async next(): Promise<{ lane: Lane; file: string } | undefined> {
     for (;;) {
       const longest = ({ files }: Lane): number => secondsOf(files[0] ?? "", this.#length);
@@ -44,7 +44,7 @@ export class Turns {
     }
   }
 
-  /** The longest file of a lane. Undefined: none is left, or the cores are busy. */
+  /** The longest file of a lane. Undefined if no file is left, or if the cores are busy. */
   take(lane: Lane): string | undefined {
     return this.#hasRoom() ? this.#start(lane) : undefined;
   }

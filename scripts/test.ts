@@ -39,13 +39,13 @@ const { values: mode, positionals: wanted } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     long: { type: "boolean", default: false },
-    /** Ends the run at the first file that fails: for a run that only asks whether any test fails. */
+    /** Ends the run at the first file that fails, for runs that only ask whether any test fails. */
     bail: { type: "boolean", default: false },
-    /** Files whose path contains this run before the others. */
+    /** Files whose path contains this text run first. */
     first: { type: "string", multiple: true, default: [] },
-    /** Notes every file that passes in this file, and leaves out those it has: continues a run that was stopped. */
+    /** Notes every passing file in this file, and leaves out the files noted there. So a stopped run can be continued. */
     resume: { type: "string" },
-    /** Writes the snapshots of test/snapshots again instead of comparing with them. */
+    /** Writes the snapshots of test/snapshots instead of comparing with them. */
     update: { type: "boolean", default: false },
   },
   allowPositionals: true,
@@ -54,8 +54,8 @@ const length: Length = mode.quick ? "quick" : mode.long ? "long" : "whole";
 const seed = process.env["AGENCY_TEST_SEED"] ?? String(randomInt(2 ** 31));
 if (mode.update) process.env["AGENCY_TEST_UPDATE"] = "1";
 /**
- * Enough for two cores, also if most of the files that run are waiting. In a quick run few wait. The real programs of brains compute more
- * than is counted for their files, and give up on what takes long: fewer run at a time.
+ * Enough for two cores, even if most of the running files wait. In a quick run few wait. The real programs of brains use more
+ * CPU than is counted for their files, and give up on slow answers. So fewer of them run at a time.
  */
 const mostProcesses = length === "quick" ? 5 : process.env["AGENCY_TEST_PROGRAMS"] === undefined ? 6 : 4;
 const interrupted = new AbortController();
@@ -133,7 +133,7 @@ async function runWanted(): Promise<Total> {
     let sum: Total;
     try {
       sum = await runAll(lanes, {
-        // Half of the time a short file takes is spent on stripping and compiling what did not change since the last run.
+        // A short file spends half of its time on stripping and compiling code that did not change since the last run.
         NODE_COMPILE_CACHE: join(import.meta.dirname, "../node_modules/.cache/tests"),
         ...process.env,
         AGENCY_TEST_STORES: stores,
@@ -179,7 +179,7 @@ function notedAs(file: string): string {
   return `${length} ${file}`;
 }
 
-/** Returns what could not run and why. Empty if the sandbox works or is not wanted. */
+/** Returns the files that can't run, with the reason. Empty if the sandbox works or is not needed. */
 async function leaveOutSandbox(lanes: Lane[], folder: string): Promise<string> {
   const wanted = lanes.flatMap(({ files }) => files.filter(needsSandbox));
   if (wanted.length === 0) return "";
@@ -195,7 +195,7 @@ function hasTerminals(): boolean {
   return spawnSync("sh", ["-c", "command -v script && command -v bash"]).status === 0;
 }
 
-/** Returns what could not run and why. Empty if these files can run or are not wanted. */
+/** Returns the files that can't run, with the reason. Empty if they can run or are not needed. */
 function leaveOut(
   lanes: Lane[],
   which: (file: string) => boolean,
@@ -209,8 +209,8 @@ function leaveOut(
 }
 
 /**
- * One server for the whole run, with a database to copy. Not durable, because it is shared: a test that kills a server
- * starts its own.
+ * One server for the whole run, with a database to copy. It is not durable, because it is shared: a test that kills a server
+ * starts a separate one.
  */
 async function postgresFor(
   files: string[],
