@@ -104,7 +104,7 @@ function isOfStore(file: string): boolean {
   return file.endsWith(".db.test.ts");
 }
 
-/** The seconds of a run without other load, and the CPU time among them. Files of less than a second are not listed. */
+/** The seconds of a run without other load. Files of less than a second are not listed. */
 interface Known {
   readonly whole: Readonly<Record<string, number>>;
   /** Only for files that play more in a long run. */

@@ -10,7 +10,7 @@ import type { Organization, StoreKind } from "./organization.ts";
 import type { Script, ScriptedSession } from "./scripted-runner.ts";
 import { onStage, type Stage } from "./stage.ts";
 
-/** For tests of budgets: scripted sessions that report usage, and queries for their spending. */
+/** For tests of budgets: scripted sessions that report usage, and queries for what they spent. */
 export const tokens = (inputTokens: number) => ({ inputTokens, outputTokens: 0, costUsd: 0 });
 
 /** Reports these amounts of tokens one after another, then waits until the test opens the gate. */
@@ -75,7 +75,11 @@ export async function demandConserved(store: Store): Promise<void> {
 }
 
 /** The company's line of the costs for this measure, or the agent's. */
-export async function budgetLineOf({ org }: Stage, measure: "usd" | "tokens" | "sessions", agent?: string) {
+export async function budgetLineOf(
+  org: Organization,
+  measure: "usd" | "tokens" | "sessions",
+  agent?: string,
+) {
   const { companyId } = org;
   const { budget } = await org.board(listCosts, { companyId, ...(agent === undefined ? {} : { agent }) });
   const line = budget.find((candidate) => candidate.measure === measure);
