@@ -194,7 +194,7 @@ test("files start until the cores are in use, the longest of all lanes first, an
   assert.equal(turns.take(first), "src/d.test.ts");
   assert.equal(turns.take(second), undefined);
   // A process that has ended a file goes on with the next one, up to two for each core.
-  first.files.push(...[..."efghijkl"].map((name) => `src/${name}.test.ts`));
+  first.files.push(...["e", "f", "g", "h", "i", "j", "k", "l"].map((name) => `src/${name}.test.ts`));
   let follows = 0;
   while (turns.follow(first) !== undefined) follows += 1;
   assert.equal(follows, 6);
