@@ -438,6 +438,16 @@ for (const kind of storeKinds)
       assert.deepEqual(changes.money, money);
     });
 
+    test("a request to raise a budget ends when that budget is removed, because a yes would set a limit", async () => {
+      const agent = await org.agent("Freed");
+      const id = await overrideOf(agent.id);
+      await org.board(setBudget, { id: agent.id, sessions: null });
+      const { status, decision, changes } = await view(id);
+      assert.deepEqual([status, decision?.reason, changes.money], ["cancelled", "overtaken", []]);
+      await refusal(org.board(contract.approve, { id }), "conflict");
+      assert.equal((await org.board(viewAgent, { id: agent.id })).status, "idle");
+    });
+
     test("a second decision is told who decided what, and when", async () => {
       const { id } = await hire();
       await org.board(contract.reject, { id });

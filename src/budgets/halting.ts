@@ -11,7 +11,7 @@ import { fromUnits, inUnits, inWords, isUsedUp, monthOf, nextMonth, unspent } fr
 import { carve, weighBudget } from "./carving.ts";
 import { moneyOf, raiseIn } from "./requested.ts";
 import { lacking, poolOwnerOf, quantumOf } from "./reservations.ts";
-import { alertOf, dropAlert, type Place, placeOf, type Pool, poolOf, putAlert } from "./table.ts";
+import { alertOf, dropAlert, isLimited, type Place, placeOf, type Pool, poolOf, putAlert } from "./table.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { notify } from "../mail/notices.ts";
 import { deleting, insertion, query, selection, updating } from "../store/query.ts";
@@ -157,7 +157,9 @@ export async function afterChange(writing: Writing, poolId: string): Promise<voi
   const { tx, companyId } = writing;
   for (const measure of measures) {
     const asked = await overrideOf(tx, { id: poolId, measure });
-    if (asked === undefined || isShort(await poolOf(tx, { companyId, id: poolId, measure }), asked)) continue;
+    if (asked === undefined) continue;
+    const pool = await poolOf(tx, { companyId, id: poolId, measure });
+    if (isShort(pool, asked) && (await isLimited(tx, pool))) continue;
     if (asked.status === "pending") await overtake(writing, asked, budgetChanged, moneyOf);
     await tx.run(dropAlert, { pool_id: poolId, kind: override(measure) });
   }
@@ -197,7 +199,7 @@ export const overriding: ApprovalKind = {
     const { tx, companyId } = call;
     const { pool: id, measure, raiseBy } = raiseIn(approval);
     const pool = await poolOf(tx, { companyId, id, measure });
-    if (pool.limit === null) throw noLimitLeft();
+    if (pool.limit === null || !(await isLimited(tx, pool))) throw noLimitLeft();
     const limit = fromUnits(measure, pool.limit + inUnits(measure, raiseBy));
     if (id === companyId) await raiseCompany(tx, companyId, measure, limit);
     else await raiseAgent(tx, await agentById(tx, id), measure, limit);

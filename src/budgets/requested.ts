@@ -7,7 +7,7 @@ import type { Viewer } from "../capabilities/visible.ts";
 import type { ReadTx } from "../store/store.ts";
 import { fromUnits, inUnits } from "./budget.ts";
 import { foreseenMoney, shownPools } from "./carving.ts";
-import { poolOf } from "./table.ts";
+import { isLimited, poolOf } from "./table.ts";
 
 /**
  * The budgets that approving a request would change. They change all the time. So every end of a request stores them as they
@@ -37,6 +37,8 @@ async function raiseMoney(tx: ReadTx, approval: ApprovalRow, viewer: Viewer): Pr
   const { pool: id, measure, raiseBy } = raiseIn(approval);
   const companyId = approval.company_id;
   const pool = await poolOf(tx, { companyId, id, measure });
+  // Without a limit there is nothing to raise, and a yes is refused.
+  if (!(await isLimited(tx, pool))) return [];
   const after = (pool.limit ?? 0) + inUnits(measure, raiseBy);
   if (id === companyId)
     return shownPools(tx, viewer, [{ pool, before: pool, after: { ...pool, limit: after } }]);

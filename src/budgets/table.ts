@@ -109,6 +109,11 @@ export async function amountOf(tx: ReadTx, agentId: string, measure: Measure): P
   return (await tx.first(budgetRow, { agent_id: agentId, measure }))?.amount;
 }
 
+/** Whether the pool limits anything: an agent's separate budget can be removed, and a company may have no limit. */
+export async function isLimited(tx: ReadTx, { companyId, id, measure, limit }: Pool): Promise<boolean> {
+  return id === companyId ? limit !== null : (await amountOf(tx, id, measure)) !== undefined;
+}
+
 /** The parts of the agent's separate budget. */
 export async function ownPools(tx: ReadTx, agent: { id: string; company_id: string }): Promise<Pool[]> {
   const { pools } = await placeOf(tx, agent);
