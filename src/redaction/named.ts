@@ -24,7 +24,6 @@ export function* namedIn(text: string): Iterable<Span> {
 }
 
 const second = /^(?:keys?|phrase|codes?|string|words?|material|by|passe)$/i;
-
 /** What stands between a name and its value: a closing quote, a sign with or without a type, a call, a verb, or a space. */
 const separator =
   /(\\{0,4}["'`]?(?:\]|\}(?=[ \t]*=[ \t]*["'`]))?)(?:\*{0,2}(?:[ \t]+(?:is|was|are|ist|for[ \t]+[\w@.-]{1,40})(?=:))?[ \t]*(?::[ \t]*&?[\w.<>]{1,30}\??[ \t]*(?==[ \t]*["'`]))?(=>|={1,3}|[:?]:?=|->|→|<<<|:(?!:)|(?<=[ \t])\|(?=[ \t]))(?:\*{2}(?!\*))?(?:\\(?=[ \t]))?[ \t]*|([(,])[ \t]*(?=["'`])|[ \t]+(?:is|was|are|ist|by)\b[: \t]*|[ \t\0]+(?=\S))(?:[@bfru]{1,2}(?=["']))?/iy;
@@ -61,14 +60,15 @@ function valueOf(text: string, name: string, lead: string, after: number): Itera
   }
   const [, dashes = ""] = /(?:^|[\s\0"'`=([{,])(--?)$/.exec(lead) ?? [];
   const isFlag = dashes === "--" || (dashes === "-" && longName.test(name));
-  const flagTest: Test = (value) => !(name === "auth" && value.includes(":")) && test("tight")(value);
+  const flagTest: Test = (value) =>
+    !(name === "auth" && value.includes(":")) && test(/^X-/.test(name) ? "header" : "tight")(value);
+  const asFlag = (end: RegExpExecArray): Iterable<Span> => valueAt(text, end, flagTest, { sign: "--" });
   const lineEnd = isFlag ? execAt(beforeNextLine, text, after) : null;
-  if (lineEnd !== null) return valueAt(text, lineEnd, flagTest, { sign: "--" });
+  if (lineEnd !== null) return asFlag(lineEnd);
   const match = execAt(separator, text, after);
   if (match === null) return [];
   const [whole, close = "", sign = "", call] = match;
-  if (dashes !== "" && (sign === "" || call === ","))
-    return isFlag ? valueAt(text, match, flagTest, { sign: "--" }) : [];
+  if (dashes !== "" && (sign === "" || call === ",")) return isFlag ? asFlag(match) : [];
   const from = after + whole.length;
   const follows = (expression: RegExp): boolean => execAt(expression, text, from) !== null;
   // A link in Markdown, an AWS resource name (`…:secret:name`), the user of a URL, and `x ? "token" : "key"` assign nothing.
@@ -99,8 +99,7 @@ function valueOf(text: string, name: string, lead: string, after: number): Itera
     return readAs(/^authentication$/i.test(name) ? notScheme : meant);
   }
   if (close !== "") return [];
-  if (setter.test(lead))
-    return valueAt(text, match, test(name.includes("-") ? "header" : "tight"), { sign: "--" });
+  if (setter.test(lead)) return asFlag(match);
   if (!meant("swordfish")) return [];
   // `PASSWORD 'x'` and `the token is abc123` need a quoted word, or a word that mixes letters and digits.
   if (follows(/["']/y) && !prosaic.test(name)) return readAs((value) => oneWord(value) && !isProse(value));
@@ -127,8 +126,7 @@ function* valueAt(text: string, match: RegExpExecArray | null, test: Test, conte
   const [quote = ""] = execAt(/\\{0,4}(?:"""|'{3}|["'`])|<<[-~]?["']?\w+["']?\s*?\n/y, text, start) ?? [];
   const from = start + quote.length;
   if (noValue.test(text.slice(from, from + 60))) return;
-  const value =
-    quote === "" ? unquoted(text, from, test, context) : (execAt(insideOf(quote), text, from)?.[0] ?? "");
+  const value = quote === "" ? unquoted(text, from, test, context) : foundAt(insideOf(quote), text, from);
   const scheme = schemes.exec(value)?.[0] ?? "";
   const secret = value.slice(scheme.length, scheme.length + 512).trim();
   if (secret === "" || noValue.test(secret.slice(0, 60)) || !test(secret)) return;
@@ -137,9 +135,8 @@ function* valueAt(text: string, match: RegExpExecArray | null, test: Test, conte
   const isItem = sign === "--" && text[start - 1] === "\0";
   if (quote === "" && !isItem && !(isHeader && /\s/.test(secret)))
     if (isProse(secret) || (sign === ":" && isSentence(text, after, secret, test))) return;
-  const rest =
-    value.length === 600 ? (execAt(/[^\s\0,;&"'`<>()[\]{}|\\]*/y, text, after)?.[0].length ?? 0) : 0;
-  yield [from + scheme.length, after + rest];
+  const rest = value.length === 600 ? foundAt(/[^\s\0,;&"'`<>()[\]{}|\\]*/y, text, after) : "";
+  yield [from + scheme.length, after + rest.length];
 }
 
 /** Matches the text inside a quote. Only triple quotes and backticks may span lines. */
@@ -153,7 +150,7 @@ function insideOf(quote: string): RegExp {
 /** A header value takes the rest of its line. So does a passphrase of several words on a line by itself. */
 function unquoted(text: string, from: number, test: Test, context: Context): string {
   const { sign, inside = "", isHeader = false, startsLine = false } = context;
-  const take = (expression: RegExp): string => execAt(expression, text, from)?.[0].trimEnd() ?? "";
+  const take = (expression: RegExp): string => foundAt(expression, text, from).trimEnd();
   if (sign === "<") return take(/[^<]+/y);
   if (sign === "--") return text[from - 1] === "\0" ? take(/[^\0]+/y) : take(/[^\s\0;|&"'`]+/y);
   const restOfLine = isHeader && startsLine && inside === "" ? /[^\r\n]*/y : /[^\r\n"'`]*/y;
@@ -205,6 +202,7 @@ function* listAt(text: string, start: number, test: Test): Iterable<Span> {
       yield [start + index + lead.length, start + index + lead.length + value.length];
 }
 
+const foundAt = (sticky: RegExp, text: string, at: number): string => execAt(sticky, text, at)?.[0] ?? "";
 function execAt(sticky: RegExp, text: string, at: number): RegExpExecArray | null {
   sticky.lastIndex = at;
   return sticky.exec(text);

@@ -1,5 +1,5 @@
 import * as values from "./values.ts";
-import { anyText, couldBeKey, looksMade, notPath, type Test } from "./values.ts";
+import { anyText, notPath, type Test } from "./values.ts";
 
 /**
  * Decides which names mean a secret. A name is split into words, and the last word counts: `githubToken` is a token,
@@ -8,7 +8,7 @@ import { anyText, couldBeKey, looksMade, notPath, type Test } from "./values.ts"
  */
 export type Place = "header" | "tight" | "loose";
 
-const { oneWord, notAmount, digits, couldBeWord, couldBeLogin, isLogin } = values;
+const { oneWord, notAmount, digits, looksMade, couldBeWord, couldBeLogin, isLogin } = values;
 const plainTests = { anyText, oneWord, notPath, notAmount, digits, looksMade };
 const tests = new Map<string, Test>(Object.entries({ ...plainTests, couldBeWord, couldBeLogin, isLogin }));
 
@@ -52,7 +52,7 @@ const tails =
 
 /** A text without any of these words has no name that means a secret. */
 export const announces = new RegExp(
-  [...byWord.keys(), "str", "phrase", "words?", "codes?", "material", "by", "passe"].join("|"),
+  `${[...byWord.keys()].join("|")}|str|phrase|word|code|material|by|passe`,
   "i",
 );
 
@@ -65,7 +65,6 @@ export function testFor(name: string, place: Place): Test | undefined {
   if (known.size < 5000 && name.length <= 60) known.set(key, test);
   return test;
 }
-
 const known = new Map<string, Test | undefined>();
 
 function decide(name: string, place: Place): Test | undefined {
@@ -84,14 +83,10 @@ function decide(name: string, place: Place): Test | undefined {
     const isKey = /^keys?$/.test(last);
     if (isKey && keyKinds.test(before)) return notPath;
     if (place === "tight" || /^[A-Z][A-Z0-9_]{2,}$/.test(name)) return tight;
-    return isKey && before !== "" ? couldBeNumbered : loose;
+    return isKey && before !== "" ? values.couldBeNumbered : loose;
   }
   return undefined;
 }
-
-/** Accepts `mapboxKey: "pk12345x"`, but not `s3Key: "a/b1.png"`. */
-const couldBeNumbered: Test = (value) =>
-  looksMade(value) || (/^(?=.*\d)[^/]{8,}$/.test(value) && couldBeKey(value));
 
 /** `db.password` and `requirepass` do not occur in prose. */
 export const isCompound = (name: string): boolean => !name.includes(" ") && wordsOf(name).length > 1;

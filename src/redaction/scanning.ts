@@ -14,7 +14,6 @@ export function spansIn(text: string, wanted = rules): Span[] {
   const isOrdinary = text.length < 1000 && ordinary.test(text) && !/\p{L}{16}/u.test(text);
   return isOrdinary && !announces.test(text) ? [] : wanted.flatMap((rule) => [...rule(text)]);
 }
-
 const ordinary =
   /^(?:(?:[\p{L}\p{M}\s.,;!?'()&]|(?<![\p{L}\p{M}\d])\d{1,6}(?![\p{L}\p{M}\d]))*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{40}|[0-9a-f]{64})$/u;
 
@@ -39,7 +38,6 @@ access_token\$\w+\$\w{8,}\$\w{16,} cio[A-Za-z0-9]{32,} oy2[a-z0-9]{40,} cmVmdGtu
 s\.(?=[A-Za-z]{0,23}\d)[A-Za-z0-9]{24}(?!\w) v1\.0-[0-9a-f]{24}-[0-9a-f]{64,} API-[A-Z0-9]{25,} v\^1\.1#[\w^+/=#-]{30,}
 (?:sdk|mob|access-(?:production|sandbox|development))-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}
 (?<![-_])eyJ[\w-]{8,}(?:\.[\w-]*){1,4} \$(?:2[abxy]|1|5|6|y|apr1|argon2(?:id?|d)|scrypt|pbkdf2[\w-]{0,20})\$[\w$./=,+-]{20,}`;
-
 const anyOf = (table: string): string => `(?:${table.trim().split(/\s+/).join("|")})`;
 const known = `(?<![A-Za-z0-9])(?:${anyOf(beginnings)}(?:[A-Za-z0-9]{20,}|(?=[a-z]{0,20}[A-Z\\d])[A-Za-z0-9]{12,})[\\w.~+/=-]*|${anyOf(distinct)}[\\w.%~+/=-]{7,}[\\w%~+/=-]|${anyOf(forms)})`;
 
@@ -57,10 +55,9 @@ any    PuTTY      (?<=PuTTY-User-Key-File-\d)[^]+
 any    -----      -----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,9}-----[^]*?(?:-----END [A-Z0-9 ]{0,40}-----|(?![^]))
 any    LS0tLS     LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM)[\w+/=-]+(?:\r?\n[\w+/=-]+)*
 any    hook|\.com/|/bot  (?<=(?:slack|discord|discordapp|zapier|office)\.com/(?:\w{1,20}/)?(?:services|workflows|triggers|webhooks|catch|webhookb2|webhook)/|hook(?:\.\w{2,4})?\.(?:make|integromat)\.com/|ifttt\.com/trigger/[\w-]{1,60}/(?:json/)?with/key/)[\w/.:@%-]{6,}|(?<=telegram\.org/bot)[\w:-]{6,}
-# Logins without a scheme: root:password@db:3306/shop, but not app:1.2@sha256:…; scott/tiger@db
+# Logins: root:password@db:3306/shop, but not app:1.2@sha256:…; scott/tiger@db; -u user:password, but not -u 1000:1000; htpasswd -b
 any    @          (?<=(?<![\w/@:.%-])(?!(?:mailto|acct|b?cc|to|from|sips?|xmpp):)[\w.-]{1,64}:)[^\s"'\x60@/:[|,]{1,256}(?=@(?!sha\d)[\w.-]{1,200}(?::\d|/|\())
 any    @          (?<=(?:oracle:(?:thin|oci):|\bsqlplus )[\w$#]{1,64}/)[^\s"'\x60@[]{1,256}(?=@)
-# -u user:password, -U user%password, but not -u 1000:1000; htpasswd -b file user password
 user   [:%]       (?<=[\s\0](?:-[uUa]|--(?:user|proxy-user|auth|username|basic|login))[ =\0]?["']?[^\s:%/"'\0]{0,100}[:%])(?:(?<=["'][^\s:%/"'\0]{0,100}[:%])[^"'\n]+|[^\s\0"'|;&]+)
 any    passw|user  (?<=\b(?:htpasswd[ \0]-\w*b\w*[ \0][^\s\0]{1,200}|add_user|change_password|net user)[ \0][^\s\0]{1,200}[ \0])[^\s\0/][^\s\0]*
 # Schemes without a header, lines of .netrc and .pgpass, and passwords that are piped into a login
@@ -91,7 +88,6 @@ random -----|[\w+/-]{32}  -----BEGIN (?:[A-Z0-9]{1,20} ){0,3}(?:CERTIFICATE|PUBL
 base64 [\w+/-]{24}  (?<![\w+/=-])[\w+/-]{24,}={0,2}
 url    %         (?<![^\s"'\x60<>&=?#/])(?![a-z][\w+.-]{0,20}:)[^\s"'\x60<>&=?#/]*%(?:3[aAdD]|40|22)[^\s"'\x60<>&=?#/]*
 `;
-
 const isSet: Test = (word) => !/^(?:\$|\{|<|%7B|\[redacted)/i.test(word);
 /** Not a port, a port mapping, a path, or another flag. */
 const notPort: Test = (word) => isSet(word) && !/^(?:[\d.:/-]*(?:tcp|udp)?|[./~-].*)$/.test(word);

@@ -28,6 +28,9 @@ export const looksMade: Test = (value) => {
   if (/^[0-9a-f]+$/i.test(value)) return value.length >= 24 && /[a-f]/i.test(value);
   return /\d\D+\d/.test(value) && /[A-Za-z]/.test(value) && wordShare(value) <= 0.45;
 };
+/** Accepts `mapboxKey: "pk12345x"`, but not `s3Key: "a/b1.png"`. */
+export const couldBeNumbered: Test = (value) =>
+  looksMade(value) || (/^(?=.*\d)[^/]{8,}$/.test(value) && couldBeKey(value));
 /** The share of characters that read like words. */
 const wordShare = (word: string): number =>
   (word.match(/[A-Z]?[a-z]{3,}/g) ?? []).join("").length / word.length;
