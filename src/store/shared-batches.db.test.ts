@@ -238,6 +238,39 @@ if (testStores.has("postgres"))
       await assertIntact();
     });
 
+    test("a company that waits for its lock delays the next batch for a moment only", async () => {
+      const lock = "hashtextextended('waits', 0)";
+      let round = 0;
+      /** How long a write takes that comes right after one of a company whose lock is held, or free. */
+      const timeAfter = async (isHeld: boolean): Promise<number> => {
+        if (isHeld) await outside.query(`select pg_advisory_lock(${lock})`);
+        const write = async (name: string): Promise<void> => {
+          await store.write(async (tx) => {
+            await tx.lock(name);
+            await tx.run(keep, row("waits", `${name} ${round} ${isHeld}`));
+          });
+        };
+        round += 1;
+        const from = performance.now();
+        const first = write("waits");
+        // Its batch has begun, without the other.
+        await sleep(3);
+        await write("follows");
+        const taken = performance.now() - from;
+        if (isHeld) await outside.query(`select pg_advisory_unlock(${lock})`);
+        await first;
+        return taken;
+      };
+      let [shortest, usual] = [Infinity, Infinity];
+      // A busy machine takes longer, but not each time.
+      for (let tried = 0; shortest - usual > 100 || usual === Infinity; tried++) {
+        assert.ok(tried < 10, `${shortest} milliseconds, and ${usual} if the lock is free`);
+        usual = Math.min(usual, await timeAfter(false));
+        shortest = Math.min(shortest, await timeAfter(true));
+      }
+      assert.equal((await keysOf("waits")).length, round * 2);
+    });
+
     test("many companies whose locks are held elsewhere delay none of the others", async () => {
       const many = 20;
       const key = (index: number): string => `hashtextextended('held ${index}', 0)`;
@@ -254,7 +287,7 @@ if (testStores.has("postgres"))
       const waiting =
         "select count(*)::int as count from pg_stat_activity where wait_event = 'advisory' and datname = current_database()";
       const { count: held } = Object((await outside.query(waiting)).rows[0]);
-      assert.ok(held > 0 && held < 6, `${held} connections wait`);
+      assert.ok(held > 0 && held <= 4, `${held} connections wait`);
       for (let index = 0; index < many; index++)
         await outside.query(`select pg_advisory_unlock(${key(index)})`);
       await Promise.all(writes);
@@ -291,7 +324,7 @@ if (testStores.has("postgres"))
       for (let index = 0; index < many; index++)
         await outside.query(`select pg_advisory_unlock(${key(index)})`);
       await Promise.all(writes);
-      assert.ok(most > 0 && most < 6, `${most} connections waited`);
+      assert.ok(most > 0 && most <= 4, `${most} connections waited`);
       assert.equal((await keysOf("slow")).length, many + 5);
     });
 
