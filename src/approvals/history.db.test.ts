@@ -1,7 +1,7 @@
 // An approval remembers each revision, each note with its author, and how it ended.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { terminateAgent } from "../contract/agents.ts";
+import { terminateAgent, viewAgent } from "../contract/agents.ts";
 import * as contract from "../contract/approvals.ts";
 import { setBudget } from "../contract/budgets.ts";
 import { grantPermission } from "../contract/capabilities.ts";
