@@ -221,6 +221,67 @@ describe("what the pages of the dashboard share", () => {
     assert.equal(description, text);
   });
 
+  test("each text size fills the window, and the map follows the pointer in it", async () => {
+    const { page } = site.visit;
+    for (const size of ["16", "13"]) {
+      await page.goto(site.at("/org?view=map"));
+      const root = page.getByRole("treeitem", { name: /^Marlow / });
+      await root.waitFor();
+      await page.getByRole("button", { name: "Theme, text size and keys" }).click();
+      await page.getByRole("button", { name: `Text of ${size} px` }).click();
+      assert.deepEqual(
+        await page.evaluate(
+          `[".app", ".side"].map((name) => Math.round(document.querySelector(name).getBoundingClientRect().bottom))`,
+        ),
+        [900, 900],
+      );
+      assert.equal(await page.evaluate("document.documentElement.scrollHeight - innerHeight"), 0, size);
+      await page.reload();
+      await root.waitFor();
+      await page.getByRole("button", { name: "Show all" }).click();
+      const before = await root.boundingBox();
+      assert.ok(before !== null);
+      // A drag of the ground takes what is on it along, exactly.
+      await page.mouse.move(420, 800);
+      await page.mouse.down();
+      await page.mouse.move(500, 700, { steps: 4 });
+      await page.mouse.up();
+      await page.evaluate(
+        "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))",
+      );
+      const dragged = await root.boundingBox();
+      assert.ok(dragged !== null);
+      assert.ok(Math.abs(dragged.x - before.x - 80) < 2 && Math.abs(dragged.y - before.y + 100) < 2, size);
+      // The wheel zooms around the pointer: the corner below it stays there.
+      await page.mouse.move(dragged.x, dragged.y);
+      await page.keyboard.down("Control");
+      await page.mouse.wheel(0, -40);
+      await page.keyboard.up("Control");
+      await page.evaluate(
+        "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))",
+      );
+      const zoomed = await root.boundingBox();
+      assert.ok(zoomed !== null && zoomed.width > dragged.width);
+      assert.ok(Math.abs(zoomed.x - dragged.x) < 2 && Math.abs(zoomed.y - dragged.y) < 2, size);
+    }
+  });
+
+  test("letters that are switched off do nothing, also where the focus is on a row", async () => {
+    const { page } = site.visit;
+    await page.goto(site.at("/org?view=outline"));
+    const row = (name: string) => page.getByRole("row", { name: new RegExp(name) });
+    await row("Marlow").first().waitFor();
+    await page.keyboard.press("?");
+    await page.getByLabel("Single letters are shortcuts").uncheck();
+    await page.keyboard.press("Escape");
+    await page.locator("[data-row='0']").focus();
+    for (const key of ["j", "p", "w"]) await page.keyboard.press(key);
+    await page.locator("[data-row='0']:focus").waitFor();
+    assert.equal(await page.getByRole("dialog").count(), 0);
+    await page.keyboard.press("ArrowDown");
+    await page.locator("[data-row='1']:focus").waitFor();
+  });
+
   test("at 1920 px and more, the rails of Home, a request and a session are 400 px wide", async () => {
     const { page } = site.visit;
     const { id } = await oneSession();

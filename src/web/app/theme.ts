@@ -28,5 +28,8 @@ export function applyTheme(): void {
   const chosen = theme();
   if (chosen === "system") delete dataset["theme"];
   else dataset["theme"] = chosen;
-  style.zoom = String(Number(textSize()) / 14);
+  const scale = String(Number(textSize()) / 14);
+  style.zoom = scale;
+  // For lengths that are shares of the window, which the browser enlarges with everything else.
+  style.setProperty("--scale", scale);
 }

@@ -23,6 +23,8 @@ export function useKeys(handlers: KeyHandlers): void {
 
 const place = "agency.keys";
 export const lettersAreOff = (): boolean => localStorage.getItem(place) === "off";
+/** Is it a letter that is switched off? */
+export const isOff = (key: string): boolean => /^[a-z]$/i.test(key) && lettersAreOff();
 export function switchLetters(on: boolean): void {
   localStorage.setItem(place, on ? "on" : "off");
 }

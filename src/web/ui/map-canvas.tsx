@@ -1,6 +1,8 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { boundsOf, type Camera, fitting, type MapItem, nearest, opening, type Rect } from "./camera.ts";
+import { isOff } from "./keys.ts";
 import { mapDirections, usePanZoom, zoomedByKey, ZoomKeys } from "./pan-zoom.tsx";
+import { pointIn, textScale } from "./pointer.ts";
 import { useScheme } from "./scheme.ts";
 import "./map-canvas.css";
 
@@ -65,7 +67,7 @@ export function MapCanvas<T extends MapItem>({
   const paint = (now: Camera, w: number, h: number): boolean => {
     const context = canvas.current?.getContext("2d");
     if (context == null) return false;
-    const ratio = devicePixelRatio;
+    const ratio = devicePixelRatio * textScale();
     if (context.canvas.width !== Math.round(w * ratio) || context.canvas.height !== Math.round(h * ratio)) {
       context.canvas.width = Math.round(w * ratio);
       context.canvas.height = Math.round(h * ratio);
@@ -107,11 +109,10 @@ export function MapCanvas<T extends MapItem>({
   }, []);
 
   const itemAt = (event: { clientX: number; clientY: number }): T | undefined => {
-    const box = map.frame.current?.getBoundingClientRect();
     const now = map.camera.current;
-    if (box === undefined || now === null) return undefined;
-    const x = (event.clientX - box.left - now.x) / now.k;
-    const y = (event.clientY - box.top - now.y) / now.k;
+    if (map.frame.current === null || now === null) return undefined;
+    const at = pointIn(map.frame.current, event);
+    const [x, y] = [(at.x - now.x) / now.k, (at.y - now.y) / now.k];
     return items.find((item) => x >= item.x && x <= item.x + item.w && y >= item.y && y <= item.y + item.h);
   };
   const goTo = (item: T | undefined): void => {
@@ -121,6 +122,7 @@ export function MapCanvas<T extends MapItem>({
   };
   const onKey = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== event.currentTarget) return;
+    if (isOff(event.key)) return;
     const direction = mapDirections[event.key];
     if (direction !== undefined && focus !== undefined) goTo(nearest(items, focus, direction));
     else if (event.key === "Home") goTo(items[0]);

@@ -8,6 +8,7 @@ import {
 } from "react";
 import { type Camera, kept, type Rect, reveal, zoomed } from "./camera.ts";
 import { Icon } from "./icons.tsx";
+import { pointIn } from "./pointer.ts";
 import "./pan-zoom.css";
 
 /** What a pointer that went down holds instead of the map. */
@@ -94,9 +95,8 @@ export function usePanZoom(scene: Scene): PanZoom {
     // React's listener of the wheel can't keep the page from scrolling.
     const onWheel = (event: WheelEvent): void => {
       event.preventDefault();
-      const { left, top } = box.getBoundingClientRect();
-      if (event.ctrlKey || event.metaKey)
-        move((now) => zoomed(now, Math.exp(-event.deltaY * 0.01), event.clientX - left, event.clientY - top));
+      const { x, y } = pointIn(box, event);
+      if (event.ctrlKey || event.metaKey) move((now) => zoomed(now, Math.exp(-event.deltaY * 0.01), x, y));
       else panBy(-event.deltaX, -event.deltaY);
     };
     box.addEventListener("wheel", onWheel, { passive: false });
@@ -123,8 +123,9 @@ export function usePanZoom(scene: Scene): PanZoom {
     show: (item, zooms, covered = 0) => move((now, w, h) => reveal(now, item, w, h - covered, zooms)),
     pointer: {
       onPointerDown: (event) => {
-        const { target, clientX: x, clientY: y, button } = event;
+        const { target, button } = event;
         if (button !== 0 || !(target instanceof Element) || target.closest(".zoom-keys") !== null) return;
+        const { x, y } = pointIn(event.currentTarget, event);
         down.current.set(event.pointerId, { x, y });
         isDragged.current = false;
         start.current = { x, y, grip: latest.current.grab?.(event) ?? null };
@@ -133,15 +134,14 @@ export function usePanZoom(scene: Scene): PanZoom {
         const before = down.current.get(event.pointerId);
         const from = start.current;
         if (before === undefined || from === null) return;
-        const { clientX: x, clientY: y } = event;
+        const { x, y } = pointIn(event.currentTarget, event);
         down.current.set(event.pointerId, { x, y });
         const [, other] = [...down.current].find(([id]) => id !== event.pointerId) ?? [];
         if (other !== undefined) {
-          const { left, top } = event.currentTarget.getBoundingClientRect();
           const span = (point: { x: number; y: number }): number =>
             Math.max(1, Math.hypot(point.x - other.x, point.y - other.y));
           isDragged.current = true;
-          move((now) => zoomed(now, span({ x, y }) / span(before), other.x - left, other.y - top));
+          move((now) => zoomed(now, span({ x, y }) / span(before), other.x, other.y));
           return;
         }
         if (!isDragged.current && Math.hypot(x - from.x, y - from.y) < threshold) return;

@@ -1,5 +1,6 @@
 import { type PointerEvent, useState } from "react";
 import type { Grip } from "../../ui/pan-zoom.tsx";
+import { pointIn } from "../../ui/pointer.ts";
 import type { MapLayout } from "./map-layout.ts";
 import type { Position } from "./position.ts";
 
@@ -29,10 +30,9 @@ export function useAgentDrag(
     let to: string | null = null;
     return {
       move: (event) => {
-        const { left, top } = event.currentTarget.getBoundingClientRect();
         const team = teamAt(event);
         to = team === agent.id || team === agent.boss?.id ? null : team;
-        setDragged({ agent, x: event.clientX - left, y: event.clientY - top });
+        setDragged({ agent, ...pointIn(event.currentTarget, event) });
         setOver(to);
       },
       end: (isDropped) => {

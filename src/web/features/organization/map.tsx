@@ -1,6 +1,7 @@
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { counted, roundMoney } from "../../ui/figures.tsx";
+import { isOff } from "../../ui/keys.ts";
 import { mapDirections, zoomedByKey, ZoomKeys } from "../../ui/pan-zoom.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile, tileOf } from "../../ui/tile.tsx";
@@ -63,6 +64,7 @@ export function OrgMap({
   const onKey = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || focused === undefined) return;
     const { key } = event;
+    if (isOff(key)) return;
     const direction = mapDirections[key];
     if (direction !== undefined) goTo(nextBox(layout.boxes, focused, direction));
     else if (key === "Home") goTo(root);

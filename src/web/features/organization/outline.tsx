@@ -13,6 +13,7 @@ import {
 import { flushSync } from "react-dom";
 import { Meter, roundMoney } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
+import { isOff } from "../../ui/keys.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile, tileOf } from "../../ui/tile.tsx";
 import { Line } from "../../ui/words.tsx";
@@ -111,7 +112,7 @@ export function Outline({
   };
   const onKey = (event: KeyboardEvent): void => {
     const row = rows[at];
-    if (row === undefined || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (row === undefined || event.ctrlKey || event.metaKey || event.shiftKey || isOff(event.key)) return;
     if (event.key === "ArrowDown" || event.key === "j") goTo(at + 1);
     else if (event.key === "ArrowUp" || event.key === "k") goTo(at - 1);
     else if (event.key === "Home") goTo(0);
