@@ -12,7 +12,7 @@ import {
   type ShownCompany,
 } from "../data/company.ts";
 import { followCompany } from "../data/live.ts";
-import { readCompany, useLive, useRead, useRows } from "../data/reading.ts";
+import { readCompany, useConnection, useLive, useRead, useRows } from "../data/reading.ts";
 import { keepVerifying, useVerification, verifyAll } from "../data/verification.ts";
 import { tellCutText } from "../ui/cut-text.ts";
 import { figure } from "../ui/figures.tsx";
@@ -57,10 +57,9 @@ export function Shell(): ReactNode {
     followCompany(company.id);
   }
   actAs(me.data?.role === "member" ? me.data.positions[0]?.id : undefined);
-  const live = useLive();
+  const isLost = useConnection() === "lost";
   const bad = useVerification()?.problems[0];
-  const cantDecide =
-    live.state === "lost" ? texts.notWhileLost : me.data?.role === "viewer" ? texts.viewersRead : undefined;
+  const cantDecide = isLost ? texts.notWhileLost : me.data?.role === "viewer" ? texts.viewersRead : undefined;
   const here = useMemo(
     (): Here | null => (company === undefined ? null : { company, companies, me: me.data, cantDecide }),
     [company, list.data, me.data, cantDecide],
@@ -152,11 +151,7 @@ export function Shell(): ReactNode {
           <button type="button" className="veil" aria-label="Close the menu" onClick={() => setMenu(false)} />
         )}
         <main className="panel" id="main" tabIndex={-1}>
-          {live.state === "lost" && (
-            <div className="lost" role="status">
-              {texts.lostSince(clockTime(live.since ?? Date.now()), figure(live.seq))}
-            </div>
-          )}
+          {isLost && <Lost />}
           {bad !== undefined && (
             <div className="lost broken" role="alert">
               {texts.chainIsBroken(bad.seq)} {bad.advice}
@@ -183,6 +178,15 @@ export function Shell(): ReactNode {
 }
 
 const none: readonly ShownCompany[] = [];
+
+function Lost(): ReactNode {
+  const { since, seq } = useLive();
+  return (
+    <div className="lost" role="status">
+      {texts.lostSince(clockTime(since ?? Date.now()), figure(seq))}
+    </div>
+  );
+}
 
 /** The address names a company that is not here, or that this person can't see. Nothing says which of the two. */
 function UnknownCompany({

@@ -325,6 +325,7 @@ const heavy = new Set([
   "attention.view",
   "company.counts",
   "org.view",
+  "org.roster",
   "outcome.graph",
   "cost.list",
   "why",
@@ -342,3 +343,6 @@ cache.getQueryCache().subscribe(({ type, query }) => {
 export function useLive(): Live {
   return useSyncExternalStore(onLive, liveNow);
 }
+
+/** Only the state: an entry that arrives renders nothing again. */
+export const useConnection = (): Live["state"] => useSyncExternalStore(onLive, () => liveNow().state);

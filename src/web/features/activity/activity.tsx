@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Fragment, type ReactNode, useRef, useState } from "react";
+import { Fragment, memo, type ReactNode, useRef, useState } from "react";
 import { ops } from "virtual:operations";
 import { removedSentences } from "../../../contract/phrases.ts";
 import { shown } from "../../../contract/visible-text.ts";
@@ -14,6 +14,7 @@ import { useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { runsOf } from "../../ui/runs.ts";
+import { useStable } from "../../ui/stable.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
@@ -53,8 +54,10 @@ export function ActivityPage(): ReactNode {
     ...(to !== undefined && { to: new Date(to).toISOString() }),
     ...(filters.refused !== "all" && { refused: filters.refused === "only" }),
   });
-  const change = (part: Filters): void =>
-    void navigate({ to: "/activity", search: { ...filters, ...part }, replace: true });
+  const change = useStable(
+    (part: Filters): void =>
+      void navigate({ to: "/activity", search: { ...filters, ...part }, replace: true }),
+  );
   return (
     <Page title="Activity" heading actions={<Verify />}>
       <FilterBar filters={filters} change={change} />
@@ -105,7 +108,14 @@ function inField(time: number): string {
   return `${date}T${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":")}`;
 }
 
-function FilterBar({ filters, change }: { filters: Filters; change: (part: Filters) => void }): ReactNode {
+/** It has an option for every agent, which a new entry of the record does not render again. */
+const FilterBar = memo(function FilterBar({
+  filters,
+  change,
+}: {
+  filters: Filters;
+  change: (part: Filters) => void;
+}): ReactNode {
   const { company } = useHere();
   const roster = useAll(ops.listRoster, "agents", everyAgent(company.id));
   const people = useRead(ops.listPeople, {}).data?.people ?? [];
@@ -154,7 +164,7 @@ function FilterBar({ filters, change }: { filters: Filters; change: (part: Filte
       )}
     </div>
   );
-}
+});
 
 /** New entries wait behind a button while the reader is further down. Several of the same kind in a row are one line. */
 function Events({

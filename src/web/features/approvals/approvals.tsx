@@ -1,5 +1,5 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { type MouseEvent, type ReactNode, useState } from "react";
+import { memo, type MouseEvent, type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import type { Reading } from "../../data/reading.ts";
@@ -14,6 +14,7 @@ import { MoreRows, useList } from "../../ui/more-rows.tsx";
 import { isInField, useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
+import { useStable } from "../../ui/stable.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
 import { hireIn } from "../../ui/requested.ts";
@@ -61,6 +62,8 @@ export function Approvals(): ReactNode {
   const canChoose = me?.role === "board";
   const waiting = (list.data?.approvals ?? []).filter((each) => each.status === "pending");
   const picked = usePicked(canChoose ? waiting : []);
+  const toggle = useStable(picked.toggle);
+  const click = useStable((id: string, event: MouseEvent) => beside.click({ kind: "approval", id }, event));
   useKeys({
     " ": (event) => {
       const id = document.activeElement?.closest<HTMLElement>("[data-request]")?.dataset["request"];
@@ -102,12 +105,10 @@ export function Approvals(): ReactNode {
                           of={each}
                           holdsUp={pending.holdsUp(each.id)}
                           isBeside={each.id === beside.chosen?.id}
-                          onClick={(event) => beside.click({ kind: "approval", id: each.id }, event)}
+                          onClick={click}
                           isChosen={picked.ids.includes(each.id)}
                           because={picked.because(each)}
-                          onToggle={
-                            canChoose && each.status === "pending" ? () => picked.toggle(each) : undefined
-                          }
+                          onToggle={canChoose && each.status === "pending" ? toggle : undefined}
                         />
                       ))}
                     </ul>
@@ -124,7 +125,8 @@ export function Approvals(): ReactNode {
   );
 }
 
-function RequestRow({
+/** It is rendered again only if something about it changes. */
+const RequestRow = memo(function RequestRow({
   of,
   holdsUp,
   isChosen,
@@ -138,9 +140,9 @@ function RequestRow({
   isChosen: boolean;
   /** Why it can't be selected with the others. */
   because: string | undefined;
-  onToggle: (() => void) | undefined;
+  onToggle: ((one: Listed) => void) | undefined;
   isBeside: boolean;
-  onClick: (event: MouseEvent) => void;
+  onClick: (id: string, event: MouseEvent) => void;
 }): ReactNode {
   const { id, status, requestedBy, updatedAt, revision, expiresAt } = of;
   const title = hireIn(of) ?? of.title;
@@ -154,10 +156,15 @@ function RequestRow({
           checked={isChosen}
           disabled={because !== undefined}
           tabIndex={-1}
-          onChange={onToggle}
+          onChange={() => onToggle(of)}
         />
       )}
-      <Link className="row" data-beside={`approval ${id}`} to={`/approvals/${id}`} onClick={onClick}>
+      <Link
+        className="row"
+        data-beside={`approval ${id}`}
+        to={`/approvals/${id}`}
+        onClick={(event) => onClick(id, event)}
+      >
         <StatusMark mark={requestMarks[status] ?? "idle"} label={statusWords[status]} />
         <div className="min-w-0">
           <div className="title cut">
@@ -185,4 +192,4 @@ function RequestRow({
       </Link>
     </li>
   );
-}
+});

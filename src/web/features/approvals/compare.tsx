@@ -2,6 +2,7 @@ import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useAll, useRead } from "../../data/reading.ts";
+import { AgentOptions } from "../../ui/agent-options.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FieldDiff } from "../../ui/field-diff.tsx";
 import { Loaded } from "../../ui/states.tsx";
@@ -65,11 +66,7 @@ export function CompareWith({ request }: { request: Request }): ReactNode {
         onChange={({ target }) => setChosen(target.value)}
       >
         <option value="">{texts.comparePick}</option>
-        {agents.map(({ id, name, role }) => (
-          <option key={id} value={id}>
-            {name}, {role}
-          </option>
-        ))}
+        <AgentOptions of={agents} />
       </select>
       <Dialog
         title={texts.comparedWith(other?.name ?? "")}

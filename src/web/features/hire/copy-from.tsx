@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
+import { AgentOptions } from "../../ui/agent-options.tsx";
 import { brainIn } from "../../ui/brain-form.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -33,11 +34,7 @@ export function CopyFrom({
         onChange={({ target }) => setChosen(target.value)}
       >
         <option value="">Copy from…</option>
-        {agents.map((agent) => (
-          <option key={agent.id} value={agent.id}>
-            {agent.name}, {agent.role}
-          </option>
-        ))}
+        <AgentOptions of={agents} />
       </select>
       <Dialog title={texts.copyTitle(name)} isOpen={chosen !== null} onClose={() => setChosen(null)} wide>
         <Loaded of={read} rows={3}>

@@ -5,6 +5,7 @@ import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useAll, useRead } from "../../data/reading.ts";
+import { AgentOptions } from "../../ui/agent-options.tsx";
 import { BrainForm, efforts } from "../../ui/brain-form.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { money } from "../../ui/figures.tsx";
@@ -130,11 +131,7 @@ export function HirePage(): ReactNode {
                         void navigate({ to: "/hire", search: { boss: target.value }, replace: true })
                       }
                     >
-                      {roster.map(({ id, name, role }) => (
-                        <option key={id} value={id}>
-                          {name}, {role}
-                        </option>
-                      ))}
+                      <AgentOptions of={roster} />
                     </select>
                   </label>
                 </div>

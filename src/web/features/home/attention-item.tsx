@@ -1,4 +1,4 @@
-import { type ReactNode, useLayoutEffect, useRef } from "react";
+import { memo, type ReactNode, useLayoutEffect, useRef } from "react";
 import { useDraftText } from "../../ui/draft.ts";
 import { Line } from "../../ui/words.tsx";
 import type { Item } from "./item.ts";
@@ -12,23 +12,37 @@ function aboutOf({ subject, by }: Item): string | undefined {
   return about?.id == null ? undefined : `${about.kind} ${about.id}`;
 }
 
-/** One item in all its states: a row, an open card, settled. The element stays the same, and with it the focus. */
-export function AttentionItem({
+/**
+ * One item in all its states: a row, an open card, settled. The element stays the same, and with it the focus. It is rendered
+ * again only if something about it changes.
+ */
+export const AttentionItem = memo(function AttentionItem({
   item,
   itemKey,
   isOpen,
   isSettled,
-  pick,
-  onToggle,
+  isPicked,
+  unpickable,
+  onPick,
+  onOpen,
 }: {
   item: Item;
   itemKey: string;
   isOpen: boolean;
   isSettled: boolean;
+  isPicked: boolean;
+  /** Why it can't be picked with the others. */
+  unpickable: string | undefined;
   /** Undefined: it is not decided with others. */
-  pick: Pick | undefined;
-  onToggle: (isOpen: boolean) => void;
+  onPick: ((item: Item) => void) | undefined;
+  /** Null: none is open. */
+  onOpen: (key: string | null) => void;
 }): ReactNode {
+  const pick: Pick | undefined = onPick && {
+    isChosen: isPicked,
+    because: unpickable,
+    toggle: () => onPick(item),
+  };
   const ref = useRef<HTMLLIElement>(null);
   const hasFocus = useRef(false);
   const note = useDraftText(`note.${item.subject.id ?? ""}`);
@@ -47,7 +61,7 @@ export function AttentionItem({
       role={isSettled ? "status" : undefined}
       onFocus={() => (hasFocus.current = true)}
       onBlur={() => (hasFocus.current = false)}
-      onClick={isCard || isSettled ? undefined : () => onToggle(true)}
+      onClick={isCard || isSettled ? undefined : () => onOpen(itemKey)}
     >
       {isSettled ? (
         <>
@@ -60,7 +74,7 @@ export function AttentionItem({
         </>
       ) : isCard ? (
         <>
-          <div className="row" onClick={() => onToggle(false)}>
+          <div className="row" onClick={() => onOpen(null)}>
             <ItemLine item={item} pick={pick} />
           </div>
           <AttentionCard item={item} />
@@ -70,4 +84,4 @@ export function AttentionItem({
       )}
     </li>
   );
-}
+});

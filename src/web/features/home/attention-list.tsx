@@ -7,8 +7,8 @@ import { Button } from "../../ui/buttons.tsx";
 import { isInField, useRowKeys } from "../../ui/move-focus.ts";
 import { useKeys } from "../../ui/keys.ts";
 import { placeOf } from "../../ui/places.ts";
+import { useStable } from "../../ui/stable.ts";
 import { AttentionItem } from "./attention-item.tsx";
-import type { Pick } from "./attention-row.tsx";
 import type { Item } from "./item.ts";
 import { type SteadyRow, useSteadyRows } from "./steady.ts";
 import * as texts from "./texts.ts";
@@ -32,16 +32,11 @@ export function AttentionList({
   const { me } = useHere();
   const requests = me?.role === "board" ? items.flatMap(requestIn) : [];
   const picked = usePicked(requests);
-  const pickOf = (item: Item): Pick | undefined => {
-    const request = requests.find(({ id }) => id === item.subject.id);
-    return (
-      request && {
-        isChosen: picked.ids.includes(request.id),
-        because: picked.because(request),
-        toggle: () => picked.toggle(request),
-      }
-    );
-  };
+  const requestOf = (item: Item): Pickable | undefined => requests.find(({ id }) => id === item.subject.id);
+  const pick = useStable((item: Item): void => {
+    const request = requestOf(item);
+    if (request !== undefined) picked.toggle(request);
+  });
   const focused = (): SteadyRow | undefined => {
     const key = document.activeElement?.closest<HTMLElement>("[data-item]")?.dataset["item"];
     return rows.find((row) => row.key === key && row.settledAt === null);
@@ -60,10 +55,10 @@ export function AttentionList({
     ArrowLeft: toggle(false),
     " ": (event) => {
       const row = focused();
-      const pick = row && pickOf(row.item);
+      const request = row && requestOf(row.item);
       // On a button, the space bar presses it.
       const isOnRow = event.target instanceof HTMLElement && event.target.dataset["item"] !== undefined;
-      return pick === undefined || !isOnRow ? false : pick.toggle();
+      return request === undefined || !isOnRow ? false : picked.toggle(request);
     },
     Enter: (event) => {
       const isOnRow = event.target instanceof HTMLElement && event.target.dataset["item"] !== undefined;
@@ -91,17 +86,22 @@ export function AttentionList({
         </div>
       )}
       <ul className="attention">
-        {rows.map(({ key, item, settledAt }) => (
-          <AttentionItem
-            key={key}
-            item={item}
-            itemKey={key}
-            isSettled={settledAt !== null}
-            isOpen={key === open}
-            pick={pickOf(item)}
-            onToggle={(isOpen) => setOpen(isOpen ? key : null)}
-          />
-        ))}
+        {rows.map(({ key, item, settledAt }) => {
+          const request = requestOf(item);
+          return (
+            <AttentionItem
+              key={key}
+              item={item}
+              itemKey={key}
+              isSettled={settledAt !== null}
+              isOpen={key === open}
+              isPicked={request !== undefined && picked.ids.includes(request.id)}
+              unpickable={request && picked.because(request)}
+              onPick={request && pick}
+              onOpen={setOpen}
+            />
+          );
+        })}
       </ul>
       <BatchBar of={picked} />
       {more}

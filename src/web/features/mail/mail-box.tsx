@@ -3,6 +3,7 @@ import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import { useAll, useRead } from "../../data/reading.ts";
+import { AgentOptions } from "../../ui/agent-options.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { useDraftFields } from "../../ui/draft.ts";
 import { useFileChoice } from "../../ui/file-choice.tsx";
@@ -82,11 +83,7 @@ export function MailBox({
           <option value="" disabled>
             To…
           </option>
-          {roster.map(({ id, name: each, role }) => (
-            <option key={id} value={id}>
-              {each}, {role}
-            </option>
-          ))}
+          <AgentOptions of={roster} />
         </select>
         <Button look="ghost" aria-expanded={hasMore} onClick={() => setMore(!hasMore)}>
           Later or with a file
