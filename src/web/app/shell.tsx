@@ -12,7 +12,7 @@ import {
   type ShownCompany,
 } from "../data/company.ts";
 import { followCompany } from "../data/live.ts";
-import { readCompany, useConnection, useLive, useRead, useRows } from "../data/reading.ts";
+import { keepReading, readCompany, useConnection, useLive, useRead, useRows } from "../data/reading.ts";
 import { keepVerifying, useVerification, verifyAll } from "../data/verification.ts";
 import { tellCutText } from "../ui/cut-text.ts";
 import { figure } from "../ui/figures.tsx";
@@ -110,6 +110,8 @@ export function Shell(): ReactNode {
   });
   const isBoard = me.data?.role === "board";
   useEffect(() => (isBoard ? keepVerifying() : undefined), [isBoard]);
+  const isMember = me.data?.role === "member";
+  useEffect(() => (isMember ? keepReading() : undefined), [isMember]);
   useEffect(tellCutText, []);
   const asked = useQuestion();
   const verbs: readonly Verb[] = [

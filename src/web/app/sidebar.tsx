@@ -146,11 +146,12 @@ function Foot({
   isSettings: boolean;
 }): ReactNode {
   const live = useLive();
+  const { me } = useHere();
   const verified = useVerification();
   return (
     <div className="foot">
       <StatusMark mark={live.state === "live" ? "live" : live.state === "lost" ? "stop" : "idle"} />
-      <span>{states[live.state]}</span>
+      <span>{me?.role === "member" ? texts.readsAgain : states[live.state]}</span>
       <span className="seq" title="The newest entry of the ledger that you see">
         {live.seq > 0 && `#${figure(live.seq)}`}
       </span>

@@ -11,6 +11,7 @@ export const openAnother = "It doesn't exist, or you have no access to it. Compa
 export const noCompanyToOpen = "It doesn't exist, or you have no access to it. Ask the board for access.";
 export const lostSince = (time: string, seq: string): string =>
   `No connection since ${time}. You see the state of entry #${seq}.`;
+export const readsAgain = "Updates every 10 s";
 export const notWhileLost = "You can decide again when the connection is back.";
 export const viewersRead =
   "You are a viewer. Viewers can read everything and change nothing. The board can give you another role.";

@@ -283,6 +283,14 @@ export function refreshAll(): void {
   }
 }
 
+/** A member gets no events: what is on the screen is read again every ten seconds. A hidden page asks for nothing. Returns how to end it. */
+export function keepReading(): () => void {
+  const timer = setInterval(() => {
+    if (!document.hidden) refreshAll();
+  }, 10_000);
+  return () => clearInterval(timer);
+}
+
 function want(query: Query, seq: number): void {
   wanted.set(query.queryHash, Math.max(seq, wanted.get(query.queryHash) ?? 0));
 }

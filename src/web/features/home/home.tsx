@@ -24,7 +24,9 @@ import "./home.css";
 /** What needs me? Then: does the rest move? */
 export function Home(): ReactNode {
   const { company, me } = useHere();
-  const counts = useRead(ops.viewCounts, me?.role === "member" ? null : { companyId: company.id }).data;
+  // A member works from a position: goals and figures of the company are the board's.
+  const isMember = me?.role === "member";
+  const counts = useRead(ops.viewCounts, isMember ? null : { companyId: company.id }).data;
   const attention = useList(ops.viewAttention, "items", { companyId: company.id }, firstItems);
   const isFirst = counts?.outcomes.all === 1;
   const beside = useBeside("agent", "outcome");
@@ -40,7 +42,9 @@ export function Home(): ReactNode {
       }
     >
       <BesideContext value={beside.click}>
-        <div className={`home ${beside.chosen === undefined ? "" : "with-beside"}`}>
+        <div
+          className={`home ${beside.chosen !== undefined ? "with-beside" : isMember ? "without-rail" : ""}`}
+        >
           <div className="main">
             <div className="scroll">
               <Loaded of={attention}>
@@ -65,10 +69,10 @@ export function Home(): ReactNode {
                 )}
               </Loaded>
             </div>
-            <Compose isFirst={isFirst} />
+            {!isMember && <Compose isFirst={isFirst} />}
           </div>
           {beside.chosen === undefined ? (
-            <Rail />
+            !isMember && <Rail />
           ) : (
             <BesideContext value={undefined}>
               <BesidePanel of={beside} />

@@ -14,8 +14,7 @@ import { homeReads, lastVisit } from "./reads.ts";
 
 /** At work now, what ended since the last visit, and the month. */
 export function Rail(): ReactNode {
-  const { company, me } = useHere();
-  if (me?.role === "member") return null;
+  const { company } = useHere();
   return (
     <aside className="rail" aria-label="Now" tabIndex={0}>
       <AtWork companyId={company.id} places={company.settings.maxSessions} />
