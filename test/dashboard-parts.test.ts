@@ -67,7 +67,11 @@ test("a day without entries takes little room on the strip, and a place on it le
 test("a small map grows on a large screen, and a large one fits", () => {
   const small = { x: 0, y: 0, w: 400, h: 200 };
   assert.equal(fitting(small, 2400, 1300).k, 1.5);
-  assert.ok(fitting({ ...small, w: 5000 }, 1400, 900).k < 0.3);
+  const large = { ...small, w: 5000 };
+  const { x, k } = fitting(large, 1400, 900);
+  assert.ok(k < 0.3);
+  // It does not reach below the buttons that zoom, at the right.
+  assert.ok(x + large.w * k <= 1400 - 54, `${x + large.w * k}`);
 });
 
 test("a sentence about what happened has no ids, and an ordinary one stays as it is", () => {

@@ -20,6 +20,8 @@ export interface MapItem extends Rect {
 export const farBelow = 0.4;
 
 const margin = 32;
+/** Room for the buttons that zoom, in the corner of the window. */
+const sides = 56;
 const clampZoom = (k: number): number => Math.min(2, Math.max(0.02, k));
 
 export function boundsOf(items: readonly Rect[]): Rect {
@@ -38,7 +40,7 @@ export function boundsOf(items: readonly Rect[]): Rect {
 /** On a large screen, a small map grows, but not beyond the size that is read from afar. */
 const largestFit = 1.5;
 const fittingZoom = ({ w, h }: Rect, width: number, height: number): number =>
-  clampZoom(Math.min(largestFit, (width - 2 * margin) / w, (height - 2 * margin) / h));
+  clampZoom(Math.min(largestFit, (width - 2 * sides) / w, (height - 2 * margin) / h));
 
 /** Everything, in the middle of the height. */
 export function fitting(all: Rect, width: number, height: number): Camera {
