@@ -44,13 +44,13 @@ test("a long transcript is read from its end, or in parts from its beginning", a
 test("the arguments and the answers of calls are kept without secrets, also as JSON", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "agency-transcript-"));
   context.after(() => rmSync(folder, { recursive: true }));
-  const { add, close, closed } = writeTranscript(folder, "calls", []);
+  const transcript = writeTranscript(folder, "calls", []);
   const input = { command: "mysql", args: ["-uroot", "-pPw"], env: { MODE: "swordfish" } };
-  add({ kind: "tool", tool: "run --token swordfish", text: JSON.stringify(input) });
-  add({ kind: "result", text: JSON.stringify(input, null, 2) });
-  add({ kind: "result", text: `${JSON.stringify(input)}\n${JSON.stringify(input)}` });
-  close();
-  await closed;
+  transcript.add({ kind: "tool", tool: "run --token swordfish", text: JSON.stringify(input) });
+  transcript.add({ kind: "result", text: JSON.stringify(input, null, 2) });
+  transcript.add({ kind: "result", text: `${JSON.stringify(input)}\n${JSON.stringify(input)}` });
+  transcript.close();
+  await transcript.closed;
   const shown = JSON.stringify({ command: "mysql", args: ["-uroot", `-p${marker}`], env: { MODE: marker } });
   const { entries } = await readTranscript(localTranscript(folder, "calls"));
   assert.deepEqual(

@@ -61,7 +61,7 @@ function valueOf(text: string, name: string, lead: string, after: number): Itera
   const [, dashes = ""] = /(?:^|[\s\0"'`=([{,])(--?)$/.exec(lead) ?? [];
   const isFlag = dashes === "--" || (dashes === "-" && longName.test(name));
   const flagTest: Test = (value) =>
-    !(name === "auth" && value.includes(":")) && test(/^X-/.test(name) ? "header" : "tight")(value);
+    !(name === "auth" && value.includes(":")) && test(name.startsWith("X-") ? "header" : "tight")(value);
   const asFlag = (end: RegExpExecArray): Iterable<Span> => valueAt(text, end, flagTest, { sign: "--" });
   const lineEnd = isFlag ? execAt(beforeNextLine, text, after) : null;
   if (lineEnd !== null) return asFlag(lineEnd);
