@@ -38,8 +38,8 @@ describe("under a flood", () => {
     const base = await memoryAtRest(daemon);
     for (const [name, flood] of floods) {
       const attempts: string[] = [];
-      // Another program may use the machine for a moment, and a large request then takes longer. A missing limit fails every
-      // time.
+      // Other tests may use the machine for some seconds, and a large request then takes longer. Each attempt lasts longer than the
+      // one before, so five seldom all meet such seconds. A missing limit fails every attempt, however many there are.
       for (let isMet = false; !isMet;) {
         const seen = await under(daemon, flood, probes, milliseconds * (attempts.length + 1));
         attempts.push(told(seen));
