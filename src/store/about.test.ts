@@ -54,7 +54,7 @@ test("two statements of a table are apart if a column has two values for them", 
   assert.equal(areApart(filled(byBoss, "boss"), filled(insert, "b", "other", null)), true);
   assert.equal(areApart(filled(byBoss, "boss"), filled(insert, "b", null, null)), true);
   assert.equal(areApart(filled(byBoss, "boss"), filled(insert, "b", "boss", null)), false);
-  // Content is not compared, and a number and its digits may be one value.
+  // Content is not compared, and a number may equal its digits.
   const byContent = `select * from "agents" where "budget" = $1`;
   assert.equal(
     areApart(filled(byContent, new Uint8Array(1)), filled(insert, "b", null, new Uint8Array(1))),
@@ -80,7 +80,7 @@ test("a text that inserts a row, or finds it by its id alone, changes that one",
     assert.equal(changesOne(text), false, text);
 });
 
-test("a read of several tables does not see a row that none of its own rows names", () => {
+test("a read of several tables does not see a row that none of its rows names", () => {
   const sees = {
     sees: { agents: "agent_id" },
     words: new Set<string>(),
@@ -95,7 +95,7 @@ test("a read of several tables does not see a row that none of its own rows name
     filled(`insert into "letters" ("id", "about_id") values ($1, $2)`, "a", about);
   assert.equal(isUnseen(pair, [{ file_id: "a" }], letter("b")), true);
   assert.equal(isUnseen(pair, [{ file_id: "a" }], letter("a")), false);
-  // Nothing is known of a read that found nothing, or that is not answered yet.
+  // Nothing can be said about a read without rows, or without an answer yet.
   assert.equal(isUnseen(sees, [], change), false);
   assert.equal(isUnseen(sees, [{ agent_id: "b" }], filled(`delete from "agents"`)), false);
   assert.equal(

@@ -1,51 +1,54 @@
 import type { Value } from "./columns.ts";
 
 /**
- * Which rows of its table a statement can see or change, as far as its text says so: those that have certain values in certain
- * columns. For each of these columns, the place of the value among the values of the statement. Two statements of one table are
+ * Which rows of its table a statement can see or change, according to its text: those that have certain values in certain
+ * columns. Each of these columns maps to the place of its value among the statement's values. Two statements on one table are
  * apart if a column must have one value for the first and another for the second. Then neither sees what the other changes.
  */
 export type About = ReadonlyMap<string, number>;
 
 /**
- * For a read of several tables: of each of these tables it sees only the row whose id its own row has in this column. Another row of
- * the table does not matter to it. A pair: the rows that have in the second column what its own row has in the first.
+ * For a read of several tables: of each other table, it sees only the row whose id is in this column of its own row. All other
+ * rows of that table don't matter to it. A pair names two columns: it sees the rows whose second column equals the first column
+ * of its own row.
  */
 export type Sees = Readonly<Record<string, string | readonly [own: string, other: string]>>;
 
-/** A read that counts, as `count`, the rows of a table that have these values. `by`: columns, and the parameters with their values. */
+/**
+ * A read that counts the rows of a table with these values, as `count`. `by` maps columns to the parameters with their values.
+ */
 export interface Counts {
   readonly table: string;
   readonly by: Readonly<Record<string, string>>;
   readonly where: Readonly<Record<string, readonly Value[]>>;
 }
 
-/** What a read looks at. */
+/** The rows and columns that a read depends on. */
 export interface Reads {
   readonly sees: Sees;
-  /** If it counts rows: whether it counts this one, of this table. */
+  /** For a read that counts rows: whether it counts this row of this table. */
   readonly counts?: ((table: string, cell: (column: string) => Value | undefined) => boolean) | undefined;
-  /** The words of its text. It looks at no column that it does not name, unless it returns whole rows of the table. */
+  /** The words of its text. A read depends only on columns that it names, unless it returns whole rows of the table. */
   readonly words: ReadonlySet<string>;
-  /** Of which tables it returns whole rows. */
+  /** The tables of which it returns whole rows. */
   readonly whole: readonly string[];
 }
 
 /** A statement with its values. */
 export interface Filled {
   readonly tables: readonly string[];
-  /** Undefined: it may be about any row of its tables. */
+  /** Undefined if it may be about any row of its tables. */
   readonly about: About | undefined;
   readonly values: readonly Value[];
 }
 
 /** A statement that changes rows. */
 export interface RowChange extends Filled {
-  /** The columns that it changes. Undefined: any. */
+  /** The columns that it changes. Undefined if it may change any column. */
   readonly sets?: ReadonlySet<string> | undefined;
-  /** It only adds a row, and its values are those of all columns. */
+  /** True if it only adds a row, and its values are those of all columns. */
   readonly isRow?: true;
-  /** It adds to numbers of one row: the rows of a read that finds this row by its key, after it. */
+  /** For a statement that adds to numbers of one row: the rows that a read by that row's key finds afterwards. */
   readonly added?: ((rows: readonly unknown[]) => unknown[]) | undefined;
 }
 
@@ -59,7 +62,7 @@ export function aboutOf(text: string): About | undefined {
   if (conditions === undefined || (text.match(morePart) ?? []).length > 1) return undefined;
   const where = withoutBrackets(conditions);
   if (/\bcase\b/i.test(where)) return undefined;
-  // A row may have another value there before and after it.
+  // A column that the statement sets may have another value before and after it.
   const changed = new Set(columnsIn(set));
   const found = where.split(/\sand\s/i).flatMap((condition): [string, number][] => {
     const [, name, hole = ""] = /^\s*"?(\w+)"? = (\$\d+)\s*$/.exec(condition) ?? [];
@@ -77,7 +80,7 @@ export function setsOf(text: string): ReadonlySet<string> | undefined {
   return new Set(columnsIn(set));
 }
 
-/** Of which of these tables a read returns whole rows. */
+/** The tables among these of which a read returns whole rows. */
 export function wholeIn(text: string, named: readonly string[]): string[] {
   if (/\bselect\s+(?:distinct\s+)?\*/i.test(text)) return [...named];
   const stars = [...text.matchAll(/"?(\w+)"?\.\*/g)].map(([, name = ""]) => name);
@@ -92,7 +95,7 @@ const insertion =
   /^insert into "?\w+"? \(([\w", ]+)\) values \((\$\d+(?:, \$\d+)*)\)(?:\s+on conflict do nothing)?(?:\s+returning\s[^()]*)?$/i;
 const ofOneTable =
   /^(?:select\s[^]*?\sfrom "?\w+"?|update "?\w+"? set ([^]*?)|delete from "?\w+"?)\swhere\s([^]*?)(?:\s(?:order by|limit|group by|returning)\s[^]*)?$/i;
-/** Beyond the first word of a text, each of these makes it more than conditions that all hold for the rows of one table. */
+/** Words that, after the first word of a text, make it more than conditions on the rows of one table. */
 const morePart = /\b(?:select|insert|update|delete|with|join|union|or|(?<!\bis )not|having|using)\b/gi;
 
 const placeIn = (hole: string): number => Number(hole.slice(1)) - 1;
@@ -102,7 +105,7 @@ function withoutBrackets(text: string): string {
   return shorter === text ? text : withoutBrackets(shorter);
 }
 
-/** Whether a text inserts one row, or updates the row that has this id. */
+/** Whether a text inserts one row, or updates the row with this id. */
 export const changesOne = (text: string): boolean =>
   aboutOf(text)?.has("id") === true &&
   /^(?:insert (?![^]*\son conflict)|update [^]* where "?id"? = \$\d+\s+returning )/i.test(text.trim());
@@ -118,7 +121,7 @@ export function areApart(one: Filled, other: Filled): boolean {
   return false;
 }
 
-/** Whether a read that found these rows does not see the row that a statement changes. Undefined: it is not answered yet. */
+/** Whether a read that found these rows does not see the changed row. `found` is undefined if the read is not answered yet. */
 export function isUnseen(
   { sees, words, whole, tables: seen }: Reads & Pick<Filled, "tables">,
   found: readonly unknown[] | undefined,

@@ -5,16 +5,16 @@ import { type Migration, missingMigrations } from "./migrations.ts";
 import { refusePool } from "./pooling.ts";
 
 /**
- * Applies the missing migrations to PostgreSQL. Nodes that start at the same time do so one after another. A node that has nothing to
- * apply waits for none of them.
+ * Applies the missing migrations to PostgreSQL. Nodes that start at the same time do so one after another. A node with nothing
+ * to apply waits for none of them.
  *
- * A statement may take long, because tables may be large. Only the wait for a lock is limited: what others ask of a table waits
- * behind it. After `lockTimeout` the migration starts again, `attempts` times.
+ * A statement may take long, because tables may be large. Only the wait for a lock is limited, because all other statements on
+ * the table wait behind it. After `lockTimeout` the migration starts again, at most `attempts` times.
  */
 const lockTimeout = 3000;
 const attempts = 20;
 
-/** `isOnly`: there is no other address for a pool of connections. */
+/** `isOnly` means that a pool of connections has no second address. */
 export async function applyMigrations(
   url: string,
   isOnly: boolean,

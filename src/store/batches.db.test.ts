@@ -13,7 +13,7 @@ import { insertion, query, selection, updating } from "./query.ts";
 import type { NewRow } from "./schema.ts";
 import type { Store, Tx } from "./store.ts";
 
-// The ledger does not look at this table. So only the commit shows whether its statements failed.
+// The ledger ignores this table. So only the commit shows whether its statements failed.
 const keep = insertion("blobs");
 const kept = selection("blobs", ["file_id"]);
 const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
@@ -61,7 +61,7 @@ const agentIn = (company_id: string, id: string): NewRow<"agents"> => ({
   ended_at: null,
   person_id: null,
 });
-/** What a commit meets: it waits for a lock of the test, or its connection is cut. */
+/** Makes a commit wait for a lock of the test, or cuts its connection. */
 const atCommit = `
   create function at_commit() returns trigger language plpgsql as $$ begin
     if new.hash like 'held%' then
@@ -130,9 +130,10 @@ if (testStores.has("postgres"))
       );
       assert.equal(good.length, 15);
       assert.equal((await keysOf("a")).length, 15);
-      // What each has read early was changed, so it ran again in its turn. The first that throws makes those before it run again.
+      // Other writes changed what each has read early, so it ran again in its turn. The first write that throws makes those
+      // before it run again.
       assert.ok(runs <= 60, `${runs} runs`);
-      // For a while from now on, one that throws makes no other run again.
+      // From now on, for a while, a write that throws makes no other run again.
       runs = 0;
       await writes(20, async (tx, index) => {
         runs++;
@@ -147,7 +148,7 @@ if (testStores.has("postgres"))
       for (const count of [18, 20]) {
         const file = `b${count}`;
         const results = await writes(count, async (tx, index) => {
-          // This one hears of the failure of the write before it.
+          // This write is told of the failure of the write before it.
           if (index % 5 === 0) await tx.all(kept, { file_id: file });
           await tx.run(keep, row(file, index % 5 === 4 ? "same" : `k${index}`));
         });
@@ -175,7 +176,7 @@ if (testStores.has("postgres"))
       const isHeld = Promise.withResolvers<void>();
       const holder = other.write(async (tx) => {
         await tx.lock("company");
-        // The server would end a transaction that is silent.
+        // The server would end a silent transaction.
         for (; !isReleased; await sleep(100)) {
           await tx.all(kept, { file_id: "d" });
           isHeld.resolve();
@@ -192,7 +193,7 @@ if (testStores.has("postgres"))
       assert.ok(performance.now() - from < allowed(1500), "another company waits");
       isReleased = true;
       await holder;
-      // On a very slow machine they waited too long for the lock. They are refused then.
+      // On a very slow machine, some writes wait too long for the lock. They are refused then.
       const made = (await waiting).filter((result) => !isAway(result));
       assert.ok(made.every(({ status }) => status === "fulfilled"));
       assert.equal((await keysOf("d")).length, made.length + 1);
@@ -256,7 +257,7 @@ if (testStores.has("postgres"))
       const begun = Promise.withResolvers<void>();
       const changedElsewhere = Promise.withResolvers<void>();
       const done = writes(2, async (tx, index) => {
-        // What follows a change is read in its turn.
+        // Reads after a change happen in the write's turn.
         if (index > 0) await tx.run(keep, row("roles", "k1"));
         const seen = [await roleOf(tx, "mine"), await roleOf(tx, "theirs"), await roleOf(tx, "late")];
         if (index > 0) return seen;
@@ -266,7 +267,7 @@ if (testStores.has("postgres"))
         return seen;
       });
       await begun.promise;
-      // No node changes agents of a company without its lock; here it shows what is read again.
+      // Without a company's lock, no node changes its agents. Here it only shows which reads are repeated.
       for (const id of ["mine", "theirs"])
         await other.write((tx) => tx.run(setRole, { id, role: "changed" }));
       await other.write((tx) => tx.run(addAgent, agentIn("company", "late")));
@@ -295,7 +296,7 @@ if (testStores.has("postgres"))
       });
       const holding = Promise.withResolvers<void>();
       const isWaiting = Promise.withResolvers<void>();
-      // While this one has its turn, the others come.
+      // The other writes arrive during the turn of this one.
       const first = store.write(async (tx) => {
         await tx.lock("company");
         isWaiting.resolve();
@@ -312,7 +313,7 @@ if (testStores.has("postgres"))
           inLane.resolve();
           await locked;
           const before = (await tx.first(roleOnly, { id }))?.role;
-          // Each changes its own agent, and the second the next one too.
+          // Each changes its own agent, and the second also the next one.
           await tx.run(setRole, { id, role: `by ${index}` });
           if (index === 1) await tx.run(setRole, { id: "a3", role: "early" });
           return before;
@@ -324,11 +325,11 @@ if (testStores.has("postgres"))
       await first;
       const roles = await Promise.all(seen).finally(() => Reflect.set(pg.Client.prototype, "query", sent));
       assert.deepEqual(roles, ["worker", "worker", "early"]);
-      // Together, and the last one once more.
+      // All read together, and the last one reads once more.
       assert.deepEqual(reads, [3, 1]);
     });
 
-    /** A write that has its turn until `release` is called, and others that wait behind it. */
+    /** A write whose turn lasts until `release` is called, and others that wait behind it. */
     const holdTurn = async (work: (tx: Tx) => Promise<void> = async () => undefined) => {
       const hasTurn = Promise.withResolvers<void>();
       const released = Promise.withResolvers<void>();
@@ -402,7 +403,7 @@ if (testStores.has("postgres"))
       const { first, release } = await holdTurn();
       const good = () => writes(3, (tx, index) => tx.run(keep, row("spoilt", `k${index}`)));
       const before = good();
-      // PostgreSQL has no such text.
+      // PostgreSQL can't store this text.
       const bad = store.write(async (tx) => {
         await tx.lock("company");
         return tx.first(agent, { id: "\u0000" });
@@ -413,7 +414,7 @@ if (testStores.has("postgres"))
       await first;
       await assert.rejects(bad, /invalid byte sequence/);
       assert.ok((await before).every(({ status }) => status === "fulfilled"));
-      // The same rows once more.
+      // The same rows again.
       assert.ok((await after).every(({ status }) => status === "rejected"));
       assert.deepEqual(await keysOf("spoilt"), ["k0", "k1", "k2"]);
     });
@@ -449,7 +450,7 @@ if (testStores.has("postgres"))
       gate?.resolve();
       await waiting;
       await failed;
-      // It ran again, alone.
+      // The write ran again, alone.
       assert.deepEqual(late, ["refused", "read"]);
     });
 
@@ -553,7 +554,7 @@ if (testStores.has("postgres"))
           await tx.lock("chained");
           const before = (await tx.all(kept, { file_id: "h" })).length;
           await tx.run(keep, row("h", String(index)));
-          // Some read the ledger, which seals what those before them recorded.
+          // Some read the ledger, which first seals what the writes before them recorded.
           if (index % 7 === 0) await tx.all(eventsOf, { company_id: "chained" });
           tx.append({
             company_id: "chained",

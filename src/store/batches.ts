@@ -4,102 +4,108 @@ import { inMap } from "../contract/in-map.ts";
 
 /**
  * Group commit on PostgreSQL. The lock of a company is held until a commit is durable, so commits of single writes would wait
- * for each other's fsync. Writes that wait for the same lock therefore share one transaction. A write is in one of these states:
+ * for each other's fsync. Writes that wait for the same lock therefore share one transaction. A write is in one of these
+ * states:
  *
  *   looking ──lock()──▶ waiting in its lane ──▶ reading ──▶ running ──▶ ended ──batch commits──▶ answered
- *                                                  └──what it read was changed──▶ it runs again
+ *                                                  └──its reads were outdated──▶ it runs again
  *
  * - Before it takes a lock, a write only reads, outside any transaction.
  * - Once the batch has begun, all its writes read at the same time: their statements travel together. Changes are made one
- *   write after another. A write that waits for its turn to change something may find then that another has changed what it read
- *   (known.ts). It runs again, and now reads in its turn as well.
+ *   write after another. Before its turn, a write may find that another one has changed what it read (known.ts). It
+ *   then runs again, and reads in its turn as well.
  * - So each write sees the changes of those before it, as if they had run one after another.
- * - A write that throws after it has changed something takes the batch with it: all run again. No write is answered before the commit.
- * - If a batch fails, each of its writes runs again, alone. But if the connection is lost, nothing is known about the commit.
- * - Companies whose writes come at the same time share a batch, because each commit costs the same, however much it holds. Only a
- *   company whose lock is free at that moment is in it. The others wait for their locks in batches of their own, a few at a time.
- * - While a batch commits, the next one works. It begins once it has as many writes as the one that commits, or that has ended. So the
- *   daemon and the database work at the same time, each for about half of the writes. A commit that takes long is not waited for.
- * - A company one of whose writes threw so late, or took long, is kept apart for a while: its batches are its own, and its writes have
- *   savepoints.
+ * - If a write throws after it has changed something, all writes of the batch run again. No write is answered before the commit.
+ * - If a batch fails, each of its writes runs again, alone. But after a lost connection, nothing is known about the commit.
+ * - Companies whose writes arrive at the same time share a batch, because a commit costs the same however much it contains. A shared
+ *   batch takes only companies whose lock is free at that moment. The others wait for their locks in separate batches, a few at a time.
+ * - While a batch commits, the next one works. It begins once it has as many writes as the committing one, or once that one has
+ *   ended. So the daemon and the database work at the same time, each for about half of the writes. A slow commit is not waited for.
+ * - If a write throws late or takes long, its company is kept apart for a while: its batches contain no other company, and its
+ *   writes have savepoints.
  * - A lane has one batch at a time, so a company whose lock is held elsewhere takes one connection.
  * - A write that changes rows without a lock is a batch by itself.
  */
 export interface Job {
-  /** It runs again because its batch failed. */
+  /** True if the write runs again because its batch failed. */
   readonly isAlone: boolean;
-  /** The batch has begun: it may read over this link. Its turn is the one with this number. */
+  /** Called when the batch has begun: the write may read over this link. `number` is the number of its turn. */
   start(link: Link, number: number): void;
-  /** Whether another write has changed what it has read. */
+  /** Whether another write has changed what this one has read. */
   isStale(): boolean;
-  /** Its turn has come: from now on its statements go over this link. */
+  /** Called when the write's turn has come: from now on its statements use this link. */
   enter(link: Link): void;
-  /** Whether its work succeeded. */
+  /** Resolves when the work has ended, with whether it succeeded. */
   readonly ended: Promise<boolean>;
-  /** The same, if it ended before its turn. */
+  /** Whether the work succeeded, if it ended before its turn. */
   endedAs(): boolean | undefined;
-  /** It has no turn: there was no connection or lock for it, or it runs again. */
+  /** The write gets no turn: there was no connection or lock for it, or it runs again. */
   refuse(error: unknown): void;
-  /** Its batch has committed, or failed. */
+  /** Called when its batch has committed or failed. */
   settle(failure: unknown): void;
 }
 
-/** Stands for an error of another write. The store runs the write again. */
+/** Thrown in place of an error of another write. The store runs the write again. */
 export class BatchFailed extends Error {}
-/** The write runs again, and reads nothing before its turn. */
+/** The write runs again, and reads only in its turn. */
 export class Stale extends Error {}
-/** Another write could only be undone together with this one. It runs again. */
+/** Another write could be undone only together with this one, which runs again. */
 export class Undone extends Error {}
 
 const mostInBatch = 64;
 /**
- * How many shared batches are waited for before the next begins, and for how long, in milliseconds. Less if one waits for a lock that is
- * held elsewhere.
+ * The most shared batches to wait for before the next begins, and the longest wait in milliseconds. The wait is shorter if a
+ * batch waits for a lock that is held elsewhere.
  */
 const mostAtOnce = 2;
 const longest = 50;
 const longestWait = 5;
-/** How many companies wait for their locks at once, each on its own connection, and after which time the others are tried again. */
+/**
+ * How many companies wait for their locks at once, each on a separate connection, and after how many milliseconds the others
+ * are tried again.
+ */
 const mostHeld = 4;
 const again = 20;
-/** How many writes of a company are kept apart, and after which time in its turn a write makes that happen, in milliseconds. */
+/** For how many writes a company is kept apart, and after how many milliseconds in its turn a write causes that. */
 const writesApart = 100;
 const slow = 200;
 
-/** Its writes may wait for the lock of the ledger, so they hold up no company. */
+/**
+ * The lane of the installation is kept apart: its writes may wait for the lock of the ledger, and must not hold up companies.
+ */
 const installation = "installation";
 
 interface Lane {
   readonly key: string | null;
   readonly waiting: Job[];
-  /** While its batch takes more writes. */
+  /** Set while the lane's batch accepts more writes. */
   admit?: (() => void) | undefined;
   isInBatch: boolean;
 }
 
-/** A batch of any companies. */
+/** A batch shared by companies. */
 interface Shared {
-  /** Its writes have run. */
+  /** Called when its writes have run. */
   readonly over: () => void;
-  /** How many they are. */
+  /** The number of its writes. */
   size: number;
-  /** It waits for its lock. */
+  /** True while it waits for its lock. */
   waits: boolean;
 }
 
 export function createBatches(parts: {
-  /** A link with a transaction. */
+  /** Opens a link with a transaction. */
   open: () => Promise<Link>;
-  /** The locks that it has got: those that are free, or all of them if it waits. */
+  /** Takes locks and returns the keys of those it got: all of them if it waits, otherwise the free ones. */
   lock: (link: Link, keys: readonly string[], waits: boolean) => Promise<readonly string[]>;
   /** Seals what the batch changed, just before the commit. */
   seal: (link: Link) => Promise<void>;
   committed: () => void;
 }): (key: string | null, job: Job) => void {
   const lanes = new Map<string, Lane>();
-  /** Those that have writes and no batch. */
+  /** Lanes with writes and without a batch. */
   const ready = new Set<Lane>();
-  /** The companies that are kept apart, and for how many writes. */
+  /** The companies that are kept apart, with the number of writes left. */
   const apart = new Map<string | null, number>();
   /** The shared batch whose writes run, and the one that commits. */
   let working: Shared | undefined;
@@ -150,13 +156,13 @@ export function createBatches(parts: {
     void runBatch(take([...ready].slice(0, mostInBatch)), own).finally(giveUp);
   }
 
-  /** Its lock is held elsewhere. */
+  /** Waits for a lane's lock, which is held elsewhere. */
   function wait(lane: Lane): void {
     if (held < mostHeld) void runBatch([lane]);
     else setTimeout(() => leave([lane]), again).unref();
   }
 
-  /** `shared`: it takes other companies as well. */
+  /** With `shared`, the batch takes other companies as well. */
   async function runBatch(own: Lane[], shared?: Shared): Promise<void> {
     let link: Link;
     try {
@@ -165,7 +171,7 @@ export function createBatches(parts: {
       for (const { waiting } of own) for (const job of waiting.splice(0)) job.refuse(error);
       return leave(own);
     }
-    // Those that have become ready while the connection was awaited.
+    // Lanes that became ready while the connection was opened.
     if (shared !== undefined && shared === working) own.push(...take([...ready].slice(0, mostInBatch)));
     const queue: { readonly job: Job; readonly lane: Lane }[] = [];
     const batch: Job[] = [];
@@ -182,7 +188,7 @@ export function createBatches(parts: {
     };
     const open = (some: readonly Lane[]): void => {
       for (const lane of some) lane.admit = () => void admitNext(lane);
-      // One of each company in turn, or a company with many writes would take all places.
+      // One write of each company in turn: otherwise a company with many writes would take all places.
       for (let left = some; left.length > 0;) left = left.filter(admitNext);
     };
     const close = (): void => {
@@ -190,7 +196,7 @@ export function createBatches(parts: {
       shared?.over();
     };
     const companies = new Set<string>();
-    /** Those whose locks are held elsewhere leave the batch. */
+    /** Lanes whose locks are held elsewhere leave the batch. */
     const lockedOf = (some: readonly Lane[], got: ReadonlySet<string>): Lane[] => {
       const missed = some.filter(({ key }) => key !== null && !got.has(key));
       own = own.filter((lane) => !missed.includes(lane));
@@ -209,7 +215,7 @@ export function createBatches(parts: {
     };
     try {
       const locked = keys.length === 0 ? keys : parts.lock(link, keys, waits);
-      // What they read travels together with the lock.
+      // The early reads travel together with the lock.
       if (waits) open(own);
       const got = new Set(await Promise.resolve(locked).finally(hasWaited));
       const first = lockedOf(own, got);
@@ -223,11 +229,11 @@ export function createBatches(parts: {
     }
     let failure: unknown;
     let hasChanges = false;
-    /** The last savepoint. */
+    /** The newest savepoint. */
     let saved: string | undefined;
     /**
-     * Each savepoint has its own name. After a statement that failed unnoticed, a rollback to a name that was used before would undo
-     * the work of an earlier write, which would still be answered as done.
+     * Each savepoint has a unique name. After a statement that failed unnoticed, a rollback to a reused name would undo the
+     * work of an earlier write, which would still be answered as done.
      */
     const run = async (job: Job, { key }: Lane): Promise<boolean> => {
       const pending = [...link.pending];
@@ -269,7 +275,7 @@ export function createBatches(parts: {
         if (isGood === undefined) {
           if (await run(job, lane)) hasChanges = true;
         } else if (isGood) {
-          // It only reads and records.
+          // The write only reads and records.
           job.enter(link);
           hasChanges = true;
         }
@@ -286,7 +292,7 @@ export function createBatches(parts: {
       for (const { job } of queue.slice(turn)) job.refuse(reason);
     }
     void link.close(failure);
-    // Those that threw have seen nothing that others changed.
+    // Writes that threw have seen no changes of others.
     if (failure instanceof Undone && !hasChanges) failure = undefined;
     const isOwn = (batch.length === 1 && !link.isSpoilt()) || failure instanceof Undone;
     const reason = failure === undefined || isOwn || isLost(failure) ? failure : new BatchFailed();

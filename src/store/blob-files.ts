@@ -20,7 +20,7 @@ export class BlobFiles {
   #settling: Promise<void> | undefined;
   #waitingSince: number | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** There was a write since the move began. */
+  /** True if there was a write since the move began. */
   #isWanted = false;
   #retry: NodeJS.Timeout | undefined;
   #closing = false;
@@ -35,7 +35,7 @@ export class BlobFiles {
     return existsSync(file) ? readFileSync(file) : undefined;
   }
 
-  /** Starts the move once there was no write for 200 milliseconds. Under constant load it starts after about 5 seconds. */
+  /** Starts the move after 200 milliseconds without a write. Under constant load it starts after about 5 seconds. */
   settleSoon(db: DatabaseSync): void {
     this.#isWanted = true;
     if (this.#closing || this.#settling !== undefined) return;
@@ -45,7 +45,7 @@ export class BlobFiles {
     this.#timer = setTimeout(() => {
       this.#isWanted = false;
       this.#settling = this.#settle(db, 64)
-        // For example a full disk. The content is safe in its row, and is moved later.
+        // Failed, for example on a full disk. The content is safe in its row, and is moved later.
         .then(
           () => false,
           () => true,
@@ -120,7 +120,7 @@ export function intact(fileId: string, hash: string, content: unknown): Uint8Arr
   throw contentDamaged(fileId, hash, content instanceof Uint8Array);
 }
 
-/** Makes the file if it is missing, readable by its owner only. SQLite gives its other files (-wal, -shm) the same mode. */
+/** Creates the file if it is missing, readable by its owner only. SQLite gives its other files (-wal, -shm) the same mode. */
 export function privateFile(path: string): string {
   closeSync(openSync(path, "a", 0o600));
   for (const name of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);

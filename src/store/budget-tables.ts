@@ -3,35 +3,35 @@ import { flag, integer, oneOf, orNull, string } from "./columns.ts";
 
 /** The tables of budgets/. A part of schema.ts. */
 export const budgetTables = {
-  /** The budgets of active agents, one row for each part; amounts as in budgets/budget.ts. */
+  /** The budgets of active agents, one row for each part. Amounts are as in budgets/budget.ts. */
   budgets: {
     agent_id: string,
     measure: oneOf(measures),
     company_id: string,
     amount: integer,
   },
-  /** What is set aside for a session, until it has ended and its process is gone. */
+  /** The amounts reserved for a session, until it has ended and its process is gone. */
   reservations: {
     session_id: string,
     measure: oneOf(measures),
     pool_id: string,
     amount: integer,
   },
-  /** What was spent of a pool (of an agent, or of the company) in a month. */
+  /** The spending of a pool (of an agent or the company) in a month. */
   charges: {
     pool_id: string,
     month: string,
     measure: oneOf(measures),
     amount: integer,
   },
-  /** What a pool has caused in a month: the notice that it runs out, the approval that was asked for. */
+  /** The effects of a pool in a month: the notice that it runs out, and the approval that was asked for. */
   budget_alerts: {
     pool_id: string,
     month: string,
     kind: string,
     approval_id: orNull(string),
   },
-  /** Agents that this pool paused because it is used up. */
+  /** Agents that a used-up pool has paused. */
   budget_pauses: {
     agent_id: string,
     company_id: string,
@@ -41,9 +41,9 @@ export const budgetTables = {
   costs: {
     kind: oneOf(["agent", "outcome"]),
     id: string,
-    /** A month such as 2030-01. For the own costs of an agent, also each day, such as 2030-01-15. */
+    /** A month such as 2030-01. The own costs of an agent also have each day, such as 2030-01-15. */
     period: string,
-    /** 1: its own; 0: with all that is below it. */
+    /** 1: its own costs; 0: including everything below it. */
     own: flag,
     company_id: string,
     usd: integer,

@@ -34,8 +34,8 @@ import { inMap } from "../contract/in-map.ts";
  */
 
 /**
- * SHA-512/256 of the key and the text. It shows only a part of the state of the hash, so a text can't be continued without the
- * key, which is what HMAC's second round prevents. Node's createHmac() takes four times as long for short texts.
+ * SHA-512/256 of the key and the text. The result shows only a part of the hash's state, so a text can't be continued without
+ * the key. HMAC's second round prevents the same attack, but Node's createHmac() takes four times as long for short texts.
  */
 export function macOf(key: string): Mac {
   return (text) => digest("sha512-256", key + text);
@@ -45,9 +45,9 @@ export function macOf(key: string): Mac {
 export type PlainTx = Omit<Tx, "append"> & {
   /** Runs a statement that seals, and returns the sealed columns of each row it changed. */
   changed<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<Value[][]>;
-  /** What its writes recorded and changed, until it is sealed. A write that fails takes out what it put in. */
+  /** What its writes recorded and changed and is not sealed yet. A write that fails removes its own part. */
   readonly pending: Pending;
-  /** PostgreSQL: the heads that the transaction has read or moved. */
+  /** On PostgreSQL: the heads that the transaction has read or moved. */
   readonly heads?: KnownHeads | undefined;
 };
 export type KnownHeads = Map<string, Promise<Head | undefined>>;
@@ -56,17 +56,17 @@ type EventRow = Row<"events">;
 type Head = Row<"ledger_heads">;
 
 export const genesis = "0".repeat(64);
-/** Takes the place of the previous hash if the head was changed or removed outside Agency. The ledger shows it forever. */
+/** Replaces the previous hash if the head was changed or removed outside Agency. The ledger then shows this forever. */
 export const brokenLink = "f".repeat(64);
 /** Stands for the digest of a deleted row. */
 export const deletedRow = "-";
 
-/** Runs `work`, and leaves pending what it recorded and changed. */
+/** Runs `work`. Its records and changes stay pending until they are sealed. */
 export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): Promise<T> {
   const { dialect } = plain;
   let events: NewEventRow[] = [];
   let rows = new Map<string, Changed>();
-  /** Statements that were sent, and whose rows are not known yet. PostgreSQL need not be waited for. */
+  /** Statements that were sent and whose rows are not known yet. On PostgreSQL they need not be waited for. */
   let sent: Promise<void>[] = [];
   /** Attempts and reads of the ledger that have not ended. */
   let open = 0;
@@ -76,7 +76,7 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
     const [recorded, changed, known] = [events, rows, Promise.all(sent)];
     [events, rows, sent] = [[], new Map(), []];
     const parts = known.then(() => chainsOf(recorded, changed));
-    // It is awaited when it is sealed. A transaction that fails before is not.
+    // Awaited when it is sealed. A transaction that fails before does not await it.
     parts.catch(() => undefined);
     plain.pending.push(parts);
   };
@@ -85,7 +85,7 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
     if (hasLeft()) leave();
     return seal(plain);
   };
-  /** Reads the ledger, with everything that was recorded before. */
+  /** Reads the ledger after sealing everything that was recorded before. */
   const sealed = async <R>(read: () => Promise<R>): Promise<R> => {
     await plain.turn();
     if (isOver) throw new Error("the write has ended");
@@ -139,7 +139,7 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
       const noted = plain.changed(q, params).then((found) => {
         for (const values of found) note(seals, values);
       });
-      // SQLite has answered already. After an error there, nothing more may run.
+      // SQLite has already answered. After an error there, nothing more may run.
       if (dialect === "sqlite") return noted;
       noted.catch(() => undefined);
       sent.push(noted);
@@ -190,7 +190,7 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
 const done = Promise.resolve();
 
 /**
- * Seals what is pending. The chain of the installation is always locked last. So no two transactions wait for each other.
+ * Seals everything that is pending. The installation's chain is always locked last, so no two transactions wait for each other.
  */
 export async function seal(tx: PlainTx): Promise<void> {
   if (tx.pending.length === 0) return;
@@ -215,7 +215,7 @@ export async function seal(tx: PlainTx): Promise<void> {
   else for (const event of events) await tx.run(insertEvent, event);
 }
 
-/** Reads the heads of these companies in good time. A write may move one meanwhile that has no lock: then this transaction fails. */
+/** Reads the heads of these companies early. If a write without a lock moves one meanwhile, this transaction fails. */
 export function readHeads(tx: PlainTx, companyIds: readonly string[]): void {
   const found = tx.all(headsOf, { ids: JSON.stringify(companyIds) });
   for (const id of companyIds) {
@@ -233,7 +233,7 @@ async function headIn(tx: PlainTx, companyId: string): Promise<Head | undefined>
   return tx.first(headOf, { company_id: companyId });
 }
 
-/** A head moves only from where it was when it was read. */
+/** A head can move only from the place where it was read. */
 async function moveHeads(tx: PlainTx, longer: readonly LongerChain[]): Promise<void> {
   const [moved, made] = [
     longer.filter(({ was }) => was !== undefined),
@@ -252,7 +252,7 @@ type Seals = NonNullable<PreparedQuery["seals"]>;
 
 interface Changed {
   readonly companyId: string | null;
-  /** Null: the row was deleted. */
+  /** Null if the row was deleted. */
   readonly image: string | null;
 }
 
@@ -261,7 +261,7 @@ interface Part {
   readonly rows: [string, Changed][];
 }
 
-/** By company. A row without a company (a version, an edge) belongs to the company of the transaction. */
+/** The chains by company. A row without a company (a version, an edge) belongs to the company of the transaction. */
 function chainsOf(events: readonly NewEventRow[], rows: ReadonlyMap<string, Changed>): [string, Part][] {
   const chains = new Map<string, Part>();
   const chain = (companyId: string): Part => inMap(chains, companyId, () => ({ events: [], rows: [] }));
@@ -318,7 +318,7 @@ function textOf(lines: ReadonlyMap<string, string>): string {
   return [...lines].map(([name, line]) => `${name} ${line}`).join("\n");
 }
 
-/** A head keeps the lines of a few rows that changed without an event. More get an event. */
+/** The most lines of rows changed without an event that a head keeps. If there are more, they get an event. */
 const mostLinesInHead = 100;
 
 function carrier(companyId: string, at: number): NewEventRow {
@@ -378,7 +378,7 @@ export function nameOf(table: SealedTable, key: readonly unknown[]): string {
   return name;
 }
 
-/** Where the sealed columns of a table have the key and the company. */
+/** For each table, the positions of the key and the company among the sealed columns. */
 const layouts = new Map(
   Object.keys(rowKeys)
     .filter(isSealed)
@@ -390,8 +390,8 @@ const layouts = new Map(
 );
 
 /**
- * People and their credentials have no company: their rows are sealed in the chain of the installation. -1: the row belongs
- * to the company of the transaction.
+ * The position of the company's column. -1 means that the row belongs to the company of the transaction. People and their
+ * credentials have no company: their rows are sealed in the chain of the installation.
  */
 function companyIn(table: SealedTable, columns: readonly string[]): number {
   if (table === "people") return columns.length;
@@ -410,7 +410,7 @@ const headsOf = textQuery(
     sql<Head>`select * from ledger_heads where company_id in (${textsIn(p.ids, dialect)})`,
 );
 
-/** PostgreSQL: fails if one of them was moved meanwhile. */
+/** On PostgreSQL: fails if one of them was moved meanwhile. */
 const moveSeveral = textQuery((p: { heads: string; count: number }, dialect) =>
   dialect === "sqlite"
     ? sql`select ${p.heads}, ${p.count}`
@@ -421,7 +421,7 @@ const moveSeveral = textQuery((p: { heads: string; count: number }, dialect) =>
       ) select cast(case when count(*) = ${p.count} then '1' else ${sql.lit(headMoved)} end as integer) from moved`,
 );
 
-/** Nothing waits for it: the head of its chain has moved already. */
+/** No statement waits for the event: the head of its chain has already moved. */
 const insertEvent = laterRow("events");
 
 const lastEvent = selection("events", ["company_id"], sql`order by seq desc limit 1`);

@@ -29,14 +29,14 @@ export interface Check {
 export function checkRow(row: Readonly<Record<string, Value>>, checks: readonly Check[]): void {
   for (const { as, where, knows } of checks) {
     const value = row[as];
-    // Null is allowed here: the database enforces `not null`, and a left join can return null in any column.
+    // Null is always accepted here: the database enforces `not null`, and a left join can return null in any column.
     if (value !== null && (value === undefined || !knows(value))) throw unknownValue(where, value);
   }
 }
 
 export function checksOf(node: OperationNode): Check[] {
   if (!SelectQueryNode.is(node)) return [];
-  // The rows of a union come from several tables. Only a result that is the same column in all of them is checked.
+  // The rows of a union come from several tables. A result is checked only if it is the same column in all of them.
   const others = (node.setOperations ?? []).map(({ expression }) => checksOf(expression));
   const isEverywhere = ({ as, where }: Check): boolean =>
     others.every((checks) => checks.some((other) => other.as === as && other.where === where));

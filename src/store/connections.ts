@@ -5,13 +5,13 @@ import { Refusal } from "../contract/refusal.ts";
 import { refusedIfFull } from "./disk.ts";
 import { databaseAway } from "./texts.ts";
 
-/** The connections to PostgreSQL, and what their errors mean. */
+/** The connections to PostgreSQL, and the meaning of their errors. */
 
 /**
- * No transaction may hold up others for long. A node that stands still (SIGSTOP, a network that is gone) keeps the locks of the
- * transaction it is in, and each of its other transactions would get them next. The server ends the first after `idle`, and
- * refuses the lock to the others sooner than that. The client gives up a query that is not answered in time (`answer`):
- * some networks drop everything and never say so.
+ * No transaction may hold up others for long. A suspended node (SIGSTOP, a lost network) keeps the locks of its transaction,
+ * and its other transactions would get them next. The server ends the first transaction after `idle`, and refuses the lock to
+ * the others before that. If a query is not answered in time, the client gives it up (`answer`): some networks drop everything
+ * silently.
  */
 export const timeouts = {
   writes: { lock: 3000, idle: 5000, statement: 10_000, answer: 12_000 },
@@ -26,18 +26,18 @@ export const alive = {
 };
 
 /**
- * A process that stands still in a transaction keeps its locks no longer than that. A connection is not opened with it: a pool between
- * would refuse that, with a sentence that helps no one.
+ * Limits how long a suspended process can keep the locks of a transaction. It is set by a statement, not as a connection
+ * parameter: a pool in between would refuse the connection with an unclear error.
  */
 export async function guard(client: pg.Client, idle = 10_000): Promise<void> {
   await client.query(`set idle_in_transaction_session_timeout = ${idle}`);
 }
 
-/** Ends connections politely. A server that is silent is not waited for: the sockets go, and what was asked on them fails. */
+/** Ends connections cleanly. A silent server is not waited for: the sockets are closed, and their queries fail. */
 export function keepSockets() {
   const open = new Set<Socket>();
   return {
-    /** For the driver. */
+    /** Called by the driver for each new connection. */
     stream: (): Socket => {
       const socket = new Socket();
       open.add(socket);
@@ -54,24 +54,24 @@ export function keepSockets() {
 }
 
 /**
- * A prepared statement keeps its plan. If its tables were small when it was planned, it would read all their rows, and go on with that
- * until the server looks at them again, a minute of load later. So a plan uses an index if there is one.
+ * A prepared statement keeps its plan. If its tables were small when it was planned, it would read all their rows, until the
+ * server checks them again after a minute of load. So a plan uses an index if there is one.
  */
 const plans = "-c enable_seqscan=off";
 
-/** `isShared`: a program such as PgBouncer gives each transaction another connection (pooling.ts). */
+/** `isShared` means that a program such as PgBouncer gives each transaction another connection (pooling.ts). */
 export interface Address {
   readonly url: string;
   readonly isShared: boolean;
 }
 
 export interface KeptPool {
-  /** Waits until one is free, however long that takes. */
+  /** Waits for a free connection, however long that takes. */
   connect(): Promise<pg.PoolClient>;
   release(client: pg.PoolClient, broken: Error | undefined): void;
   /** Uses new connections from now on. */
   renew(): void;
-  /** What is under way has 2 seconds. Then it fails, as does all that is asked later. */
+  /** Running queries have 2 seconds. Then they fail, and so does every later query. */
   end(): Promise<void>;
 }
 
@@ -114,7 +114,7 @@ export function keepPool({ url, isShared }: Address, max: number, of: (typeof ti
     connect: async () => {
       if (free > 0) free--;
       else await new Promise<void>((resolve) => waiting.push(resolve));
-      // On a machine that is very busy, the timer may ring before a server is heard that answered long ago. So it has two tries.
+      // On a very busy machine, the timer may fire before an answer is read that arrived long ago. So it has two tries.
       const connected = pool
         .connect()
         .catch((error: unknown) => (isTimeout(error) ? pool.connect() : Promise.reject(error)));
@@ -128,7 +128,7 @@ export function keepPool({ url, isShared }: Address, max: number, of: (typeof ti
       give();
     },
     renew: () => {
-      // All queries that were under way fail together.
+      // All running queries fail together.
       if (performance.now() - renewed < 1000) return;
       renewed = performance.now();
       void pool.end().catch(() => undefined);
@@ -140,7 +140,7 @@ export function keepPool({ url, isShared }: Address, max: number, of: (typeof ti
 
 const isTimeout = (error: unknown): boolean => error instanceof Error && /timeout/.test(error.message);
 
-/** Whether the connection to the database failed, or no answer came in time. */
+/** Whether the connection to the database failed, or an answer did not arrive in time. */
 export function isLost(error: unknown): boolean {
   if (typeof error !== "object" || error === null || error instanceof Refusal) return false;
   if ("code" in error && typeof error.code === "string")
@@ -155,7 +155,7 @@ export function isLost(error: unknown): boolean {
   );
 }
 
-/** A statement or a lock that took too long, although the connection is good. */
+/** A statement or a lock took too long, although the connection works. */
 const tooSlow = new Set(["55P03", "57014"]);
 
 export function asRefusal(error: unknown): unknown {
@@ -175,7 +175,7 @@ export function isRetryable(error: unknown): boolean {
   return String(error.code) in retryable || (error instanceof Error && error.message.includes(headMoved));
 }
 
-/** How PostgreSQL says that the head of a chain is not where a transaction has read it (chain.ts). */
+/** The error of PostgreSQL if the head of a chain is not where a transaction has read it (chain.ts). */
 export const headMoved = "the head of the ledger has moved";
 
 /** Reads bigint (type 20) as a number. These columns hold milliseconds, sizes and sequence numbers, far below 2^53. */

@@ -100,7 +100,7 @@ export function fillSqlite(place: SqlitePlace): CopyTarget {
   const namesIn = (table: string, column: string, like: string): string[] => {
     if (!existsSync(path)) return [];
     db ??= connect();
-    // A process that died while it made the database may have left it without tables.
+    // A process that died while it created the database may have left it without tables.
     if (db.prepare("select 1 from sqlite_master where name = ?").get(table) === undefined) return [];
     const rows = db.prepare(`select ${column} as name from ${table} where ${column} like ?`).all(like);
     return rows.map(({ name }) => String(name));
@@ -160,7 +160,7 @@ export function fillSqlite(place: SqlitePlace): CopyTarget {
   };
 }
 
-/** The file appears whole. Its folder is synced with it. */
+/** Writes the file completely or not at all. Its folder is synced with it. */
 async function keepFile(folder: string, name: string, bytes: Uint8Array): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const draft = join(folder, `.${name}.tmp`);

@@ -41,11 +41,11 @@ if (testStores.has("postgres"))
     test("a node that stands still with many transactions holds a company up for seconds, and nothing else", async () => {
       const standing = Promise.withResolvers<void>();
       const entered = Promise.withResolvers<void>();
-      // As of a stopped process: the first holds the lock and is silent, the others ask for it.
+      // As in a stopped process: the first holds the lock and is silent, and the others ask for it.
       const stopped = Array.from({ length: 8 }, async () => {
         let isFirst = true;
         const work = other.write(async (tx) => {
-          // A process that stands still does not try again.
+          // A suspended process does not try again.
           if (!isFirst) throw new Error("stopped");
           isFirst = false;
           await tx.lock("a");
@@ -98,7 +98,7 @@ if (testStores.has("postgres"))
       const closing = await openPostgres({ url: silent.url, key: "key" });
       const usual = await openPostgres({ url: silent.url, key: "key" });
       const isSilent = Promise.withResolvers<void>();
-      // Each has its connection when the database falls silent, and asks it once more.
+      // Each store has its connection when the database falls silent, and asks once more.
       const underWay = async (each: Store): Promise<{ asked: Promise<void> }> => {
         const entered = Promise.withResolvers<void>();
         const asked = each.read(async (tx) => {
@@ -133,7 +133,7 @@ if (testStores.has("postgres"))
             "select 1 from pg_locks where locktype = 'advisory' and objid = 42004600 and granted",
           )
         ).rows.length;
-      // Slow, to hold the lock for a while.
+      // Slow, which makes it hold the lock for a while.
       held.slow(20);
       const standing = openPostgres({ url: held.url, key: "key" }).then(
         (opened) => opened.close(),

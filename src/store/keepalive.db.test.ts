@@ -5,13 +5,13 @@ import pg from "pg";
 import { storeDatabase, testStores } from "../testing/postgres.ts";
 import { openPostgres } from "./postgres.ts";
 
-/** The timer that the system runs for each connection from these ports: `02` asks the other side whether it still lives. */
+/** The timers of the system for connections from these ports. `02` checks whether the other side still lives. */
 function timersOf(ports: ReadonlySet<number>): string[] {
   return ["tcp", "tcp6"].flatMap((kind) =>
     readFileSync(`/proc/net/${kind}`, "utf8")
       .split("\n")
       .map((line) => line.trim().split(/\s+/))
-      // The server's end of each has the same port on the other side.
+      // The server's end of each connection has the same port on the other side.
       .filter((fields) => ports.has(Number.parseInt(fields[1]?.split(":")[1] ?? "", 16)))
       .map((fields) => fields[5]?.slice(0, 2) ?? ""),
   );

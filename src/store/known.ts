@@ -2,31 +2,36 @@ import type { Value } from "./columns.ts";
 import { areApart, type RowChange, type Filled, isUnseen, type Reads } from "./about.ts";
 
 /**
- * What the writes of a batch have read, in memory. A repeated read is answered from it, until a statement may have changed the answer.
+ * The rows that the writes of a batch have read, in memory. A repeated read is answered from here, until a statement may have
+ * changed the answer.
  *
- * A write that reads before its turn is its `EarlyReader`. If a write before it then changes what it has read, or an undo does, it is stale.
+ * A write that reads before its turn is an `EarlyReader`. If an earlier write, or an undo, then changes what it has read, it
+ * becomes stale.
  */
 export interface Known {
-  /** `how`: whether the rows may be those of an earlier read. */
+  /** `how` says whether the rows may be those of an earlier read. */
   rows(read: Read, ask: () => Promise<unknown[]>, how: Keeping, reader?: EarlyReader): Promise<unknown[]>;
-  /** The write, whose turn comes later, will read this. */
+  /** Notes that a write will make this read in its later turn. */
   announce(read: Read, ask: () => Promise<unknown[]>, how: Keeping, reader: EarlyReader): void;
   change(by: RowChange): void;
-  /** A statement that changes a row returns it as this read would find it. */
+  /** Stores a row that a changing statement returned, as the answer of this read. */
   learn(read: Read, rows: Promise<unknown[]>): void;
   /**
-   * The turn of the next write of the batch. Of what others have read, it uses only the rows of the companies whose locks are held,
-   * and of their agents, outcomes and sums. What it has read or announced itself was read while it waited.
+   * Begins the turn of the batch's next write. From reads of others, it uses only rows of the companies whose locks are held,
+   * and of their agents, outcomes and sums. Its own reads and announcements were made while it waited.
    */
   turn(companies: ReadonlySet<unknown>, number: number): void;
-  /** Whether something was changed in this turn, and not undone. */
+  /** Whether this turn changed something that was not undone. */
   hasChanges(): boolean;
-  /** What was changed since then can be undone. */
+  /** Marks a point to which changes can be undone. */
   mark(savepoint: string): void;
   undo(savepoint: string): void;
 }
 
-/** Shared: also those of another write. Own: those that this write has announced. */
+/**
+ * shared: rows that another write has read are used too. own: only rows that this write has announced. never: the rows are
+ * always read.
+ */
 export type Keeping = "shared" | "own" | "never";
 
 export interface Read extends Filled, Reads {
@@ -34,7 +39,7 @@ export interface Read extends Filled, Reads {
 }
 
 export interface EarlyReader {
-  /** Its turn. */
+  /** The number of its turn. */
   readonly number: number;
   isStale: boolean;
 }
@@ -43,13 +48,13 @@ interface Answered extends Read {
   rows: Promise<unknown[]>;
   found: readonly unknown[] | undefined;
   readonly key: string;
-  /** Those that have read it before their turn. */
+  /** The writes that have read it before their turn. */
   readonly readers: Set<EarlyReader>;
-  /** Those that have announced it. */
+  /** The writes that have announced it. */
   readonly awaited: Set<EarlyReader>;
-  /** The last turn of one of them. */
+  /** The last turn of these writes. */
   until: number;
-  /** Whose turn it was then. */
+  /** The turn in which it was read. */
   readonly since: number;
 }
 
@@ -57,10 +62,10 @@ export function knownRows(): Known {
   const known = new Map<string, Answered>();
   const ofTable = new Map<string, Set<Answered>>();
   let current = 0;
-  /** In this turn, in order. */
+  /** The changes of this turn, in order. */
   let changes: RowChange[] = [];
   const marks = new Map<string, number>();
-  /** `isWrong`: its rows don't count any more for those who have read them. */
+  /** With `isWrong`, its readers can't use the rows any more. */
   const drop = (read: Answered, isWrong: boolean): void => {
     if (isWrong) for (const reader of read.readers) reader.isStale = true;
     if (known.get(read.key) === read) known.delete(read.key);
@@ -76,7 +81,7 @@ export function knownRows(): Known {
       for (const read of ofTable.get(table)?.values().filter(isTouched).toArray() ?? []) {
         const { rows } = read;
         drop(read, true);
-        // The rows need not be read again to know the sum, or how many they are.
+        // The sum or the number of rows is known without reading the rows again.
         const added = isRow && read.counts !== undefined ? oneMore : by.added;
         if (added !== undefined && !isUndone && (isRow || isByKey(read, by)))
           keep(read.key, read, rows.then(added)).until = read.until;
@@ -95,7 +100,7 @@ export function knownRows(): Known {
       since: current,
     };
     const before = known.get(key);
-    // It counts no more for those who read from now on. Those who have read it may still become stale.
+    // Later reads must ask again. Writes that have already read it may still become stale.
     if (before !== undefined && before.readers.size === 0) drop(before, false);
     known.set(key, answered);
     for (const table of read.tables) {
@@ -103,7 +108,7 @@ export function knownRows(): Known {
       if (reads === undefined) ofTable.set(table, new Set([answered]));
       else reads.add(answered);
     }
-    // Before those who wait for the rows.
+    // Registered before those who wait for the rows.
     rows.then(
       (found) => (answered.found = found),
       () => drop(answered, true),
@@ -153,7 +158,7 @@ export function knownRows(): Known {
     },
     hasChanges: () => changes.length > 0,
     mark: (savepoint) => void marks.set(savepoint, changes.length),
-    // What was read since then may have seen the changes.
+    // Reads since then may have seen the undone changes.
     undo: (savepoint) => {
       for (const by of changes.splice(marks.get(savepoint) ?? 0)) touch(by, true);
     },
@@ -164,14 +169,17 @@ const oneMore = ([counted]: readonly unknown[]): unknown[] => [
   { ...Object(counted), count: Number(Object(counted).count) + 1 },
 ];
 
-/** Whether a read finds whole rows by the same columns that tell which row a change adds to. */
+/** Whether a read finds whole rows by the same columns that identify the row to which a change adds. */
 const isByKey = (read: Read, { about }: Filled): boolean =>
   read.sql.startsWith("select * ") &&
   about !== undefined &&
   read.about?.size === about.size &&
   [...read.about.keys()].every((column) => about.has(column));
 
-/** Whether all rows are the companies' own, or of their agents, outcomes or sums. They change only under their locks. */
+/**
+ * Whether all rows belong to these companies, or to their agents, outcomes or sums. Such rows change only under the companies'
+ * locks.
+ */
 function isOf(companies: ReadonlySet<unknown>, { tables, found }: Answered): boolean {
   const [table = "", another] = tables;
   const column = another === undefined ? companyColumns.get(table) : undefined;

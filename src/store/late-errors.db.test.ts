@@ -12,7 +12,7 @@ const kept = selection("blobs", ["file_id"]);
 const byId = selection("agents", ["id"]);
 const eventsOf = selection("events", ["company_id"]);
 const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
-/** PostgreSQL refuses it in a text. */
+/** PostgreSQL refuses this character in a text. */
 const broken = { id: "a\u0000b" };
 
 if (testStores.has("postgres"))
@@ -212,7 +212,9 @@ if (testStores.has("postgres"))
     test("of others makes a write run alone, and not again and again", async () => {
       let companies = 0;
       let isOver = false;
-      /** Each fails after a change, so all writes of its batch run again. It has a new company each time: none is kept apart. */
+      /**
+       * Each write fails after a change, so all writes of its batch run again. Each is of a new company, so none is kept apart.
+       */
       const fail = async (): Promise<void> => {
         while (!isOver)
           await store
@@ -240,7 +242,7 @@ if (testStores.has("postgres"))
         }),
       ).finally(() => (isOver = true));
       await Promise.all(failing);
-      // The third run that fails is the last with others.
+      // After three failed runs with others, a write runs alone.
       assert.ok(Math.max(...most) <= 4, `some ran ${Math.max(...most)} times`);
       assert.equal((await hashesOf("unlucky")).length, 200);
     });

@@ -83,7 +83,7 @@ if (testStores.has("postgres"))
     test("a write that throws leaves nothing, and takes nothing from the writes before it", async () => {
       const results = await writes(12, async (tx, index) => {
         await tx.run(keep, row("c", `k${index}`));
-        // Every third write makes the store insert what is left so far, within what will be undone.
+        // Every third write makes the store insert the held rows, within a part that will be undone.
         if (index % 3 === 2) await tx.all(kept, { file_id: "c" });
         if (index % 3 === 2) throw new Error("no");
       });
@@ -110,7 +110,7 @@ if (testStores.has("postgres"))
       const results = await writes(9, (tx, index) =>
         tx.run(keep, row("e", index === 4 ? "k3" : `k${index}`)),
       );
-      // One of the two that have the same key.
+      // One of the two writes with the same key.
       assert.equal(good(results), 8);
       assert.equal((await keysOf("e")).length, 8);
     });
@@ -120,7 +120,7 @@ if (testStores.has("postgres"))
         for (let number = 0; number < 500; number++) await tx.run(keep, row("f", `k${index} ${number}`));
       });
       assert.equal(good(results), 2);
-      // PostgreSQL takes 65,535 values, and keeps each statement.
+      // PostgreSQL takes up to 65,535 values, and keeps each statement.
       assert.ok(Math.max(...statements.map((text) => text.split("), (").length)) <= 50);
       assert.equal((await keysOf("f")).length, 1000);
     });

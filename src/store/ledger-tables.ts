@@ -15,7 +15,7 @@ export const ledgerTables = {
     operation: string,
     subject: orNull(string),
     data: json(JsonObject),
-    /** The rows that changed since the event before, one in a line: table, key, digest (chain.ts). */
+    /** The rows that changed since the last event, one per line: table, key, digest (chain.ts). */
     rows: string,
     previous: string,
     hash: string,
@@ -28,7 +28,7 @@ export const ledgerTables = {
     rows: string,
     seal: string,
   },
-  /** The beginning of a chain, once it was exported and removed: stretches that follow each other from event 1 on. */
+  /** The beginning of a chain that was exported and removed: consecutive stretches from event 1 on. */
   removed_events: {
     company_id: string,
     first_seq: integer,
@@ -37,7 +37,7 @@ export const ledgerTables = {
     month: string,
     /** The hash of the last event. */
     hash: string,
-    /** The numbers of the events that are still there, because a rule needs them. */
+    /** The numbers of the events that stay, because a rule needs them. */
     kept: string,
     /** The newest line about each row that changed in these events, compressed (events/removed.ts). */
     lines: string,

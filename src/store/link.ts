@@ -6,8 +6,8 @@ import { type Numbers, numbersOfLink } from "./numbers.ts";
 import type { StatementAnswer, Statement, Waves } from "./waves.ts";
 
 /**
- * A transaction on a connection that does not wait: statements are sent in waves (waves.ts), and answered in this order. After one
- * that fails, PostgreSQL runs no other until a rollback.
+ * A transaction on a connection that does not wait: statements are sent in waves (waves.ts) and answered in the same order.
+ * After a failed statement, PostgreSQL runs no other until a rollback.
  */
 export interface Link {
   /** Resolves with the answer, or fails with the first error of the transaction. */
@@ -17,18 +17,21 @@ export interface Link {
   begin(statement: string): void;
   newSavepoint(): string;
   savepoint(name: string): void;
-  /** What was done since then is undone only together with what was done before. */
+  /** Forgets a savepoint: later work is undone only together with the work before it. */
   keep(savepoint: string): void;
-  /** Undoes what was done since. */
+  /** Undoes the work since the savepoint. */
   rollBackTo(savepoint: string): Promise<void>;
-  /** Keeps a row for a statement that inserts many at once, when a statement could see it, or at the commit. */
+  /**
+   * Holds a row for a statement that inserts many at once. That statement runs when another one could see the row, or at the
+   * commit.
+   */
   hold(into: HeldTable, row: readonly Value[]): void;
-  /** This statement comes next. Held rows that it could see or meet are inserted before. */
+  /** Called before the next statement. Held rows that it could see or meet are inserted first. */
   reach(next: Filled): void;
   commit(): Promise<void>;
-  /** Gives the connection back, after a rollback if a transaction is open. */
+  /** Returns the connection, after a rollback if a transaction is open. */
   close(failure: unknown): Promise<void>;
-  /** Whether a statement of a write that waits for its turn made the transaction fail. */
+  /** Whether a failed statement of a write that waits for its turn has broken the transaction. */
   isSpoilt(): boolean;
   /** Whether a statement failed, so PostgreSQL runs no other until a rollback. */
   hasFailed(): boolean;
@@ -38,9 +41,9 @@ export interface Link {
   readonly known: Known;
 }
 
-/** How rows that are held are inserted. The same object for each row of a table. */
+/** How held rows are inserted. The same object is used for every row of a table. */
 interface HeldTable extends Pick<Filled, "tables" | "about"> {
-  /** Its rows are inserted before those of other tables, which may look for them. */
+  /** True if its rows are inserted before those of other tables, which may look for them. */
   readonly isNumbered: boolean;
   readonly statement: (rows: readonly (readonly Value[])[]) => Statement;
 }
@@ -55,15 +58,15 @@ export function linkOn(
 ): Link {
   let failure: unknown;
   let isOpen = false;
-  /** Its connection may have another transaction. */
+  /** True once the connection may have another transaction. */
   let isClosed = false;
   let isSpoilt = false;
-  /** Names are never used twice: a rollback to that of an earlier write would undo what is answered as done. */
+  /** Names are never reused: a rollback to an earlier write's name would undo work that is answered as done. */
   let savepoints = 0;
   const known = knownRows();
   const heads: KnownHeads = new Map();
   let held = new Map<HeldTable, readonly (readonly Value[])[]>();
-  /** What was held when each savepoint was made. Rows inserted since are undone with it. */
+  /** The rows held when each savepoint was made. An undo restores them, because rows inserted since are undone too. */
   const heldAt = new Map<string, typeof held>();
   const insert = (into: HeldTable): void => {
     if (!into.isNumbered) for (const other of held.keys()) if (other.isNumbered) insert(other);
@@ -71,7 +74,7 @@ export function linkOn(
     held.delete(into);
     send(into.statement(rows));
   };
-  /** Single rows of several tables take one statement. Those of tables with numbers come first. */
+  /** Inserts the remaining rows. Single rows of several tables take one statement. Rows of numbered tables come first. */
   const insertRest = (): void => {
     for (const isNumbered of [true, false]) {
       const some = [...held].filter(([into]) => into.isNumbered === isNumbered);
@@ -89,7 +92,7 @@ export function linkOn(
       if (isClosed) throw new Error("the transaction has ended");
       return await waves.ask(statement);
     } catch (error) {
-      // Of a wave that fails, the statement that failed is told first.
+      // If a wave fails, the failed statement is reported first.
       if (failure === undefined) isSpoilt = statement.isEarly === true;
       throw (failure ??= error);
     }
@@ -97,10 +100,10 @@ export function linkOn(
   const send = (statement: Statement): void => void ask(statement).catch(() => undefined);
   const commit = async (): Promise<void> => {
     insertRest();
-    // A statement that could not be sent.
+    // A statement could not be sent.
     if (failure !== undefined) throw failure;
     const { command } = await ask({ text: "commit" });
-    // PostgreSQL answers the commit of a transaction that has failed with a rollback, and without an error.
+    // If a transaction has failed, PostgreSQL answers the commit with a rollback and no error.
     if (failure !== undefined || command !== "COMMIT") throw failure ?? new Error("the commit was refused");
     isOpen = false;
   };
@@ -128,7 +131,7 @@ export function linkOn(
         if (rows.some((values) => !areApart({ ...into, values }, next))) insert(into);
     },
     rollBackTo: async (savepoint) => {
-      // Not a statement of the write that asks for this.
+      // The failed statement belongs to another write.
       if (isSpoilt) throw failure;
       known.undo(savepoint);
       heads.clear();
@@ -155,7 +158,7 @@ export function linkOn(
   };
 }
 
-/** One statement that does what these do, if none of them sees what another changes. */
+/** One statement that does the work of these, if none of them sees what another changes. */
 function inOne(statements: readonly Statement[]): Statement {
   const values: Value[] = [];
   const texts = statements.map((each) => {

@@ -20,7 +20,7 @@ if (testStores.has("postgres"))
         await sleep(25);
       }
       const during = heard;
-      // Each way takes 200 ms. One notification may be under way, and one more tells of the last commits.
+      // Each direction takes 200 ms. One notification may be under way, and one more reports the last commits.
       while (heard === during) await sleep(20);
       await sleep(2000);
       assert.ok(heard <= during + 2, `${heard - during} notifications after the last commit`);

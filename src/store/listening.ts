@@ -4,8 +4,8 @@ import { alive, keepSockets } from "./connections.ts";
 const channel = "agency_events";
 
 /**
- * Keeps one connection that listens for the commits of other nodes, and reconnects when it breaks. Notifications sent
- * in between are lost, which is harmless: followers of events also look from time to time.
+ * Keeps one connection that listens for the commits of other nodes, and reconnects when it breaks. Notifications sent in
+ * between are lost, which does no harm: followers of events also look from time to time.
  */
 export async function listen(
   url: string,
@@ -13,7 +13,7 @@ export async function listen(
 ): Promise<{ tell: () => void; end: () => Promise<void> }> {
   let closed = false;
   let telling: NodeJS.Timeout | undefined;
-  /** Whether there were commits since the notification that is under way. */
+  /** True if there were commits since the notification under way was sent. */
   let isBehind = false;
   const sockets = keepSockets();
   const connect = (): pg.Client =>
@@ -22,7 +22,7 @@ export async function listen(
   const start = async (): Promise<void> => {
     const own = client;
     client.on("notification", ({ processId }) => {
-      // Listeners were called already when this node committed.
+      // Listeners were already called when this node committed.
       if (processId !== Object(own)["processID"]) hear();
     });
     client.on("error", () => {
@@ -33,7 +33,7 @@ export async function listen(
     hear();
     check(client);
   };
-  /** A connection that died without a word hears nothing. So it is asked now and then. */
+  /** A connection that died silently hears nothing. So it is tested now and then. */
   const check = (asked: pg.Client): void => {
     setTimeout(() => {
       if (closed || asked !== client) return;
@@ -48,7 +48,7 @@ export async function listen(
     client = connect();
     start().catch(() => setTimeout(restart, 1000).unref());
   };
-  /** One notification at a time: a server that answers slowly gets the next one after its answer. */
+  /** Sends one notification at a time: a slow server gets the next one after its answer. */
   const tell = (): void => {
     isBehind = true;
     telling ??= setTimeout(() => void notify(), 20).unref();
@@ -61,7 +61,10 @@ export async function listen(
   };
   await start();
   return {
-    /** Tells the other nodes of commits. Not in their transactions: PostgreSQL would let them commit one at a time. */
+    /**
+     * Tells the other nodes of commits. This happens outside their transactions, because PostgreSQL would otherwise let them
+     * commit only one at a time.
+     */
     tell,
     end: async () => {
       closed = true;

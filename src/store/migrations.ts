@@ -49,7 +49,7 @@ const large: readonly TableName[] = [
 ];
 
 const search: readonly Readonly<Record<Dialect, string>>[] = [
-  // The program makes the words for PostgreSQL (search-words.ts): PostgreSQL would take longer, and go by its locale.
+  // The program makes the words for PostgreSQL (search-words.ts): PostgreSQL would take longer, and use its locale.
   {
     sqlite: `create virtual table search using fts5(description, body,
        tokenize = "unicode61 remove_diacritics 2 categories 'L* N* M*'")`,
@@ -106,7 +106,7 @@ const indexes: readonly string[] = [
   `create index edges_child on edges(child_id, parent_id)`,
   `create index dependencies_on on dependencies(depends_on_id, outcome_id)`,
   `create index deliverables_file on deliverables(file_id)`,
-  // This index alone answers the permission check. The table is not read.
+  // This index alone answers the permission check, without reading the table.
   `create index grants_held on grants(grantee_id, resource, broken, structural, level)`,
   `create index grants_resource on grants(resource)`,
   `create index grants_parent on grants(parent_id) where parent_id is not null`,
@@ -156,17 +156,17 @@ const migrations: readonly Migration[] = [
   },
 ];
 
-/** Marks a copy that is not finished, among the names of its migrations (copying.ts). */
+/** Marks an unfinished copy, among the names of its migrations (copying.ts). */
 export const copyMark = "copy of ";
 
-/** What is known of the nodes of a database. Tests leave it out: one node, which is new enough. */
+/** Facts about the nodes of a database. Without them, as in tests, there is one node, which is new enough. */
 export interface NodeVersions {
   readonly own: string;
-  /** Of the other nodes that run. */
+  /** The versions of the other running nodes. */
   readonly others: readonly string[];
 }
 
-/** The migrations to apply to a database, which has applied these. One that contracts waits for older nodes to end. */
+/** The migrations to apply to a database that has these. A migration that contracts waits for older nodes to end. */
 export function missingMigrations(applied: readonly string[], nodes?: NodeVersions): readonly Migration[] {
   if (applied.some((name) => name.startsWith(copyMark)))
     throw new Error(
@@ -180,7 +180,7 @@ export function missingMigrations(applied: readonly string[], nodes?: NodeVersio
   return migrations.filter(({ name }) => !applied.includes(name) && !isTooEarly(name, nodes?.others ?? []));
 }
 
-/** Whether a migration would break a node that runs. */
+/** Whether a migration would break a running node. */
 export function isTooEarly(name: string, others: readonly string[]): boolean {
   const needed = neededBy(name);
   return needed !== undefined && others.some((other) => isOlder(other, needed));
@@ -188,7 +188,7 @@ export function isTooEarly(name: string, others: readonly string[]): boolean {
 
 const neededBy = (name: string): string | undefined => / needs (\d+(?:\.\d+)*)$/.exec(name)?.[1];
 
-/** Compares versions number by number. What follows a hyphen does not count. */
+/** Compares versions number by number. The part after a hyphen does not count. */
 export function isOlder(version: string, than: string): boolean {
   const [have = [], need = []] = [version, than].map((each) =>
     (each.split("-")[0] ?? "").split(".").map(Number),
@@ -216,7 +216,7 @@ function createTable(dialect: Dialect, table: TableName): string {
 const typeNames = {
   sqlite: { text: "text", integer: "integer", real: "double precision", blob: "blob", serial: "integer" },
   postgres: {
-    // Both databases must compare text byte by byte, or cursors and ranges would differ between them.
+    // Both databases must compare text byte by byte. Otherwise cursors and ranges would differ between them.
     text: 'text collate "C"',
     integer: "bigint",
     real: "double precision",

@@ -9,7 +9,7 @@ export const modelTables = {
     config: json(ProviderConfig),
     created_at: integer,
   },
-  /** Until when a provider can't be asked, and how much of its windows is used (gateway/states.ts). */
+  /** How long a provider can't be asked, and how much of its windows is used (gateway/states.ts). */
   provider_limits: {
     company_id: string,
     provider: string,
@@ -20,12 +20,12 @@ export const modelTables = {
     /** Percent of a window. */
     used: integer,
     until_at: integer,
-    /** How long the last wait after a refusal was. */
+    /** The length of the last wait after a refusal. */
     wait: integer,
-    /** Of the key that was refused. */
+    /** A hash of the refused key. */
     key_hash: orNull(string),
   },
-  /** What sessions asked models, each call once. */
+  /** The calls of sessions to models, one row each. */
   model_calls: {
     id: string,
     company_id: string,
@@ -35,10 +35,10 @@ export const modelTables = {
     provider: string,
     model: string,
     status: oneOf(["open", "done", "cut", "failed"]),
-    /** The most it can cost. Money is in millionths of a dollar. */
+    /** The most that the call can cost. Money is in millionths of a dollar. */
     most_tokens: integer,
     most_usd: integer,
-    /** Without what was read from a cache or written to it. */
+    /** Without tokens read from a cache or written to it. */
     input_tokens: integer,
     output_tokens: integer,
     cache_read_tokens: integer,

@@ -114,7 +114,8 @@ if (testStores.has("postgres"))
             const id = `${name} ${number}`;
             await tx.run(insertFile, file(id));
             await tx.run(index, { id });
-            // The first file is inserted, and what looks for it is not. So the others fill a statement later than what looks for them.
+            // The first file is inserted, and the row that refers to it is not. So the others fill a later statement than the
+            // rows that refer to them.
             if (number === 0) await tx.all(files, { company_id: "company" });
           }
         });

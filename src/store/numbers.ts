@@ -1,17 +1,18 @@
 import type { StatementAnswer, Statement } from "./waves.ts";
 
 /**
- * The numbers of new rows (`num`). PostgreSQL gives each row one when it is inserted, and the ledger has to wait for it. So a batch
- * draws some as soon as it has its lock: as many as the largest of the last ones used. A row that finds none gets its number when it is inserted.
+ * The numbers of new rows (`num`). PostgreSQL gives each row a number when it is inserted, and the ledger has to wait for that.
+ * So a batch draws some numbers as soon as it has its lock: as many as the largest of the last batches used. If none is left
+ * for a row, the row gets its number when it is inserted.
  *
- * The lock is held from the draw to the commit. So a company's rows have rising numbers in the order of their commits, whichever
- * node writes them. Numbers that are not used are lost.
+ * The lock is held from the draw to the commit. So the numbers of a company's rows rise in the order of their commits,
+ * whichever node writes them. Unused numbers are lost.
  */
 export interface Numbers {
   /** The next number of the table, if there is one. */
   next(table: string): number | undefined;
   fill(answer: StatementAnswer): void;
-  /** How many rows of each table asked for one. */
+  /** The number of rows of each table that asked for a number. */
   readonly asked: ReadonlyMap<string, number>;
 }
 

@@ -30,13 +30,13 @@ export async function checkAddresses({ url, directUrl }: DatabaseAddresses): Pro
   if ((await databaseAt(url)) !== (await databaseAt(directUrl))) throw addressesDiffer();
 }
 
-/** Refuses a pool where there is no other address. A pool tells each client another number than that of the server's process. */
+/** Refuses a pool without a second address. A pool tells each client a number other than that of the server's process. */
 export async function refusePool(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   if (rows[0]?.pid !== Object(client)["processID"]) throw poolNeedsDirectUrl();
 }
 
-/** What is wrong with the addresses, for `agency doctor`: one sentence that says what to do, or undefined. */
+/** The fault in the addresses, for `agency doctor`: one sentence that says what to do. Undefined if they work. */
 export async function troubleWith({ url, directUrl }: DatabaseAddresses): Promise<string | undefined> {
   try {
     await checkAddresses({ url, directUrl });
@@ -50,7 +50,7 @@ export async function troubleWith({ url, directUrl }: DatabaseAddresses): Promis
   }
 }
 
-/** Tells one database of one server from others. */
+/** Identifies one database of one server. */
 const databaseAt = (url: string): Promise<string> =>
   onConnection(url, async (client) => {
     const { rows } = await client.query<{ name: string }>(
@@ -59,7 +59,7 @@ const databaseAt = (url: string): Promise<string> =>
     return rows[0]?.name ?? "";
   });
 
-/** Whether a notification reaches a connection that listens. A pool gives that connection to others. */
+/** Whether a notification reaches a listening connection. A pool gives that connection to other clients. */
 const hears = (url: string): Promise<boolean> =>
   onConnection(url, async (client) => {
     const channel = `agency_check_${randomBytes(6).toString("hex")}`;

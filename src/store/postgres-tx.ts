@@ -34,8 +34,8 @@ export async function rowsOf(link: Link, asked: Asking, isEarly = false): Promis
 }
 
 /**
- * The same, from memory if the write has read it before. Credentials and sessions are read for each write, once it waits for its turn,
- * and the ledger and content each time. `reader`: before its turn.
+ * The rows of a read, from memory if the write has already made it. Credentials and sessions are read for each write once it
+ * waits for its turn; the ledger and content are read each time. `reader` is set before its turn.
  */
 export async function knownOf(link: Link, asked: Asking, reader?: EarlyReader): Promise<unknown[]> {
   const { prepared } = asked;
@@ -47,7 +47,7 @@ export async function knownOf(link: Link, asked: Asking, reader?: EarlyReader): 
   return rows.map((row) => objectFields(row));
 }
 
-/** `isAlone`: the write is the only one of its batch, so an error is its own. */
+/** `isAlone` means that the write is the only one of its batch, so an error is its own. */
 export function announceOn(link: Link, asked: Asking, reader: EarlyReader, isAlone: boolean): void {
   const how = keepingOf(asked.prepared);
   if (how !== "never") link.known.announce(readOf(asked), () => rowsOf(link, asked, !isAlone), how, reader);
@@ -67,7 +67,7 @@ function countsIn({ prepared, values }: Asking, { table: own, by, where }: Count
     Object.entries(where).every(([column, some]) => some.includes(cell(column) ?? null));
 }
 
-/** A read whose rows a change can be compared with. The ledger is sealed before it is read. */
+/** Reads whose rows can be compared with changes. The ledger is sealed before it is read, so such reads can't be early. */
 export const canBeEarly = ({ tables, changes, readsLedger }: PreparedQuery): boolean =>
   !changes && !readsLedger && tables.length > 0;
 
@@ -116,7 +116,7 @@ export function runOn(link: Link, asked: Asking): void {
   link.hold(into, values);
 }
 
-/** Inserts a row later, if its number was drawn. */
+/** Holds a row for a later insert, if its number was drawn. */
 function insertDrawn(
   link: Link,
   { prepared: { drawn, seals } }: Asking,
@@ -149,7 +149,7 @@ function heldIn({ table, isNumbered, about, several }: Holds): Parameters<Link["
   };
 }
 
-/** A statement that changes one row, found by its id, returns all of it. So the row need not be read again. */
+/** A statement that changes one row, found by its id, returns the whole row. So the row need not be read again. */
 export function learn(link: Link, { prepared, about, values }: Asking, changed: Promise<Value[][]>): void {
   const { table, isOfOne } = prepared.seals ?? {};
   const place = about?.get("id");
@@ -189,9 +189,9 @@ export function readsOn(now: number, mac: Mac, ask: AskRows): ReadTx {
   };
 }
 
-/** How a transaction gets to its link. */
+/** How a transaction reaches its link. */
 export interface LinkWay {
-  /** At once if it can be: statements go out in the order in which they were called. */
+  /** Calls `use` at once if possible: statements leave in the order in which they were called. */
   readonly go: <T>(use: (link: Link) => Promise<T>) => Promise<T>;
   readonly read: (asked: Asking) => Promise<unknown[]>;
   readonly ahead: (asked: Asking) => void;
@@ -257,7 +257,7 @@ export function txBy(way: LinkWay, now: number, mac: Mac): PlainTx {
   };
 }
 
-/** Takes the locks that are free. */
+/** Takes those locks that are free. */
 export const freeLocksOf = (keys: readonly string[]): Statement => ({
   text: "select key from json_array_elements_text($1::json) as key where pg_try_advisory_xact_lock(hashtextextended(key, 0))",
   values: [JSON.stringify(keys)],

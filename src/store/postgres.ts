@@ -16,21 +16,21 @@ import { type StatementAnswer, type Statement, type Waves, wavesOn } from "./wav
 /**
  * PostgreSQL, shared by several nodes.
  *
- * Writes use READ COMMITTED and one advisory lock for each company. An operation takes the lock before it checks a rule.
- * Each of its later statements sees everything that earlier holders of the lock committed, and no other writer can
- * change it before the commit. SERIALIZABLE was rejected: the writes of a company extend the same hash chain of
- * events, so concurrent ones would fail each other. Writes that wait for the same lock commit together (batches.ts).
+ * Writes use READ COMMITTED and one advisory lock for each company. An operation takes the lock before it checks a rule. Each of
+ * its later statements sees everything that earlier holders of the lock committed, and no other writer can change it before
+ * the commit. SERIALIZABLE was rejected: the writes of a company extend the same hash chain of events, so concurrent ones would
+ * fail each other. Writes that wait for the same lock commit together (batches.ts).
  *
  * Reads use REPEATABLE READ, so all queries of one read see the same state.
  *
- * Writes, reads and leases have their own connections. Requests that wait for the lock of a company hold up neither reads nor
+ * Writes, reads and leases have separate connections. So requests that wait for the lock of a company hold up neither reads nor
  * the renewal of leases.
  *
- * A write that fails because of a concurrent transaction was rolled back completely. The store runs it again, up to 10 times.
+ * If a write fails because of a concurrent transaction, it was rolled back completely. The store runs it again, up to 10 times.
  */
 export interface PostgresOptions {
   readonly url: string;
-  /** The server itself, if `url` leads to a pool of connections (pooling.ts). */
+  /** The address of the server itself, if `url` leads to a pool of connections (pooling.ts). */
   readonly directUrl?: string | undefined;
   readonly connections?: number;
   /** The version of this program. Data that needs a newer one is refused (migrations.ts). */
@@ -64,13 +64,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   };
   const ear = await listen(direct.url, hear);
 
-  /** A connection whose statements are sent without waiting. */
+  /** Opens a connection whose statements are sent without waiting. */
   async function connect(name: keyof typeof pools): Promise<Link> {
     const pool = pools[name];
     const client = await pool.connect();
     const release = (failure: unknown): void => {
       const broken = failure === undefined ? undefined : new Error("the connection failed");
-      // One that is lost without a word is seldom alone. The others would each cost another wait.
+      // A silent loss seldom hits one connection alone. Each of the others would cost another wait.
       if (isLost(failure)) for (const other of Object.values(pools)) other.renew();
       pool.release(client, broken);
     };
@@ -98,10 +98,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     }
   }
 
-  /** The database's time. It is asked for if the last answer is some seconds old. */
+  /** The database's time. The database is asked again if the last answer is some seconds old. */
   async function now(): Promise<number> {
     if (clock.isFresh()) return clock.now();
-    // Many ask at the same time. If the database is silent, one of them finds out for all.
+    // Many callers ask at the same time. If the database is silent, one of them finds out for all.
     return (asking ??= look(readClock).finally(() => (asking = undefined)));
   }
   let asking: Promise<number> | undefined;
@@ -145,7 +145,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       for (let tried = 1; ; tried++) {
         try {
           if (on === undefined) return await writeInBatch(writes, work, pace);
-          // No follower of events looks at leases.
+          // Followers of events don't look at leases.
           return await look(async (link) => {
             link.begin(beginWrite);
             const tx = txOn(link, await readClock(link), mac);
@@ -157,7 +157,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
         } catch (error) {
           const isOthers = [BatchFailed, Stale, Undone].some((kind) => error instanceof kind);
           if (tried >= attempts || !(isOthers || isRetryable(error))) throw asRefusal(error);
-          // Many others may fail, one after another. It does not wait for the last of them.
+          // Many other writes may fail, one after another. This write does not wait for the last of them.
           if (error instanceof BatchFailed || tried >= 3) pace = "alone";
           else if (error instanceof Stale) pace = "in turn";
         }
@@ -168,7 +168,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
         const time = await now();
         return await look(async (link) => {
           begin(link, beginRead, "reads");
-          // Its end is not waited for.
+          // The end of the read is not waited for.
           return work(readsOn(time, mac, (asked) => rowsOf(link, asked)));
         });
       } catch (error) {
@@ -193,7 +193,7 @@ const clockQuery: Statement = {
   text: "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now",
 };
 
-/** The database's time: its last answer, and the time that has passed here since. It never runs backwards. */
+/** The database's time: its last answer plus the time that has passed here since. It never runs backwards. */
 function keepClock() {
   let told = 0;
   let at = -Infinity;
@@ -202,7 +202,7 @@ function keepClock() {
   return {
     now,
     isFresh: () => performance.now() - at < 5000,
-    /** `from`: when it was asked. */
+    /** `from` is when the database was asked. */
     set: (time: number, from: number): number => {
       [told, at] = [time, from];
       return now();

@@ -37,7 +37,7 @@ type Params = Readonly<Record<string, Value>>;
 
 export interface Query<P, R> {
   readonly on: (dialect: Dialect) => PreparedQuery;
-  /** Never set. It carries the types of the parameters and of a row. */
+  /** Never set at run time. It carries the types of the parameters and of a row. */
   readonly shape?: (params: P) => R;
 }
 
@@ -46,7 +46,7 @@ export interface PreparedQuery {
   readonly slots: readonly (Hole | Value)[];
   /** Applied to each returned row. */
   readonly checks: readonly Check[];
-  /** The statement changes rows of this table, and returns them. */
+  /** Set if the statement changes rows of this table. It then returns them. */
   readonly seals?: { readonly table: SealedTable; readonly deletes: boolean; readonly isOfOne: boolean };
   readonly readsLedger: boolean;
   /** The tables that the text names, and the search index. */
@@ -58,20 +58,20 @@ export interface PreparedQuery {
   readonly sets: ReadonlySet<string> | undefined;
   readonly words: ReadonlySet<string>;
   readonly whole: readonly string[];
-  /** PostgreSQL: the text that reads for several (waves.ts). */
+  /** On PostgreSQL: the text that makes several such reads at once (waves.ts). */
   readonly together?: string;
-  /** PostgreSQL may insert the row later, together with others. */
+  /** Set if PostgreSQL may insert the row later, together with others. */
   readonly holds?: Holds;
-  /** The same for a row that has got its number before (numbers.ts), and may be inserted later. */
+  /** The same statement for a row that already has its number (numbers.ts) and may be inserted later. */
   readonly drawn?: PreparedQuery;
 }
 
 export interface Holds {
   readonly table: string;
-  /** The row has a number of its table. Others may look for it there. */
+  /** True if the row has a number of its table. Others may look for the row by it. */
   readonly isNumbered: boolean;
   readonly about: About | undefined;
-  /** If a row is added to another one: the rows that are found by its key then. */
+  /** For a row that is added to another one: the rows that its key finds afterwards. */
   readonly added: ((values: readonly Value[], rows: readonly unknown[]) => unknown[]) | undefined;
   /** The statement for several rows. */
   readonly several: (rows: readonly (readonly Value[])[]) => {
@@ -108,7 +108,7 @@ export function query<P extends Params, R>(
 }
 
 let onQuery: ((made: Query<never, unknown>) => void) | undefined;
-/** For the test that prepares every query on both stores: told of each query that is made from now on. */
+/** For the test that prepares every query on both stores: the listener is called for each query made from now on. */
 export function watchQueries(listener: (made: Query<never, unknown>) => void): void {
   onQuery = listener;
 }
@@ -154,9 +154,9 @@ export function insertion<T extends TableName, R = never>(
 }
 
 /**
- * Inserts a row whose effect the transaction does not wait for. PostgreSQL inserts it together with other rows of its kind, also
- * of other writes, as soon as a statement names the table, and at the latest at the commit. `cells` are the columns and their values.
- * `merge` joins rows that a single statement could not insert one by one.
+ * Inserts a row whose effect the transaction need not wait for. PostgreSQL inserts it together with other rows of its kind,
+ * including those of other writes: as soon as a statement names the table, and at the latest at the commit. `cells` maps the
+ * columns to their values. `merge` joins rows that a single statement could not insert separately.
  */
 export function laterInsertion<P extends Params>(
   table: TableName | "search",
@@ -209,7 +209,7 @@ export function laterRow<T extends TableName>(
   return later(table, ending);
 }
 
-/** The same for a row whose number `sum` is added to that of the row that has its other values, if there is one. */
+/** The same for a row whose `sum` is added to that of an existing row with the same other values. */
 export function laterSum<T extends TableName>(
   table: T,
   sum: keyof NewRow<T> & string,
@@ -220,7 +220,7 @@ export function laterSum<T extends TableName>(
   const [column, own] = [sql.ref(sum), sql.ref(`${table}.${sum}`)];
   const ending = sql`on conflict (${sql.join(keys.map((name) => sql.ref(name)))}) do update set ${column} = ${own} + ${sql.ref(`excluded.${sum}`)}`;
   const keyOf = (values: readonly Value[]): string => JSON.stringify(values.toSpliced(at, 1));
-  // A single statement can't add to a row twice.
+  // A single statement can't add to the same row twice.
   const merge: Merge = (rows) =>
     [...Map.groupBy(rows, keyOf).values()].map((same) =>
       (same[0] ?? []).with(
@@ -243,7 +243,7 @@ function later<T extends TableName>(
   onto?: Pick<Holds, "about" | "added">,
 ): Query<NewRow<T>, never> {
   const columns = columnsOf(table);
-  // The ledger seals the row before it is inserted (chain.ts), so the database must not fill in anything.
+  // The ledger seals the row before it is inserted (chain.ts), so the database must not fill in any value.
   if (isSealed(table) && columns.length < Object.keys(tables[table]).length)
     throw new Error(`a row of ${table} is numbered when it is inserted, so it can't be inserted later`);
   const cells = (p: Params) => Object.fromEntries(columns.map((name) => [name, sql`${p[name]}`]));
@@ -307,7 +307,7 @@ export function selection<
   const columns: Readonly<Record<string, Column>> = tables[table];
   const areTexts = by.every((name) => columns[name]?.type === "text");
   if (ending !== undefined || by.length === 0 || !areTexts || "at" in columns) return one;
-  // The inner query is planned for a single row, so it uses its index however many there are.
+  // The inner query is planned for a single row, so it uses its index whatever the number of rows.
   const where = by.map((name, place) => `"${name}" = v.keys ->> ${place}`).join(" and ");
   const together = `select v.at, t.* from json_array_elements($1::json) with ordinality as v(keys, at),
     lateral (select * from "${table}" where ${where} offset 0) as t`;
@@ -317,7 +317,7 @@ export function selection<
   };
 }
 
-/** How many rows selection() would find. */
+/** The number of rows that selection() would find. */
 export function counting<
   T extends TableName,
   B extends keyof Row<T> & string,
@@ -331,7 +331,7 @@ export function counting<
   );
 }
 
-/** How both stores find content. */
+/** The query with which both stores find content. */
 export const blobRow = selection("blobs", ["file_id", "hash"]);
 
 /** Sets the columns in `set` of the rows found by the columns in `by`. */
@@ -359,18 +359,18 @@ export function deleting<T extends TableName, B extends keyof Row<T> & string>(
   return textQuery((p: Params) => sql<never>`delete from ${sql.table(table)} where ${matching(by, p)}`);
 }
 
-/** The texts of a JSON array, for `in (…)`. So a query of any number of things is one text. */
+/** The texts of a JSON array, for `in (…)`. So a query has the same text for any number of values. */
 export const textsIn = (json: string, dialect: Dialect): RawBuilder<unknown> =>
   dialect === "sqlite"
     ? sql`select value from json_each(${json})`
     : sql`select json_array_elements_text(cast(${json} as json))`;
 
-/** A further condition of a list. Anything but a part of a statement does not count. */
+/** An optional condition of a list. Everything but a part of a statement is ignored. */
 export type Condition = RawBuilder<unknown> | false | "" | undefined;
 
 type Where<T extends TableName> = { readonly [C in keyof Row<T>]?: Row<T>[C] | undefined };
 
-/** A condition that is undefined does not count. */
+/** Undefined conditions are ignored. */
 function conditionsOf<T extends TableName>(where: Where<T>, also: Condition): RawBuilder<unknown>[] {
   const conditions = Object.entries<Value | undefined>(where).flatMap(([column, value]) =>
     value === undefined ? [] : [sql`${sql.ref(column)} = ${value}`],
@@ -378,7 +378,7 @@ function conditionsOf<T extends TableName>(where: Where<T>, also: Condition): Ra
   return also ? [...conditions, sql`${also}`] : conditions;
 }
 
-/** How many rows there are. */
+/** Counts rows. */
 export function counted<T extends TableName>(
   table: T,
   where: Where<T>,
@@ -389,7 +389,7 @@ export function counted<T extends TableName>(
   return dynamic((db) => ({ compile: () => text.compile(db) }), []);
 }
 
-/** Rows of a table that numbers them, on from `from`. */
+/** Rows of a numbered table, starting at `from`. */
 export function numbered<T extends TableName>(
   table: T,
   where: Where<T>,

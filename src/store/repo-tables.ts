@@ -5,21 +5,21 @@ export const repoTables = {
   repos: {
     company_id: string,
     name: string,
-    /** Part of the name of its mirror: what was added under the same name before had another one. */
+    /** A part of the mirror's name. A repository that was added under the same name before had another id. */
     id: string,
     url: string,
     /** The secret with which the daemon reaches the origin. */
     secret: orNull(string),
     /** 1: the origin may have an address of a private network. */
     private_network: flag,
-    /** Null: the origin has no commits. */
+    /** Null if the origin has no commits. */
     default_branch: orNull(string),
     created_at: integer,
   },
   /** The clones in the workspaces of sessions, until the workspace is removed. */
   clones: {
     session_id: string,
-    /** The folder in the workspace. */
+    /** The name of the folder in the workspace. */
     folder: string,
     company_id: string,
     repo: string,
@@ -36,7 +36,7 @@ export const repoTables = {
     commits: integer,
     message: string,
     file_id: string,
-    /** Of all commits that were published under this name. They count to the storage of their author. */
+    /** The bytes of all commits published under this name. They count towards the storage of their author. */
     bytes: integer,
     published_at: integer,
     pushed_at: orNull(integer),
@@ -52,7 +52,7 @@ export const repoTables = {
     branch: string,
     commit_id: string,
     commits: integer,
-    /** They count to the storage of their author until it is settled. */
+    /** Counted towards the storage of their author until the bundle is settled. */
     bytes: integer,
     created_at: integer,
     /** When the commits were published or discarded. */

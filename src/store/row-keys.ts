@@ -1,7 +1,7 @@
 /**
- * What tells the rows of a table apart. A change of any row of these tables is sealed by the ledger (chain.ts). Left out are
- * the ledger itself, content (its hash is in `versions`), the search index and sums (they repeat other rows), the nodes, which
- * change every few seconds, copies of transcripts, and what providers say about their limits.
+ * The columns that identify the rows of a table. The ledger seals every change of a row of these tables (chain.ts). Some tables
+ * are left out: the ledger itself, content (its hash is in `versions`), the search index and sums (they repeat other rows), the
+ * nodes, which change every few seconds, copies of transcripts, and the limits that providers report.
  */
 export const rowKeys = {
   companies: ["id"],

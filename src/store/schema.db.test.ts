@@ -21,7 +21,7 @@ interface Found {
   readonly nullable: number;
 }
 
-/** Every column of the database; a primary key is never null, also where SQLite does not say so. */
+/** Every column of the database. A primary key is never null, even if SQLite does not report that. */
 const columnsIn = {
   sqlite: sql<Found>`select m.name as "table", p.name as "column", p.type,
       case when p."notnull" = 1 or p.pk > 0 then 0 else 1 end as nullable
@@ -38,7 +38,7 @@ const typeOf: Readonly<Record<string, Column["type"]>> = {
   blob: "blob",
   bytea: "blob",
 };
-/** The store's own list of migrations, and the index for searching, which each store has in its own way. */
+/** Leaves out the store's own list of migrations, and the index for searching, which differs between the stores. */
 const isOurs = (table: string): boolean => table !== "migrations" && !table.startsWith("search");
 
 const columns = tableNames.flatMap((table) =>
@@ -51,7 +51,7 @@ function raw<R>(text: RawBuilder<R>): Query<Record<never, never>, R> {
   return dynamic((db) => ({ compile: () => text.compile(db) }));
 }
 
-/** A row that has something in every column that must not be null. */
+/** Inserts a row with a value in every column that must not be null. */
 async function insert(
   tx: Tx,
   table: TableName,

@@ -36,11 +36,14 @@ import { ledgerTables } from "./ledger-tables.ts";
 import { nodeTables } from "./node-tables.ts";
 
 /**
- * The tables and their columns, written once: the database's tables, row types, inserts, saves and the check of stored values
+ * The tables and their columns, defined once: the database's tables, row types, inserts, saves and the check of stored values
  * derive from here. migrations.ts adds keys and indexes.
  */
 
-/** One changed row. `before` null: it was made; `after` null: it is gone. Otherwise only the columns that differ. */
+/**
+ * One changed row. `before` is null if it was created, `after` if it was deleted. Otherwise both have only the columns that
+ * differ.
+ */
 const Image = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 const Difference = z.object({
   table: z.enum(imagedNames),
@@ -50,13 +53,13 @@ const Difference = z.object({
 });
 
 /**
- * What a credential is: a person's program (`person`) or browser, a one-time sign-in link, the key of an agent, or one
+ * The kinds of credentials: a person's program (`person`) or browser, a one-time sign-in link, the key of an agent, or one
  * session of an agent.
  */
 const credentialKinds = ["person", "browser", "link", "key", "session"] as const;
 export type CredentialKind = (typeof credentialKinds)[number];
 
-/** Running is a live session, never stored. */
+/** The status "running" is never stored: it means that a session is live. */
 const storedAgentStatuses = agentStatuses.filter((status) => status !== "running");
 
 export const tables = {
@@ -67,17 +70,17 @@ export const tables = {
     root_agent_id: string,
     root_outcome_id: string,
     created_at: integer,
-    /** While it is set, no session starts and agents change nothing. */
+    /** While this is set, no session starts and agents change nothing. */
     frozen_at: orNull(integer),
     frozen_reason: orNull(string),
-    /** An archived company is frozen, left out of lists and changed by no one. */
+    /** An archived company is frozen, left out of lists and read-only. */
     archived_at: orNull(integer),
   },
   /** The people who govern, work in and watch the companies of this installation. */
   people: {
     id: string,
     name: string,
-    /** How the name looks. Unique among people who have not been removed. */
+    /** The look of the name. Unique among people who have not been removed. */
     name_key: string,
     role: oneOf(roles),
     created_at: integer,
@@ -96,31 +99,31 @@ export const tables = {
     role: string,
     title: orNull(string),
     capabilities: orNull(string),
-    /** Null: the board is its boss. */
+    /** Null if the board is its boss. */
     boss_id: orNull(string),
     mandate_id: string,
     generation: integer,
-    /** Stored: pending_approval, idle, paused or terminated. Running is a live session, never stored here. */
+    /** pending_approval, idle, paused or terminated. "Running" is never stored: it means that a session is live. */
     status: oneOf(storedAgentStatuses),
     state_file_id: string,
-    /** Made when the first session ends; null before. */
+    /** Created when the first session ends; null before. */
     log_file_id: orNull(string),
     /** 1: the last session ended without updating the state document. */
     state_stale: flag,
-    /** What thinks for it: adapter type, and its configuration as JSON. */
+    /** The agent's brain: adapter type, and its configuration as JSON. */
     brain_type: string,
     brain_config: json(JsonObject),
     prompt: orNull(string),
-    /** Asked of the brain, where it has a choice. */
+    /** Passed to the brain if it offers a choice. */
     model: orNull(string),
     effort: orNull(oneOf(efforts)),
-    /** What it may spend, as JSON; null: nothing was said. */
+    /** The agent's budget as JSON. Null if it has none. */
     budget: jsonOrNull(Budget),
-    /** 1: what a session of it says last answers the message that woke it. */
+    /** 1: the final output of its session answers the message that woke it. */
     auto_reply: flag,
-    /** 1: it was made for its mandate and retires when that ends. 0: it has a standing mandate. */
+    /** 1: it was created for its mandate and retires when that ends. 0: it has a standing mandate. */
     made_for_mandate: flag,
-    /** Sessions in a row without progress; no session starts before not_before. */
+    /** The number of sessions in a row without progress. No session starts before not_before. */
     idle_sessions: integer,
     not_before: integer,
     last_session_at: integer,
@@ -138,46 +141,46 @@ export const tables = {
     agent_id: string,
     epoch: integer,
     workspace: orNull(string),
-    /** The daemon that runs it; null when nothing is run (tests, people). */
+    /** The daemon that runs it. Null if there is no process (tests, people). */
     node_id: orNull(string),
-    /** Null before it is started and once it is known to be gone. */
+    /** Null before the process is started and once it is known to be gone. */
     pid: orNull(integer),
-    /** The process's own start time: a recycled pid is not it. */
+    /** The start time of the process, which tells it from another one with the same pid. */
     pid_started: orNull(string),
     /** Renewed every few seconds by the daemon that runs the session. */
     lease_until: unsealed(integer),
     started_at: integer,
     ended_at: orNull(integer),
     end_reason: orNull(string),
-    /** When it is stopped if it has not ended by then, and why. It was asked to stop. */
+    /** Set if it was asked to stop: when it will be stopped if it has not ended by then, and why. */
     end_by: orNull(integer),
     end_by_reason: orNull(string),
-    /** The agent's model when it started. Null: the brain's default. */
+    /** The agent's model when the session started. Null for the brain's default. */
     model: orNull(string),
-    /** The MCP servers in its settings, in order. If the agent's rights change, the session ends and another starts. */
+    /** The MCP servers in its settings, in order. If the agent's rights change, the session ends and another one starts. */
     mcp_servers: json(z.array(z.string())),
     /** The repositories whose mirrors its sandbox shows. If the agent loses one, the session ends. */
     repos: json(z.array(z.string())),
     exit_code: orNull(integer),
-    /** Why it ended, as its brain judged. Null: it was ended from outside. */
+    /** Why it ended, as its brain judged. Null if it was ended from outside. */
     cause: orNull(oneOf(endCauses)),
-    /** 1: what it left behind was dealt with after it ended. */
+    /** 1: the session was settled after its end. */
     settled: flag,
-    /** 1: it handed in its own summary. */
+    /** 1: it submitted its own summary. */
     summarized: flag,
     summary: orNull(string),
-    // Once its process has exited.
+    // Set once its process has exited.
     last_line: orNull(string),
     tool_calls: orNull(integer),
     prompt_version: orNull(string),
-    /** `<brain type>:<what the brain calls this conversation>`, to resume it. */
+    /** `<brain type>:<the brain's name for this conversation>`, to resume it. */
     thread: orNull(string),
-    /** The outcome the briefing put first, and how many calls the session made. */
+    /** The outcome that the briefing put first, and the number of calls that the session made. */
     first_outcome_id: orNull(string),
     /** The outcome that its costs count for: the first one that is not an inbox, because the mail is usually about that work. */
     work_outcome_id: orNull(string),
     briefing: orNull(string),
-    /** A description of the work, for a brain that has no tools to look it up. */
+    /** The work as text, for a brain without tools to look it up. */
     assignment: orNull(string),
     input_tokens: integer,
     output_tokens: integer,
@@ -189,15 +192,15 @@ export const tables = {
   },
   credentials: {
     id: string,
-    /** SHA-256 of the token; the token itself is stored nowhere. */
+    /** SHA-256 of the token. The token itself is never stored. */
     hash: string,
     kind: oneOf(credentialKinds),
-    /** Null: the credential of a person, which belongs to the installation. */
+    /** Null for the credential of a person, which belongs to the installation. */
     company_id: orNull(string),
     agent_id: orNull(string),
     session_id: orNull(string),
     person_id: orNull(string),
-    /** Null: it does not expire. */
+    /** Null if it does not expire. */
     expires_at: orNull(integer),
     label: string,
     created_at: integer,
@@ -213,7 +216,7 @@ export const tables = {
     version: integer,
     hash: string,
     size: integer,
-    /** Whose state document or log this is. */
+    /** The agent whose state document or log this is. */
     owner_id: orNull(string),
     created_at: integer,
     updated_at: integer,
@@ -236,10 +239,10 @@ export const tables = {
     hash: string,
     content: blob,
   },
-  /** Sums of `versions`, kept for the limits on storage. */
+  /** Sums of `versions`, for the limits on storage. */
   storage: {
     company_id: string,
-    /** The author. Empty: all versions of the company. */
+    /** The author. Empty for the sum of the company. */
     agent_id: string,
     bytes: integer,
   },
@@ -259,7 +262,7 @@ export const tables = {
     status: oneOf(outcomeStatuses),
     rationale: orNull(string),
     responsible_id: orNull(string),
-    /** 1: delegated, by the agent in delegated_by, or by the board if that is null. */
+    /** 1: delegated by the agent in delegated_by or, if that is null, by the board. */
     delegated: flag,
     delegated_by: orNull(string),
     urgent: flag,
@@ -267,7 +270,10 @@ export const tables = {
     blocked_reason: orNull(string),
     blocked_until: orNull(integer),
     blocked_on: orNull(string),
-    /** Sessions in a row for it without progress; its creator, if an agent; steps that only its owner saw (runtime/progress.ts). */
+    /**
+     * The number of sessions in a row for it without progress; its creator, if an agent; the steps that only its owner saw
+     * (runtime/progress.ts).
+     */
     stalls: integer,
     made_by: orNull(string),
     own_steps: integer,
@@ -276,13 +282,13 @@ export const tables = {
     stale: flag,
     /** The knowledge file with the result. */
     result_id: orNull(string),
-    /** The pending agent that gets this outcome once it is approved. */
+    /** The pending agent that gets this outcome once the hire is approved. */
     for_agent_id: orNull(string),
     /** The message this outcome answers. Its sender is told how the outcome ended. */
     reply_to: orNull(string),
     /** How often the verifier has sent it back since the last escalation was decided. */
     reworks: integer,
-    /** What all work on it may use, as JSON; null: no limit. */
+    /** The limit for all work on it, as JSON. Null means no limit. */
     budget: jsonOrNull(Budget),
     created_at: integer,
     updated_at: integer,
@@ -294,10 +300,10 @@ export const tables = {
     file_id: string,
     /** The version of the file when it was sent. The message never shows another. */
     version: integer,
-    /** Null: the board, or the system where from_system is 1. */
+    /** Null for the board or, if from_system is 1, the system. */
     from_id: orNull(string),
     from_system: flag,
-    /** Null: the board. */
+    /** Null for the board. */
     to_id: orNull(string),
     sent_at: integer,
     deliver_at: integer,
@@ -305,22 +311,22 @@ export const tables = {
     read_at: orNull(integer),
     acknowledged_at: orNull(integer),
     result: orNull(string),
-    /** Why it was not delivered after all. */
+    /** Why it was not delivered. */
     failure: orNull(string),
     /** The sender or the board cancelled it before it was delivered. `failure` then says so too. */
     cancelled_at: orNull(integer),
-    /** How many automatic replies in a row, this one included, have passed since a person or an agent wrote by itself. */
+    /** The number of automatic replies in a row, this one included, since a person or an agent last wrote a message. */
     auto_turn: integer,
     /** The message that it answers. */
     in_reply_to: orNull(string),
     /** 1: sent by the right to answer, without a mail route. Such a message gives no right to answer. */
     by_answer: flag,
-    /** What a notice is about. Until it is acknowledged, a later notice about the same takes its place. */
+    /** The subject of a notice. Until it is acknowledged, a later notice about the same subject replaces it. */
     topic: orNull(string),
-    /** What the notice says has changed, by field. */
+    /** The changes that the notice reports, by field. */
     changes: jsonOrNull(FieldChanges),
   },
-  /** What goes with a message: its receiver may read this version while the sender can. */
+  /** The enclosures of a message: its receiver may read this version while the sender can. */
   enclosures: {
     message_id: string,
     file_id: string,
@@ -329,7 +335,7 @@ export const tables = {
     /** 1: the text links to it, and the sender wrote it. 0: the sender named it. */
     linked: flag,
   },
-  /** `<skill>/<path>`, and the knowledge file that is there. */
+  /** `<skill>/<path>`, and the knowledge file in that place. */
   skill_files: {
     company_id: string,
     path: string,
@@ -339,7 +345,7 @@ export const tables = {
     company_id: string,
     name: string,
     config: json(JsonObject),
-    /** What was found when it was last started or asked (companies/mcp-servers.ts). Null: not yet. */
+    /** The finding of the last start or request (companies/mcp-servers.ts). Null if there is none yet. */
     health: unsealed(orNull(string)),
     created_at: integer,
   },
@@ -348,7 +354,7 @@ export const tables = {
   secrets: {
     company_id: string,
     name: string,
-    /** Encrypted. Null: the value is only in the memory of a daemon. */
+    /** The encrypted value. Null if the value is only in the memory of a daemon. */
     sealed: orNull(string),
     /** 1: Agency named it. */
     generated: flag,
@@ -361,18 +367,18 @@ export const tables = {
   dependencies: {
     outcome_id: string,
     depends_on_id: string,
-    /** The agent that set it. Null: the board. */
+    /** The agent that set it. Null for the board. */
     set_by: orNull(string),
-    /** 1: set by the owner of the awaited outcome or by someone above it, so what that outcome delivers may be read. */
+    /** 1: set by the owner of the awaited outcome or by an owner above it, so the deliverables of that outcome may be read. */
     shares: flag,
   },
-  /** Versions of files that were delivered with an outcome. Rows are added and never removed. */
+  /** Versions of files that were delivered with an outcome. Rows are only added. */
   deliverables: {
     outcome_id: string,
     file_id: string,
     version: integer,
     company_id: string,
-    /** The agent that delivered it. Null: the board. */
+    /** The agent that delivered it. Null for the board. */
     by_agent_id: orNull(string),
     /** 1: it belongs to the last submission. */
     listed: flag,
@@ -393,7 +399,7 @@ export const tables = {
     parent_id: orNull(string),
     /** 1: the chain starts with a right that its giver has by structure. Each use checks that right again. */
     structural: flag,
-    /** How many links of the chain are broken now: revoked grants, ended scopes, departed holders. */
+    /** The number of broken links in the chain now: revoked grants, ended scopes, departed holders. */
     broken: integer,
     created_at: integer,
     revoked_at: orNull(integer),
@@ -403,14 +409,14 @@ export const tables = {
     num: serial,
     company_id: string,
     outcome_id: string,
-    /** The agent that did the work, and the one that judged it. Null stands for the board. */
+    /** The agent that did the work, and the one that judged it. Null means the board. */
     agent_id: orNull(string),
     reviewer_id: orNull(string),
     verdict: oneOf(reviewVerdicts),
     note: orNull(string),
     created_at: integer,
   },
-  /** Notices that were sent and need not be sent again for a while. */
+  /** Notices that need not be sent again for a while. */
   notices: {
     company_id: string,
     about: string,
@@ -433,28 +439,28 @@ export const tables = {
     company_id: string,
     type: oneOf(approvalTypes),
     status: oneOf(approvalStatuses),
-    /** What is asked for, as JSON, and its SHA-256: a decision is about exactly this. */
+    /** The payload as JSON, and its SHA-256. A decision is about exactly this payload. */
     payload: json(JsonObject),
     payload_hash: string,
-    /** The agent that waits for it; null when none exists before the yes. */
+    /** The pending agent of the request. Null if no agent exists before the approval. */
     agent_id: orNull(string),
-    /** A name kept for the agent that a yes would make. */
+    /** The name reserved for the agent that approving would create. */
     name_key: orNull(string),
-    /** Null: the board. */
+    /** Null for the board. */
     requested_by: orNull(string),
     /** The person who asked, for the board or from a position. */
     requested_person_id: orNull(string),
-    /** The note of the last step. The thread has all of them. */
+    /** The note of the last step. The thread has all notes. */
     decision_note: orNull(string),
     created_at: integer,
     updated_at: integer,
     decided_at: orNull(integer),
-    /** An approval that is undecided at this time is rejected. Null: it waits without limit. */
+    /** An approval that is undecided at this time is rejected. Null if it waits without limit. */
     expires_at: orNull(integer),
-    /** When the call that waits for this approval was told the decision. */
+    /** When the decision reached the call that waits for this approval. */
     answered_at: orNull(integer),
   },
-  /** Every payload that an approval had, from 1 on. Rows are only added. */
+  /** Every payload of an approval, from revision 1 on. Rows are only added. */
   approval_revisions: {
     approval_id: string,
     revision: integer,
@@ -462,7 +468,7 @@ export const tables = {
     payload: json(JsonObject),
     hash: string,
   },
-  /** The thread: everything that happened to an approval, and what was said about it. Rows are only added. */
+  /** The thread: everything that happened to an approval or was said about it. Rows are only added. */
   approval_comments: {
     num: serial,
     id: string,
@@ -470,13 +476,13 @@ export const tables = {
     approval_id: string,
     kind: oneOf(stepKinds),
     author_kind: oneOf(actorKinds),
-    /** Null: the board, or the system. */
+    /** Null for the board or the system. */
     author_id: orNull(string),
     author_person_id: orNull(string),
     body: orNull(string),
     /** 1: a person decided on a request of their own position, because no other board person exists. */
     self_decided: flag,
-    /** Of a decision: the budgets before it, and as they would be or are after a yes. */
+    /** For a decision: the budgets before it, and as approving would make or made them. */
     money: jsonOrNull(z.array(MoneyChange)),
     /** The revision of the approval at that time. */
     revision: integer,
@@ -489,13 +495,13 @@ export const tables = {
     company_id: string,
     kind: string,
     summary: string,
-    /** As JSON: what was asked for, the moves as they are shown, and every changed row before and after. */
+    /** As JSON: the requested change, the moves as they are shown, and every changed row before and after. */
     change: json(JsonObject),
     moves: json(z.array(Move)),
     warnings: json(z.array(z.string())),
     images: json(z.array(Difference)),
     hash: string,
-    /** Null: the board. */
+    /** Null for the board. */
     applied_by: orNull(string),
     applied_at: integer,
     undone_at: orNull(integer),
@@ -519,7 +525,7 @@ type Held<C> = C extends Column<infer T> ? T : never;
 /** A row as it is read. */
 export type Row<T extends TableName> = { -readonly [C in keyof Tables[T]]: Held<Tables[T][C]> };
 
-/** A row as it is inserted: the database fills in what is generated. */
+/** A row to insert: the database fills in generated columns. */
 export type NewRow<T extends TableName> = {
   -readonly [C in keyof Tables[T] as Tables[T][C] extends Column<number, true> ? never : C]: Held<
     Tables[T][C]
@@ -537,7 +543,7 @@ export type Schema = {
 
 export const tableNames = Object.keys(tables).filter((name): name is TableName => name in tables);
 
-/** The columns of a table, but those that the database fills in. */
+/** The columns of a table without those that the database fills in. */
 export function columnsOf(table: TableName): string[] {
   return Object.entries<Column>(tables[table]).flatMap(([name, { generated }]) => (generated ? [] : [name]));
 }

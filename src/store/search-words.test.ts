@@ -26,7 +26,8 @@ describe("the words of searches", () => {
     const differ = [...texts].filter(([code, text]) => searchWords(text).join() !== made.get(code)?.join());
     const codes = differ.map(([code]) => code);
     assert.ok(texts.size > 130_000);
-    // The capitals of these scripts are younger than its tables. It also keeps both accents of one letter, and makes a letter of one accent.
+    // SQLite's tables are older than the capitals of these scripts. SQLite also keeps both accents of one letter, and turns one
+    // accent into a letter.
     const isYoung = (code: number): boolean =>
       /\p{Lu}/u.test(String.fromCodePoint(code)) &&
       (code === 0x37f ||

@@ -1,6 +1,7 @@
 /**
- * The words of texts and of queries, the same on both stores and in every locale of PostgreSQL. SQLite divides its entries itself
- * (migrations.ts) and gets the same words, except that it does not know the capitals of scripts that are newer than its tables.
+ * The words of texts and of queries, the same on both stores and in every locale of PostgreSQL. SQLite divides its entries
+ * itself (migrations.ts) and gets the same words, with one exception: it does not know the capitals of scripts that are newer
+ * than its tables.
  */
 export function searchWords(text: string): string[] {
   const words = folded(text).match(isAscii(text) ? asciiWord : word) ?? [];
@@ -12,7 +13,7 @@ export function wordsOf(query: string): string[] {
   return searchWords(query).slice(0, 20);
 }
 
-/** Does each of the words begin a word of the text? */
+/** Whether each of the words begins a word of the text. */
 export function hasWords(text: string, words: readonly string[]): boolean {
   const missing = new Set(words);
   for (const said of searchWords(text)) {
@@ -22,7 +23,7 @@ export function hasWords(text: string, words: readonly string[]): boolean {
   return missing.size === 0;
 }
 
-/** Where the first word of the text begins that one of these words begins, or 0. */
+/** The place of the first word in the text that begins with one of these words, or 0. */
 export function firstPlace(text: string, words: readonly string[]): number {
   for (const { 0: said, index } of text.matchAll(word)) {
     const [first = ""] = searchWords(said);
@@ -32,15 +33,15 @@ export function firstPlace(text: string, words: readonly string[]): number {
 }
 
 /**
- * An entry of PostgreSQL's index, as an array of its words. Those of the description stand there a second time, marked: they can be
- * looked for alone.
+ * An entry of PostgreSQL's index, as an array of its words. The words of the description are there a second time with a mark,
+ * because they can be searched alone.
  */
 export function entryWords(description: string, body: string): string {
   const words = wordsOfEntry(description, body);
   return words.size === 0 ? "{}" : `{"${[...words].join('","')}"}`;
 }
 
-/** Are these, with spaces between them, the words of the entry? */
+/** Whether the entry consists of these words, with spaces between them. */
 export function areEntryWords(stored: string, description: string, body: string): boolean {
   const words = wordsOfEntry(description, body);
   const found = stored.split(" ").filter((one) => one !== "");
@@ -53,13 +54,13 @@ function wordsOfEntry(description: string, body: string): Set<string> {
   return words;
 }
 
-/** Finds the entries that have all of these words: each of them begins a word. */
+/** Finds the entries in which each of these words begins a word. */
 export function entryQuery(words: readonly string[], where: "anywhere" | "description"): string {
   const prefix = where === "description" ? mark : "";
   return words.map((one) => `'${prefix}${one}':*`).join(" & ");
 }
 
-/** No word contains it. */
+/** A character that no word contains. */
 const mark = ".";
 
 /** A word of PostgreSQL's index has at most 2,046 bytes. */
@@ -70,7 +71,7 @@ const word = /[\p{L}\p{N}\p{M}]+/gu;
 const asciiWord = /[a-z0-9]+/g;
 const isAscii = (text: string): boolean => !/\P{ASCII}/u.test(text);
 
-/** Without case, and Latin letters without the accents that SQLite takes away too. */
+/** The text without case. Latin letters also lose the accents that SQLite removes. */
 function folded(text: string): string {
   if (isAscii(text)) return text.toLowerCase();
   return text

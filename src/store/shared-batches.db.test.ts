@@ -17,7 +17,7 @@ const keepLater = laterRow("blobs");
 const kept = selection("blobs", ["file_id"]);
 const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
 const eventsOf = selection("events", ["company_id"], sql`order by seq`);
-/** The server ends the connection of a commit with a row that is cut, and waits at one with a gate until the gate is open. */
+/** The server ends the connection of a commit with a row that is cut. At a row with a gate, it waits until the gate is open. */
 const atCommit = `
   create function at_commit() returns trigger language plpgsql as $$ begin
     if new.hash like 'cut%' then perform pg_terminate_backend(pg_backend_pid()); end if;
@@ -54,7 +54,7 @@ if (testStores.has("postgres"))
     });
     const keysOf = async (file: string): Promise<string[]> =>
       (await other.read((tx) => tx.all(kept, { file_id: file }))).map(({ hash }) => hash).toSorted();
-    /** One write of each company. All of them ask for their locks at the same moment. */
+    /** One write of each company. All ask for their locks at the same moment. */
     const together = (work: (tx: Tx, index: number) => Promise<unknown>, on = store): Promise<unknown>[] => {
       const gate = Promise.withResolvers<void>();
       let isOpen = 0;
@@ -88,7 +88,7 @@ if (testStores.has("postgres"))
       } finally {
         watched.stop();
       }
-      // Both nodes, and some that read the ledger: it is sealed before they do.
+      // Writes on both nodes. Some read the ledger, which is sealed before they do.
       const some = async (tx: Tx, index: number): Promise<void> => {
         await write(tx, index);
         if (index % 3 === 0) await tx.all(eventsOf, { company_id: nameOf(index) });
@@ -188,7 +188,10 @@ if (testStores.has("postgres"))
         };
         await Promise.all(companies.map((index) => store.write(lock(index))));
       };
-      /** How many commits those take that come one after another while three commit. On a busy machine that may take too long. */
+      /**
+       * The number of commits for writes that arrive one after another while three commit. On a busy machine, the attempt may
+       * be too late.
+       */
       const commitsOf = async (name: string, companies: readonly number[]): Promise<number> => {
         await outside.query("select pg_advisory_lock(hashtextextended('gate', 0))");
         const watched = watchStatements();
@@ -219,7 +222,7 @@ if (testStores.has("postgres"))
         }
       };
       await sometimes([3, 4], 1);
-      // Three are as many: they don't wait for the gate.
+      // Three are as many as the committing ones, so they don't wait for the gate.
       await sometimes([3, 4, 5], -1);
       const mayEnd = Promise.withResolvers<void>();
       const slow = store.write(async (tx) => {

@@ -33,7 +33,7 @@ import { macOf, type PlainTx, seal, sealing } from "./chain.ts";
 export interface SqliteOptions {
   /** A file, or `:memory:` for tests that don't need durability. */
   readonly path: string;
-  /** The folder content is moved to. Without it (in tests), content stays in the database. */
+  /** The folder to which content is moved. Without it (in tests), content stays in the database. */
   readonly blobFolder?: string;
   readonly clock: () => number;
   /** Seals the ledger (chain.ts). Without it (in tests), hashes are not secret. */
@@ -99,7 +99,7 @@ export function openSqlite(options: SqliteOptions): Store {
             outcome = () => resolve(result);
           } catch (error) {
             outcome = () => reject(refusedIfFull(error));
-            // The savepoint is gone, and with it the writes before this one.
+            // The savepoint is gone, and so are the writes before this one.
             if (!db.isTransaction) throw error;
           }
         },
@@ -131,7 +131,7 @@ export function openSqlite(options: SqliteOptions): Store {
         return job;
       };
       const failure = await commitTogether(next);
-      // A transaction that can't even begin would otherwise be tried again without end.
+      // Otherwise a transaction that can't even begin would be tried again without end.
       if (group.length === 0) for (const job of waiting.splice(0)) job.settle(failure);
       else if (failure === undefined || group.length === 1) settle(group, failure);
       else for (const job of group) settle([job], await commitTogether(once(job)));
@@ -142,7 +142,7 @@ export function openSqlite(options: SqliteOptions): Store {
     draining = undefined;
   }
 
-  /** Runs writes in one transaction. Returns why it failed; then nothing of it remains. */
+  /** Runs writes in one transaction. If it fails, returns the error, and nothing of the transaction remains. */
   async function commitTogether(next: () => Job | undefined): Promise<unknown> {
     try {
       writing.exec("begin immediate");
@@ -226,7 +226,7 @@ class Connection {
     this.#statement(sql).prepared.run();
   }
 
-  /** Frees its statements, its cached pages, and the pages of the file that are mapped. */
+  /** Frees its statements, its cached pages, and the mapped pages of the file. */
   rest(): void {
     if (this.#db.isTransaction) return;
     this.#statements.clear();
@@ -309,7 +309,7 @@ function open(path: string, readOnly: boolean): DatabaseSync {
   const db = new DatabaseSync(path, { readOnly, timeout: 5000, enableForeignKeyConstraints: false });
   if (!readOnly)
     db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000;");
-  // What is read comes from the mapped file. A larger cache makes no write faster, and malloc would not give it back.
+  // Reads come from the mapped file. A larger cache makes no write faster, and malloc would not return it.
   db.exec(`pragma cache_size = -4096; pragma mmap_size = ${mappedBytes}; pragma temp_store = memory;`);
   return db;
 }
@@ -334,7 +334,7 @@ function migrate(db: DatabaseSync, clock: () => number, version: string | undefi
   }
 }
 
-/** Gives the driver's rows the type that the query declares. This is the only place that does. */
+/** Gives the driver's rows the type that the query declares. Only this function does that. */
 function typed<P, R>(_query: Query<P, R>, rows: Row[]): R[] {
   return rows as unknown as R[];
 }

@@ -41,7 +41,7 @@ const settings = query((db, p: { id: string }) =>
     .where("id", "=", p.id),
 );
 
-/** Waits until so many connections of the database wait for a lock. */
+/** Waits until this many connections of the database wait for a lock. */
 async function untilWaiting(client: pg.Client, count: number): Promise<void> {
   const waits = "select 1 from pg_locks where not granted and locktype = 'advisory'";
   while ((await client.query(waits)).rows.length < count) await sleep(20);
@@ -49,7 +49,7 @@ async function untilWaiting(client: pg.Client, count: number): Promise<void> {
 
 const program = pgBouncer() ?? assert.fail("there is no PgBouncer on this machine (Debian: pgbouncer)");
 
-// PgBouncer needs PostgreSQL. A quick run has none.
+// PgBouncer needs PostgreSQL, which a quick run does not have.
 if (testStores.has("postgres"))
   describe("the store on PostgreSQL behind PgBouncer in transaction mode", () => {
     let database: PostgresDatabase;
@@ -166,7 +166,7 @@ if (testStores.has("postgres"))
       await holder.query("begin");
       for (const key of keys)
         await holder.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [key]);
-      // More than the pool has connections. Each waits for its lock, again and again.
+      // More writes than the pool has connections. Each waits for its lock, again and again.
       const waiting = keys.map((key) =>
         node(0)
           .write((tx) => tx.lock(key))

@@ -92,7 +92,7 @@ for (const kind of bothStores)
             }),
           ),
         );
-        // On SQLite they are in the group already, and run one after another.
+        // On SQLite they are already in the group, and run one after another.
         while (kind === "postgres" && runs.filter((count) => count > 0).length < 12) await turn();
         gate.resolve();
         await first;

@@ -15,7 +15,7 @@ import type { NewRow } from "./schema.ts";
  */
 export interface Store {
   readonly dialect: "sqlite" | "postgres";
-  /** `leases`: on its own connection, which nothing else holds up. */
+  /** `leases` uses a separate connection, which nothing else holds up. */
   write<T>(work: (tx: Tx) => Promise<T>, on?: "leases"): Promise<T>;
   read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>;
   /**
@@ -23,7 +23,7 @@ export interface Store {
    * may be missing or come without a change: the listener looks for new events, and also looks from time to time.
    */
   onCommit(listener: () => void): () => void;
-  /** Gives up the memory that only makes the next call faster. */
+  /** Frees memory that only makes the next call faster. */
   rest(): void;
   close(): Promise<void>;
 }
@@ -38,23 +38,25 @@ export interface ReadTx {
   all<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<R[]>;
   first<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<R | undefined>;
   /**
-   * The same read will follow soon. In a write PostgreSQL then gets it together with the next statement that is waited for. Before
-   * lock(): together with the statements of the writes before it in its batch. It is only a hint: it changes no answer.
+   * Announces that the same read will follow soon. In a write, PostgreSQL then gets it together with the next statement that is
+   * waited for. Before lock(), it gets it together with the statements of the earlier writes in the batch. This is only a hint
+   * and changes no answer.
    */
   ahead<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): void;
 }
 
 export interface Tx extends ReadTx {
   /**
-   * Runs a statement that changes rows. PostgreSQL may answer later: if the statement fails, so does a later one, or the
-   * transaction.
+   * Runs a statement that changes rows. PostgreSQL may answer later: if the statement fails, a later one or the transaction
+   * fails too.
    */
   run<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<void>;
   /** Runs a statement and returns the number of rows it changed. */
   count<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<number>;
   /**
-   * Waits until no other write of its batch changes anything before it (batches.ts). What it reads early and another changes then makes it
-   * run again, so what many writes change is read after this. On SQLite this does nothing.
+   * Waits for the write's turn in its batch: until then, earlier writes may change rows (batches.ts). If a write reads early
+   * and another one changes those rows, it runs again. So rows that many writes change are read after this. On SQLite this does
+   * nothing.
    */
   turn(): Promise<void> | undefined;
   /** Records an event. It joins its company's chain when the transaction ends, with the rows that changed (chain.ts). */
@@ -75,10 +77,10 @@ export interface Tx extends ReadTx {
 /** A keyed hash. */
 export type Mac = (text: string) => string;
 
-/** An event before it has its place in a chain. */
+/** An event without its place in a chain yet. */
 export type NewEventRow = Omit<NewRow<"events">, "seq" | "rows" | "previous" | "hash">;
 
-/** The content of knowledge versions. A file's id and the SHA-256 of the content identify it. */
+/** The content of knowledge versions, identified by the file's id and the SHA-256 of the content. */
 export interface Blobs {
   read(fileId: string, hash: string): Promise<Uint8Array>;
 }

@@ -9,7 +9,7 @@ export const diskFull = (): Refusal =>
     { retryAfterSeconds: 5 },
   );
 
-/** The database does not answer, or not in time. What was asked for may or may not have happened, if it was a change. */
+/** The database does not answer, or not in time. If the call was a change, it may or may not have happened. */
 export const databaseAway = (): Refusal =>
   new Refusal(
     "unavailable",

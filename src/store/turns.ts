@@ -16,8 +16,8 @@ import {
 import type { Mac, Tx } from "./store.ts";
 
 /**
- * Early: it reads as soon as its batch has begun. In turn: not before its turn, because what it read early was changed. Alone: its batch
- * failed.
+ * early: the write reads as soon as its batch has begun. in turn: it reads only in its turn, because its early reads were
+ * changed. alone: its batch failed.
  */
 export type Pace = "early" | "in turn" | "alone";
 
@@ -29,7 +29,7 @@ interface Writes {
   readonly look: (ask: (link: Link) => Promise<unknown[]>) => Promise<unknown[]>;
 }
 
-/** Runs a write: until it takes a lock outside any transaction, and then as a job of a batch (batches.ts). */
+/** Runs a write. Until it takes a lock, it runs outside any transaction; then it becomes a job of a batch (batches.ts). */
 export async function writeInBatch<T>(
   { now, mac, batch, look }: Writes,
   work: (tx: Tx) => Promise<T>,
@@ -42,15 +42,15 @@ export async function writeInBatch<T>(
   turn.promise.catch(() => undefined);
   let endedAs: boolean | undefined;
   let settle: () => void = () => undefined;
-  /** Why it has no turn. */
+  /** The reason if it gets no turn. */
   let refusal: { readonly error: unknown } | undefined;
   let joining: Promise<void> | undefined;
   let link: Link | undefined;
-  /** Over this link it may read before its turn. */
+  /** The link over which it may read before its turn. */
   let early: { readonly link: Link; readonly reader: EarlyReader } | undefined;
-  /** Calls that wait for its turn. Later ones wait behind them. */
+  /** The number of calls that wait for its turn. Later ones wait behind them. */
   let queued = 0;
-  /** Recorded before its turn. */
+  /** Events that it recorded before its turn. */
   const recorded: Pending = [];
   const announced: Asking[] = [];
 
@@ -86,7 +86,7 @@ export async function writeInBatch<T>(
     }));
   const late = (): Promise<never> => Promise.reject(new Error("the write has ended"));
   const go = <R>(use: (link: Link) => Promise<R>): Promise<R> => {
-    // A part of it that was not waited for. Its batch may have committed, or undone what it did.
+    // This call was not waited for. The batch may already have committed, or undone its work.
     if (endedAs !== undefined) return late();
     if (link !== undefined && queued === 0) return use(link);
     if (joining === undefined) join(null).catch(() => undefined);
@@ -98,7 +98,7 @@ export async function writeInBatch<T>(
   };
   const read = (asked: Asking): Promise<unknown[]> => {
     if (joining === undefined) return look((looking) => rowsOf(looking, asked));
-    // Its link may belong to another transaction by now.
+    // The link may belong to another transaction by now.
     if (refusal !== undefined) return Promise.reject(refusal.error);
     if (link !== undefined || queued > 0) return go((given) => knownOf(given, asked));
     if (early === undefined) return joining.then(() => read(asked));
@@ -135,7 +135,7 @@ export async function writeInBatch<T>(
   };
   sealing(txBy(way, time, mac), work)
     .then(async (result) => {
-      // It recorded something, and took no lock.
+      // The write recorded something without taking a lock.
       if (joining === undefined && recorded.length > 0) await join(null);
       if (queued > 0) await turn.promise;
       return result;

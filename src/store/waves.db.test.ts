@@ -20,7 +20,7 @@ if (testStores.has("postgres"))
     let database: PostgresDatabase;
     let client: pg.Client;
     let waves: Waves;
-    /** How many statements each message had. */
+    /** The number of statements in each message. */
     let sent: number[] = [];
     const ask = (text: string, ...values: (string | number | null | Uint8Array)[]) =>
       waves.ask({ text, values });
@@ -187,7 +187,7 @@ if (testStores.has("postgres"))
           await tx.run(keep, row("parts", "before"));
           const part = tx.attempt(async () => {
             await tx.run(keep, row("parts", "undone"));
-            // The key is taken.
+            // The key already exists.
             await tx.run(keep, row("parts", "before"));
             throw refusal;
           });

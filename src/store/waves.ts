@@ -4,23 +4,23 @@ import { getTypeParser } from "./connections.ts";
 
 /**
  * Statements on one connection that need not wait for each other travel together, as a wave: one message to the server, and one
- * answer. Most of what a short statement costs, on both sides, is its message.
+ * answer. Most of the cost of a short statement, on both sides, is its message.
  *
  *   asked ──▶ waiting ──the caller waits, and the connection is free──▶ under way ──▶ answered
  *
- * - PostgreSQL runs the statements of a wave one after the other. After one that fails it skips the rest of the wave, and the
+ * - PostgreSQL runs the statements of a wave one after the other. After a failed one it skips the rest of the wave, and the
  *   error answers all of them.
  * - A text is prepared once for each connection, and its columns are described once.
- * - Reads that differ only in their values, or are the same, become one statement, if all between them are reads.
+ * - Reads that are equal, or differ only in their values, become one statement, if there are only reads between them.
  */
 export interface Statement {
   readonly text: string;
   readonly values?: readonly Value[];
-  /** Its rows are arrays of values. */
+  /** True if its rows are arrays of values. */
   readonly isArrays?: true;
-  /** It runs even if a statement before it fails: it is the first of its wave. */
+  /** True if it runs even after a failed statement: it is then the first of its wave. */
   readonly isFirst?: true;
-  /** It changes nothing. */
+  /** True if it changes nothing. */
   readonly isRead?: boolean;
   /**
    * It reads for a write that waits for its turn (batches.ts). It is read together only with others like it: the write whose turn it is
@@ -46,8 +46,8 @@ export interface Waves {
 }
 
 /**
- * `timeout`: a wave that is not answered by then breaks the connection, in milliseconds. `most`: how many texts are prepared once. None
- * can be where the next transaction may use another connection of the server (pooling.ts).
+ * A wave that is not answered within `timeout` milliseconds breaks the connection. `most` is the number of texts to prepare. It
+ * is 0 if the next transaction may use another connection of the server (pooling.ts).
  */
 export function wavesOn(
   client: Pick<pg.ClientBase, "query">,
@@ -56,7 +56,7 @@ export function wavesOn(
 ): Waves {
   const texts = new Map<string, Prepared>();
   const waiting: Asked[] = [];
-  /** The reads that wait, up to the last change: what others could be read together with. */
+  /** The waiting reads since the last change. Others can be read together with these. */
   const reads = new Map<string, Asked>();
   let isUnderWay = false;
   const send = (): void => {
@@ -80,7 +80,7 @@ export function wavesOn(
     if (isKept) texts.set(text, made);
     return made;
   };
-  /** The statement that reads for an asked one and its mates. */
+  /** The statement that makes a read together with its mates. */
   const forAll = (asked: Asked): Asked => {
     const { together, mates } = asked;
     if (mates.length === 0) return asked;
@@ -145,15 +145,15 @@ export function wavesOn(
   };
 }
 
-/** Each takes memory of the server. Texts that come later are prepared each time. */
+/** Each prepared text takes memory of the server. Texts above this number are prepared each time. */
 const mostPrepared = 2000;
 
-/** When everything that can run now has run. */
+/** Runs after everything that can run now has run. */
 const soon = (send: () => void): void => queueMicrotask(() => process.nextTick(send));
 
 interface Prepared {
   readonly name: string;
-  /** Unsure: it failed, and may have to be prepared again. */
+  /** unsure: it failed, and may have to be prepared again. */
   state: "new" | "ready" | "unsure";
   columns?: Columns;
 }
@@ -172,7 +172,7 @@ interface Asked {
   readonly isFirst: boolean;
   readonly isRead: boolean;
   readonly together: string | undefined;
-  /** Those that are read together with it. */
+  /** The reads that are made together with it. */
   readonly mates: Asked[];
   readonly prepared: Prepared;
   readonly rows: unknown[];
@@ -186,7 +186,7 @@ class Wave implements pg.Submittable {
   readonly #timeout: number;
   readonly #ended: () => void;
   #timer: NodeJS.Timeout | undefined;
-  /** How many statements are answered. */
+  /** The number of answered statements. */
   #answered = 0;
   #isOver = false;
 
@@ -255,7 +255,7 @@ class Wave implements pg.Submittable {
   handleError(error: unknown): void {
     if (this.#isOver) return;
     const unanswered = this.statements.slice(this.#answered);
-    // PostgreSQL has not seen the others.
+    // PostgreSQL has not seen the remaining statements.
     if (unanswered[0] !== undefined) unanswered[0].prepared.state = "unsure";
     for (const { reject } of unanswered) reject(error);
     this.#end();
