@@ -45,7 +45,7 @@ const made = {
   adapterConfig,
 };
 
-/** Here the text itself is the knowledge. */
+/** In these inputs, the text itself is the knowledge. */
 const isContent = ({ name }: Operation): boolean =>
   /^(?:knowledge|outcome|mail)\.|^approval\.list_comments$|^repo\.diff$/.test(name);
 
@@ -161,7 +161,7 @@ for (const kind of storeKinds)
         [],
       );
 
-      // What was sent back as it was shown is still the secret.
+      // A value that was sent back as it was shown is still the secret.
       const bob = await store.read(async (tx) => configurationOf(tx, await agentById(tx, hired.agent.id)));
       const { env: secret, ...rest } = bob.adapterConfig;
       assert.deepEqual(rest, config);

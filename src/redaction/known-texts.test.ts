@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { hiderOf } from "./known-texts.ts";
 import { marker } from "./redact.ts";
 
-/** Letters a and b by chance, the same for the same name: texts that overlap and nearly match. */
+/** Random letters a and b, the same for the same name. Such texts overlap and nearly match. */
 const letters = (name: string, length: number): string =>
   [...hash("sha512", name, "buffer")]
     .map((byte) => byte.toString(2).padStart(8, "0"))
@@ -37,7 +37,7 @@ test("secrets that continue in the next line are hidden, whatever is hidden besi
     for (const form of ["base64", "hex"] as const) {
       const lines = listed.toString(form).replaceAll(/.{76}/g, "$&\n");
       const shown = hiderOf(known)(`it says\n${lines}\nend`).replaceAll(marker, "#").replaceAll("\n", "");
-      // What is left of each: its name, and in base64 the letters that it shares with its neighbours.
+      // The rest of each: its name and, in base64, the letters that it shares with its neighbours.
       assert.equal(shown.split("#").length, 41, `${size} ${form}`);
       for (const piece of shown.split("#"))
         for (const secret of known)

@@ -6,9 +6,9 @@ import { isRandom, looksMade } from "./values.ts";
 export type Hide = (text: string) => string;
 
 /**
- * Hides these exact texts, also escaped as JSON or for an address, in base64 or hexadecimal, and line by line. Texts under 8
- * characters would match everywhere. A hostile writer can still change a text in some other way: what may not leave must not be
- * known where it could.
+ * Hides these exact texts, also escaped as JSON or for a URL, in base64 or hexadecimal, and line by line. Texts under 8
+ * characters would match everywhere. A hostile writer can still change a text in some other way. So a secret must not be known
+ * in a place that it may not leave.
  */
 export function hiderOf(known: readonly string[]): Hide {
   const all = known.flatMap((secret) => [
@@ -44,7 +44,7 @@ const furthest = shortest - block + 1;
 function replacer(texts: readonly string[]): Hide {
   if (texts.length === 0) return (text) => text;
   const all = new Set(texts);
-  // Of sixteen places in the table at most one is taken.
+  // At most one of sixteen places in the table is taken.
   const bits = Math.ceil(Math.log2(all.size * furthest * 16));
   const slotAt = (text: string, at: number): number => mixed(text, at) >>> (32 - bits);
   const ahead = new Uint8Array(2 ** bits).fill(furthest);
@@ -59,7 +59,7 @@ function replacer(texts: readonly string[]): Hide {
   return (text) => {
     let shown = "";
     let from = 0;
-    // Texts may overlap. What any of them covers is replaced by one marker.
+    // Texts may overlap. One marker replaces everything that any of them covers.
     let hiddenTo = 0;
     for (let at = 0; at + shortest <= text.length;) {
       const slot = slotAt(text, at + furthest - 1);
@@ -90,7 +90,7 @@ const inOneLine = (text: string): string => text.replaceAll(/\r?\n/g, "");
 /** Base64 and hexadecimal in lines of equal length as one line. */
 const withoutBreaks = (text: string): string => text.replaceAll(/(?<=[\w+/-]{32})\r?\n(?=[\w+/=-])/g, "");
 
-/** Escaped for an address: what must be, with capital or small letters, and every byte. */
+/** Escaped for a URL: only what must be, with capital or small letters, and every byte. */
 function inAddress(secret: string): string[] {
   const usual = encodeURIComponent(secret.toWellFormed());
   const small = usual.replaceAll(/%../g, (code) => code.toLowerCase());
@@ -98,14 +98,16 @@ function inAddress(secret: string): string[] {
   return [usual, small, all, all.toUpperCase(), usual.replaceAll("%20", "+")];
 }
 
-/** Bytes in hexadecimal, also apart, as programs print them. */
+/** Bytes in hexadecimal, also with separators, as programs print them. */
 function inHex(secret: string): string[] {
   const plain = Buffer.from(secret).toString("hex");
   const apart = [" ", ":"].map((between) => plain.replaceAll(/..(?!$)/g, `$&${between}`));
   return [plain, ...apart].flatMap((text) => [text, text.toUpperCase()]);
 }
 
-/** Base64 of the secret and of longer texts that contain it. Its first and last characters there depend on what is around it. */
+/**
+ * Base64 of the secret and of longer texts that contain it. There, its first and last characters depend on the text around it.
+ */
 function inBase64(secret: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)]);

@@ -31,7 +31,7 @@ export function below(nodes: readonly SchemaNode[], key: string | number): reado
   });
 }
 
-/** Replaces every text and every reference to a secret that the schemas mark. `key` is the key it stands under. */
+/** Replaces every text and every reference to a secret that the schemas mark. `key` is the key above it. */
 export function replaceMarked(
   value: unknown,
   marks: Marks,

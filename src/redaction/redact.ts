@@ -37,9 +37,9 @@ export function redactLines(text: string, from: number): string {
 }
 
 /**
- * Puts secrets back when a caller returns a value as it was shown. Where `sent` equals what redact() shows of `former` at
- * the same place, the result has the former value. A text that was changed around its marker is not restored: otherwise a
- * caller that may not see a password could send it to another host.
+ * Puts secrets back when a caller returns a value as it was shown. Where `sent` equals what redact() shows of `former` at the
+ * same place, the result has the former value. A text that was changed around its marker is not restored: otherwise a caller
+ * that may not see a password could send it to another host.
  */
 export function restore(sent: unknown, former: unknown, marks?: Marks): unknown {
   return restoreFrom(sent, redact(former, marks).value, former, 0);
@@ -53,7 +53,7 @@ function restoreFrom(sent: unknown, shown: unknown, former: unknown, depth: numb
       index < shown.length ? restoreFrom(item, shown[index], former[index], depth + 1) : item,
     );
   if (!isObject(sent) || !isObject(shown) || !isObject(former)) return sent;
-  // Both objects have the same keys in the same order, except where a key was itself a secret.
+  // Both objects have the same keys in the same order, except where a key itself was a secret.
   const keys = Object.keys(former);
   const places = new Map(Object.keys(shown).map((key, index) => [key, keys[index] ?? key]));
   const entries = Object.entries(sent).map(([key, value]): [string, unknown] => {
@@ -70,7 +70,7 @@ interface Walk {
   readonly note: (path: string, hidden: unknown, isMark?: boolean) => unknown;
 }
 
-/** What the walk knows from the levels above a value. */
+/** Facts from the levels above a value. */
 interface Above {
   readonly depth: number;
   /** The depth at which the surrounding environment begins. 0 outside an environment. */
@@ -89,7 +89,7 @@ const deepest = 1000;
 
 function show(walk: Walk, value: unknown, path: string, above: Above): unknown {
   if (above.depth > deepest) return hide(walk, path, value);
-  // The name of a secret is shown only where secrets are listed.
+  // The name of a secret is shown only in lists of secrets.
   if (isMarked(above.nodes) && isReference(value)) return hide(walk, path, value);
   if (Array.isArray(value)) return showList(walk, value, path, above);
   if (isObject(value)) return showObject(walk, value, path, above);

@@ -11,9 +11,9 @@ import { scrubber } from "./transcripts.ts";
 import { allowed } from "../testing/allowed.ts";
 
 /**
- * Samples: groups that begin with `# name`, several samples in a line with ¦ between them. What is in « » must be hidden,
- * everything else must stay. ⏎ is the end of a line. {36} stands for as many letters and digits, {36h} for hexadecimal,
- * {36l} for small and {36u} for capital ones: no token is in the file whole.
+ * Samples: groups that begin with `# name`, several samples in a line with ¦ between them. Text in « » must be hidden,
+ * everything else must stay. ⏎ is the end of a line. {36} stands for as many letters and digits, {36h} for hexadecimal, {36l}
+ * for small and {36u} for capital letters: the file contains no whole token.
  */
 function samplesIn(file: string): Map<string, string[]> {
   const groups = new Map<string, string[]>();
@@ -43,7 +43,7 @@ function filled(sample: string): string {
   });
 }
 
-/** Without its marks; a value, if it is JSON. */
+/** The sample without its marks. A sample in JSON becomes a value. */
 function read(sample: string): unknown {
   const text = sample.replace(/[«»]/g, "");
   try {
@@ -288,7 +288,7 @@ describe(`a text of ${length} characters is read in a moment`, () => {
       const text = piece.repeat(Math.ceil(length / piece.length));
       const begin = performance.now();
       redact({ text });
-      // Some tenths of a second for a million; what looks at each place again takes minutes.
+      // A million characters take some tenths of a second. A rule that looks at each place again would take minutes.
       assert.ok(performance.now() - begin < allowed(500 + (15_000 * length) / 1_000_000));
     });
 });

@@ -3,9 +3,9 @@ import { namedIn, type Span } from "./named.ts";
 import { couldBeKey, decoded, isRandom, looksMade, type Test } from "./values.ts";
 
 /**
- * Finds the secrets in a text: what the tables of expressions match, the logins of addresses, the values of names (named.ts),
- * and all of that in base64 or percent-encoded. What an expression matches is hidden: the context that stays is in its
- * lookarounds. They are bounded, which keeps the scan linear.
+ * Finds the secrets in a text: the matches of a table of expressions, the values of names (named.ts), and all of that in base64
+ * or percent-encoded. The match of an expression is hidden; its lookarounds are context that stays. The test may reject a
+ * match. Lookarounds are bounded, which keeps the scan linear.
  */
 type Rule = (text: string) => Iterable<Span>;
 
