@@ -1,4 +1,4 @@
-/** What people call each operation that the attention list offers. test/ability-words.test.ts compares the two. */
+/** The label of each operation that the attention list offers. test/ability-words.test.ts compares the two. */
 export const abilityWords: Readonly<Record<string, string>> = {
   "agent.resume": "Resume",
   "agent.set_budget": "Raise the budget",

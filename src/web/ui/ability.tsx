@@ -13,7 +13,7 @@ import { toast } from "./toast.tsx";
 
 const SignInServer = later(async () => (await import("./sign-in-server.tsx")).SignInServer);
 
-/** A call that the server offers for a thing. What it still asks for is entered in fields below the button. */
+/** A call that the server offers for a thing. Missing inputs are entered in fields below the button. */
 export interface Offered {
   readonly name: string;
   readonly method: string;
@@ -22,7 +22,7 @@ export interface Offered {
   readonly asks: readonly string[];
 }
 
-/** Inputs that have few values, with what people call them. */
+/** Inputs with few values, and the label of each value. */
 const choices: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   verdict: { pass: "Accept", rework: "Send back", close: "Give up" },
 };
@@ -31,7 +31,7 @@ const firstOf = (ask: string): string => Object.keys(choices[ask] ?? {})[0] ?? "
 
 const numbers = new Set(["usd", "tokens", "sessions", "maxOutcomeUsd", "monthlyBudget"]);
 
-/** What people call an input, where its own name would not do. */
+/** Labels for inputs whose own name would not be clear. */
 const askWords: Readonly<Record<string, string>> = {
   adapterType: "brain",
   body: "message",
@@ -44,7 +44,7 @@ const askWords: Readonly<Record<string, string>> = {
 interface Offer {
   readonly of: Offered;
   readonly first: boolean;
-  /** A call without questions that belongs to it: an answered message is done. */
+  /** A call without questions that follows: for example, an answered message is marked as done. */
   readonly after?: Offered | undefined;
 }
 

@@ -16,7 +16,7 @@ import { toast } from "./toast.tsx";
 import { useVerbs } from "./verbs.ts";
 import { Line } from "./words.tsx";
 
-/** What people do with an agent: write to it, pause and resume it, end its employment. */
+/** The actions on an agent: write to it, pause and resume it, end its employment. */
 export function AgentActions({
   agent,
 }: {
@@ -34,7 +34,7 @@ export function AgentActions({
   const [asksEnd, setAsksEnd] = useState(false);
   const [reason, setReason] = useDraft(`end.${agent.id}`);
   const fire = { companyId: company.id, change: { kind: "fire" as const, agent: agent.id } };
-  // What would happen, before it is asked for.
+  // The plan, read before the person confirms.
   const plan = useRead(ops.planReorganization, asksEnd ? fire : null);
   const isPaused = agent.status === "paused";
   const isHere = isEmployed(agent);
@@ -46,7 +46,7 @@ export function AgentActions({
     setAsksEnd(false);
   };
   const write = (): void => void navigate({ to: `/mail/${agent.id}` });
-  // Keys are for the row that has the focus. Beside it, another agent may be open.
+  // Keys act on the row that has the focus. Another agent may be open in the panel.
   const isAtHand = (): boolean => isHere && (focusedAgent() ?? agent.id) === agent.id;
   useKeys({
     m: () => (isAtHand() ? write() : false),

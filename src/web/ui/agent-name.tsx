@@ -11,11 +11,11 @@ export function AgentName({
   unknown,
 }: {
   of: { readonly id: string | null; readonly name: string | null };
-  /** Null: its tile is elsewhere. */
+  /** Null if its tile is elsewhere. */
   tile?: TileKind | null;
-  /** False in a row that is a link itself. */
+  /** False in a row that itself is a link. */
   isLink?: boolean;
-  /** What stands there until the name is found. */
+  /** The text until the name is found. */
   unknown?: string;
 }): ReactNode {
   const agent = useAgent(id);

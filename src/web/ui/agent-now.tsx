@@ -20,7 +20,7 @@ import { Why, WhyLine } from "./why.tsx";
 import { Line, Name, Said } from "./words.tsx";
 import "./agent-panel.css";
 
-/** An agent beside a list: who it is, what it does now and why, its outcomes, budget and rights in short. */
+/** An agent in the panel: its name, what it does now and why, its outcomes, budget and rights in short. */
 export function AgentNow({ id }: { id: string }): ReactNode {
   const agent = useRead(ops.viewAgent, { id }, { keep: true });
   return (
@@ -84,7 +84,7 @@ function RoleLine({
   );
 }
 
-/** An agent that is not hired yet: the request, to decide on it here. */
+/** An agent that is not hired yet, with its request to decide on. */
 export function PendingHire({
   of: { approval },
 }: {
@@ -100,7 +100,7 @@ export function PendingHire({
 const hasEnded = ({ status }: { readonly status: string }): boolean =>
   status === "completed" || status === "closed";
 
-/** "2 open, 1 blocked": what is none is left out. */
+/** "2 open, 1 blocked": counts of zero are left out. */
 function workWords({ open, blocked, submitted }: Readonly<Record<"open" | "blocked" | "submitted", number>>) {
   const parts = [
     [open, "open"],
@@ -165,7 +165,7 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
           </Link>
         )}
       </section>
-      {/* The lines above already say that it is at work, and the page of one that left says so. */}
+      {/* Left out if the lines above already say that it works. The page of a departed agent also says so. */}
       {agent.session === null && agent.status !== "terminated" && (
         <section className="callout why">
           <Icon name="path" />

@@ -17,11 +17,11 @@ export interface AskedField {
   readonly long?: boolean;
   /** The value of a switch is `yes` or empty. */
   readonly type?: "text" | "password" | "datetime-local" | "switch";
-  /** What the field says first: how it is now. */
+  /** The initial value of the field: the present state. */
   readonly initial?: string;
-  /** Its value is lines of `NAME=SECRET` (secret-pairs.tsx): which of these secrets is the value of what. */
+  /** Set if the value is lines of `NAME=SECRET` (secret-pairs.tsx): the secrets to choose from. */
   readonly secrets?: readonly string[];
-  /** Fields that decide which options there are. */
+  /** Fields that determine the options. */
   readonly find?: ReactNode;
   readonly options?: readonly { readonly value: string; readonly text: string }[];
 }
@@ -29,9 +29,9 @@ export interface AskedField {
 interface Asking<I, O> {
   text: string;
   title: string;
-  /** The id of what it is about, if the title does not name it: what is typed is kept for it until it is sent or cancelled. */
+  /** The id of the subject, if the title does not name it. Typed text is kept for it until it is sent or cancelled. */
   about?: string;
-  /** What happens then. */
+  /** The effect of the call. */
   says?: ReactNode;
   fields: readonly AskedField[];
   danger?: boolean;
@@ -41,7 +41,7 @@ interface Asking<I, O> {
   onDone?: (output: O) => void;
 }
 
-/** A button that asks for what a call needs, in a dialog. */
+/** A button that asks for the inputs of a call in a dialog. */
 export function AskFor<I, O>({
   look,
   ...asking
@@ -62,7 +62,7 @@ export function AskFor<I, O>({
   );
 }
 
-/** Asks for what a call needs. A refusal is shown in the dialog, and the input stays. Only a secret is kept nowhere. */
+/** Asks for the inputs of a call. A refusal is shown in the dialog, and the input stays. Only secrets are never kept. */
 export function AskDialog<I, O>({
   text,
   title,
@@ -91,7 +91,7 @@ export function AskDialog<I, O>({
   const all = Object.fromEntries(
     fields.map(({ name, initial, options }) => {
       const first = initial ?? options?.[0]?.value ?? "";
-      // A choice that was kept may be gone by now.
+      // A kept choice may not exist any more.
       const isThere = options === undefined || options.some(({ value }) => value === values[name]);
       return [name, isThere ? (values[name] ?? first) : first];
     }),
@@ -150,7 +150,7 @@ export function AskDialog<I, O>({
   );
 }
 
-/** A button that asks only for a reason, which is kept on record. */
+/** A button that asks only for a reason, which is recorded. */
 export function AskWhy<I, O>({
   label = "Why",
   optional = false,

@@ -13,16 +13,16 @@ export interface Pickable {
 }
 
 export interface Picked {
-  /** The chosen requests that still wait. */
+  /** The chosen requests that still wait for a decision. */
   readonly ids: readonly string[];
-  /** Chooses it, or takes it out again. */
+  /** Adds a request to the choice, or removes it. */
   readonly toggle: (one: Pickable) => void;
-  /** Why it can't be chosen with the others. */
+  /** The reason why it can't be chosen with the others. */
   readonly because: (one: Pickable) => string | undefined;
   readonly none: () => void;
 }
 
-/** Which of these requests are chosen. The choice is in the address; what was decided elsewhere is no longer chosen. */
+/** The chosen requests. The choice is in the address. Requests decided elsewhere are dropped from it. */
 export function usePicked(waiting: readonly Pickable[]): Picked {
   const navigate = useNavigate();
   const { chosen }: { chosen?: string } = useSearch({ strict: false });
@@ -50,7 +50,7 @@ export function usePicked(waiting: readonly Pickable[]): Picked {
   };
 }
 
-/** How many are chosen, and what is done with them. A opens the sum of what they change. */
+/** The number of chosen requests, and the actions on them. A opens the sum of their changes. */
 export function BatchBar({ of: { ids, none } }: { of: Picked }): ReactNode {
   const [batch, setBatch] = useState<readonly string[] | null>(null);
   return (

@@ -1,4 +1,4 @@
-/** The sentences about requests that are approved together. */
+/** Texts about requests that are approved together. */
 export const aloneRight = (right: string): string => `Decide this request separately: it grants ${right}.`;
 export const aloneStatus = "It is no longer pending.";
 export const batchTitle = (count: number): string =>

@@ -17,7 +17,7 @@ import "./batch.css";
 /** Rights that reach outside of the company's own work are decided one request at a time. */
 const alone = /^(?:org:|mcp:|net:|mail:board$)/;
 
-/** Why a request is not approved together with others. Undefined: it can be. */
+/** The reason why a request can't be approved together with others. Undefined if it can. */
 export function whyAlone({ changes, status, abilities }: Request): string | undefined {
   const reaching = changes.rights.find(({ resource }) => alone.test(resource));
   if (reaching !== undefined) return texts.aloneRight(`${reaching.level} ${reaching.resource}`);
@@ -28,7 +28,7 @@ export function whyAlone({ changes, status, abilities }: Request): string | unde
 
 type Result = "approved" | { readonly message: string };
 
-/** Several requests of one type with the sum of what they change. Each is approved for itself, bound to its hash. */
+/** Several requests of one type with the sum of their changes. Each is approved separately, bound to its hash. */
 export function BatchDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => void }): ReactNode {
   const { cantDecide } = useHere();
   const [requests, setRequests] = useState<readonly Request[]>();

@@ -1,6 +1,6 @@
 import { createContext, type MouseEvent, type ReactNode } from "react";
 
-/** What a page opens beside its list. */
+/** A thing that a page opens in the panel beside its list. */
 export interface BesideThing<K extends string = string> {
   readonly kind: K;
   readonly id: string;
@@ -11,12 +11,12 @@ export const BesideContext = createContext<((thing: BesideThing, event: MouseEve
   undefined,
 );
 
-/** What the page around a panel knows (beside.tsx). The panel itself only knows which thing it shows. */
+/** What the page around a panel sets (beside.tsx). The panel itself only knows which thing it shows. */
 interface PanelFrame {
-  /** What gets the focus when the panel closes. */
+  /** Selects the element that gets the focus when the panel closes. */
   readonly back: string;
   readonly onClose: () => void;
-  /** Further verbs of the page that shows it. */
+  /** Further actions of the page around it. */
   readonly more?: ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** A sentence about a thing whose title stands beside it: without the title at its beginning. */
+/** A sentence about a thing whose title is beside it, without the title at its beginning. */
 export function besideTitle(title: string, says: string): string {
   const rest = [`${title}: `, `"${title}" is `].flatMap((start) =>
     says.startsWith(start) ? [says.slice(start.length)] : [],

@@ -9,11 +9,11 @@ import "./beside.css";
 export interface Choosing<K extends string = string> {
   readonly chosen: BesideThing<K> | undefined;
   readonly choose: (thing: BesideThing<K> | undefined) => void;
-  /** A click opens a thing beside the list. Where there is no room for that, and with Enter, its page opens. */
+  /** A click opens a thing in the panel. Without room for the panel, and with Enter, its page opens. */
   readonly click: (thing: BesideThing, event: MouseEvent) => void;
 }
 
-/** Which thing is open beside the list: one of these kinds. It is in the address, and Escape closes it. */
+/** The thing that is open in the panel: one of these kinds. It is in the address, and Escape closes it. */
 export function useBeside<K extends string>(...kinds: readonly K[]): Choosing<K> {
   const navigate = useNavigate();
   const search: Readonly<Record<string, string | undefined>> = useSearch({ strict: false });
@@ -32,7 +32,7 @@ export function useBeside<K extends string>(...kinds: readonly K[]): Choosing<K>
     });
   const click = (thing: BesideThing, event: MouseEvent): void => {
     const isOurs = kinds.some((kind) => kind === thing.kind);
-    // A key that presses a link is a click without a place.
+    // If a key presses a link, the click has no position.
     if (!isOurs || event.detail === 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     event.stopPropagation();
@@ -56,18 +56,18 @@ interface Beside {
     readonly chosen: BesideThing<keyof typeof panels> | undefined;
     readonly choose: (none: undefined) => void;
   };
-  /** What gets the focus when the panel closes. Default: the row or name of the thing. */
+  /** Selects the element that gets the focus when the panel closes. Default: the row or name of the thing. */
   readonly back?: string | undefined;
-  /** Further verbs of the page that shows it. */
+  /** Further actions of the page around it. */
   readonly more?: ReactNode;
 }
 
 /**
- * The panel of the chosen thing, if there is one. Its code is loaded when one of its kind is first opened. It is rendered after
- * the row is marked: a click is answered at once, however much the panel shows.
+ * The panel of the chosen thing, if there is one. Its code is loaded when a thing of its kind is first opened. The row is
+ * marked first, then the panel is rendered: so a click is answered at once, however much the panel shows.
  */
 export function BesidePanel({ of: { chosen, choose }, back, more }: Beside): ReactNode {
-  // The same thing is the same object, or it would be rendered again and again.
+  // The same thing must stay the same object. Otherwise it would be rendered again and again.
   const shown = useDeferredValue(useMemo(() => chosen, [chosen?.kind, chosen?.id]));
   if (shown === undefined) return null;
   const { kind, id } = shown;
@@ -88,7 +88,7 @@ export function BesidePanel({ of: { chosen, choose }, back, more }: Beside): Rea
   );
 }
 
-/** A list, and beside it the chosen thing. */
+/** A list with the panel of the chosen thing. */
 export function WithPanel({ children, ...beside }: Beside & { readonly children: ReactNode }): ReactNode {
   const isClosed = useDeferredValue(beside.of.chosen === undefined);
   return (

@@ -10,7 +10,7 @@ import { Said } from "./words.tsx";
 
 export const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
 
-/** The brain of an agent as it is typed: an empty text is the default. */
+/** The typed brain of an agent. An empty text means the default. */
 export interface BrainDraft {
   readonly adapterType: string;
   readonly adapterConfig: Values;
@@ -18,7 +18,7 @@ export interface BrainDraft {
   readonly effort: string;
 }
 
-/** Which brain, and how it is configured: a form made from the brain's schema, with its documentation beside it. */
+/** The brain and its configuration: a form made from the brain's schema, with its documentation beside it. */
 export function BrainForm({
   value,
   onChange,

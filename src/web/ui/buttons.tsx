@@ -6,10 +6,10 @@ type Look = "" | "solid" | "ghost" | "danger" | "ghost danger";
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly look?: Look;
   readonly icon?: IconName;
-  /** The key that does the same: in the tooltip, and in the button while its row or card has the focus. */
+  /** The key for the same action. It is shown in the tooltip, and in the button while its row or card has the focus. */
   readonly hotkey?: string;
   readonly big?: boolean;
-  /** Why it can't be used now. It stays reachable, and says so. */
+  /** The reason why the button can't be used now. The button can still be reached, and shows the reason. */
   readonly because?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export function Button({
   );
 }
 
-/** One of several, as a row of buttons. */
+/** A choice of one value, as a row of buttons. */
 export function Choice<T extends string>({
   label,
   options,

@@ -1,4 +1,4 @@
-/** Where a map is looked at from: a point of the map (a, b) stands at (x + a·k, y + b·k) of the window. */
+/** The view of a map: a point (a, b) of the map is at (x + a·k, y + b·k) of the window. */
 export interface Camera {
   readonly x: number;
   readonly y: number;
@@ -16,7 +16,7 @@ export interface MapItem extends Rect {
   readonly id: string;
 }
 
-/** Below this scale the words of a card could not be read, so it shows less. */
+/** Below this scale the words of a card can't be read, so the card shows less. */
 export const farBelow = 0.4;
 
 const margin = 32;
@@ -37,12 +37,12 @@ export function boundsOf(items: readonly Rect[]): Rect {
     : { x: left, y: top, w: right - left, h: bottom - top };
 }
 
-/** On a large screen, a small map grows, but not beyond the size that is read from afar. */
+/** On a large screen a small map grows, but not beyond a size that can be read from afar. */
 const largestFit = 1.5;
 const fittingZoom = ({ w, h }: Rect, width: number, height: number): number =>
   clampZoom(Math.min(largestFit, (width - 2 * sides) / w, (height - 2 * margin) / h));
 
-/** Everything, in the middle of the height. */
+/** Shows everything, centred vertically. */
 export function fitting(all: Rect, width: number, height: number): Camera {
   const k = fittingZoom(all, width, height);
   return {
@@ -52,13 +52,13 @@ export function fitting(all: Rect, width: number, height: number): Camera {
   };
 }
 
-/** Everything, hanging from the top. */
+/** Shows everything, aligned with the top. */
 export function hanging(all: Rect, width: number, height: number): Camera {
   const k = fittingZoom(all, width, height);
   return { k, x: (width - all.w * k) / 2 - all.x * k, y: margin / 2 - all.y * k };
 }
 
-/** Everything. On a narrow screen on which its words could not be read: an item at the top, near enough to be read. */
+/** Shows everything. If its words could not be read on a narrow screen, shows an item at the top, large enough to be read. */
 export function hangingFrom(item: Rect | undefined, all: Rect, width: number, height: number): Camera {
   const whole = hanging(all, width, height);
   if (item === undefined || whole.k >= farBelow || width >= 760) return whole;
@@ -66,7 +66,10 @@ export function hangingFrom(item: Rect | undefined, all: Rect, width: number, he
   return { k, x: width / 2 - (item.x + item.w / 2) * k, y: margin / 2 - item.y * k };
 }
 
-/** Everything if its words can be read; else one item in the middle, or as near to it as the left end of the map allows. */
+/**
+ * Shows everything if its words can be read. Otherwise shows one item in the middle, or as near to it as the left end of the
+ * map allows.
+ */
 export function opening(item: Rect | undefined, all: Rect, width: number, height: number): Camera {
   const whole = fitting(all, width, height);
   if (item === undefined || whole.k >= 0.7) return whole;
@@ -78,13 +81,13 @@ export function opening(item: Rect | undefined, all: Rect, width: number, height
   };
 }
 
-/** Nearer or farther. The point of the window stays where it is. */
+/** Zooms in or out. The given point of the window stays in place. */
 export function zoomed(from: Camera, factor: number, x: number, y: number): Camera {
   const k = clampZoom(from.k * factor);
   return { k, x: x - ((x - from.x) / from.k) * k, y: y - ((y - from.y) / from.k) * k };
 }
 
-/** Some of the map always stays in view. */
+/** Keeps a part of the map in view. */
 export function kept({ x, y, k }: Camera, all: Rect, width: number, height: number): Camera {
   const least = 80;
   const within = (at: number, from: number, length: number, room: number): number =>
@@ -92,7 +95,7 @@ export function kept({ x, y, k }: Camera, all: Rect, width: number, height: numb
   return { k, x: within(x, all.x, all.w, width), y: within(y, all.y, all.h, height) };
 }
 
-/** Moves as little as needed for the item to be in view and, if `zooms`, near enough to be read. */
+/** Moves as little as needed to show the item and, if `zooms`, to make it large enough to be read. */
 export function reveal(from: Camera, item: Rect, width: number, height: number, zooms: boolean): Camera {
   const near =
     zooms && from.k < 0.5
@@ -107,7 +110,7 @@ export function reveal(from: Camera, item: Rect, width: number, height: number, 
   };
 }
 
-/** The next item in a direction: near, and rather straight ahead. */
+/** The next item in a direction: near, and nearly straight ahead. */
 export function nearest<T extends Rect>(
   items: readonly T[],
   from: T,

@@ -4,7 +4,7 @@ import { useAll } from "../data/reading.ts";
 import { counted } from "./figures.tsx";
 import { FieldDiff } from "./field-diff.tsx";
 
-/** What differs from the revision before, field by field. */
+/** The differences to the revision before, field by field. */
 export function ChangedFields({ id, revision }: { id: string; revision: number }): ReactNode {
   const revisions = useAll(ops.listRevisions, "revisions", revision > 1 ? { id } : null);
   const diff = revisions.find((each) => each.revision === revision)?.diff ?? [];
@@ -24,7 +24,7 @@ export function ChangedFields({ id, revision }: { id: string; revision: number }
   );
 }
 
-/** How many fields differ from a revision that the person still reads. */
+/** The number of fields that differ from the revision that the person reads. */
 export function ChangesSince({ id, revision }: { id: string; revision: number }): ReactNode {
   const later = useAll(ops.listRevisions, "revisions", { id }).filter((each) => each.revision > revision);
   const fields = new Set(later.flatMap(({ diff }) => diff.map(({ field }) => field)));

@@ -1,12 +1,12 @@
-/** Text that is cut for lack of room has a tooltip with all of it. Returns how to end that. */
+/** Gives text that is cut for lack of room a tooltip with the whole text. Returns a function that stops this. */
 export function tellCutText(): () => void {
   const over = ({ target }: Event): void => {
     const text = target instanceof Element ? target.closest<HTMLElement>(places) : null;
-    // One with a tooltip says more there.
+    // An element with a tooltip inside says more there.
     if (text === null || text.querySelector("[title]") !== null) return;
     if (text.title !== "" && !told.has(text)) return;
     const isCut = text.scrollWidth > text.clientWidth;
-    // What it says may have changed since the last time.
+    // The text may have changed since the last time.
     text.title = isCut ? text.innerText.replace(/\s+/g, " ").slice(0, 2000) : "";
     if (isCut) told.add(text);
     else text.removeAttribute("title");

@@ -12,8 +12,8 @@ import { toast } from "./toast.tsx";
 import { useVerbs } from "./verbs.ts";
 
 /**
- * The decision about a request: approve, request a revision, reject. A key arms one of them, Enter sends it. It is bound to the
- * hash of what the person saw, so a request that changed meanwhile is refused, and the note stays.
+ * The decision about a request: approve, request a revision, reject. A key arms one of them, and Enter sends it. The decision
+ * is bound to the hash of what the person saw. So a request that changed meanwhile is refused, and the note stays.
  */
 const verdicts = ["approve", "revise", "reject"] as const satisfies readonly Verdict[];
 
@@ -44,11 +44,11 @@ export interface Decision {
   readonly noteRef: React.RefObject<HTMLTextAreaElement | null>;
 }
 
-/** `possible`: names of operations that can be called now, as `abilities` of the request lists them. */
+/** `possible` lists the operations that can be called now, from the `abilities` of the request. */
 export function useDecision(
   request: { readonly id: string; readonly payloadHash: string },
   possible: readonly string[],
-  /** What the decision did, once it is made. */
+  /** The text about the effect, once the decision is made. */
   words: (verdict: Verdict) => string,
 ): Decision {
   const { cantDecide: because } = useHere();
@@ -103,7 +103,7 @@ export function useDecision(
   };
 }
 
-/** The note field. Enter sends what is armed; Shift and Enter begin a new line. */
+/** The note field. Enter sends the armed decision; Shift and Enter begin a new line. */
 export function DecisionNote({ of, label }: { of: Decision; label: string }): ReactNode {
   return (
     <label className="field note">

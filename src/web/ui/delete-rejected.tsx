@@ -9,7 +9,7 @@ import { toast } from "./toast.tsx";
 import { Line } from "./words.tsx";
 import type { Request } from "./request.ts";
 
-/** The agent of a rejected or withdrawn hire can be deleted. The person types its name first. */
+/** Deletes the agent of a rejected or withdrawn hire. The person types its name first. */
 export function DeleteRejected({ request }: { request: Request }): ReactNode {
   const isOver = request.status === "rejected" || request.status === "cancelled";
   const agent = useRead(

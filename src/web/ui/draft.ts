@@ -1,7 +1,10 @@
 import { useMemo, useSyncExternalStore } from "react";
 import { type Edited, edited, parsed } from "./edited.ts";
 
-/** What a person is writing, by the name of what it is about. It survives every update, a reload and a new sign-in, and ends with the tab. */
+/**
+ * A text that a person is writing, under the name of its subject. It survives every update, a reload and a new sign-in, and
+ * ends with the tab.
+ */
 export function useDraft(name: string): [text: string, set: (text: string) => void] {
   return [useDraftText(name), (text) => keepDraft(name, text)];
 }
@@ -17,13 +20,14 @@ export function keepDraft(name: string, text: string): void {
     if (text === "") sessionStorage.removeItem(placeOf(name));
     else sessionStorage.setItem(placeOf(name), text);
   } catch {
-    // Larger than the browser keeps: it lives as long as the page. An earlier text must not come back instead.
+    // The text is too large for the browser to keep, so it lives as long as the page. An earlier text must not come back
+    // instead.
     sessionStorage.removeItem(placeOf(name));
   }
   for (const watcher of watchers) watcher();
 }
 
-/** A draft of several fields. An empty one holds nothing. */
+/** A draft of several fields. An empty draft is not stored. */
 export function useDraftFields<T extends object>(
   name: string,
 ): [fields: Partial<T>, set: (part: Partial<T>) => void, drop: () => void] {
@@ -36,7 +40,7 @@ export function useDraftFields<T extends object>(
   ];
 }
 
-/** A draft that remembers, for each field, what it was based on. */
+/** A draft that remembers for each field the value on which it was based. */
 export function useEdited<T extends object>(name: string, now: T): Edited<T> {
   const [text, setText] = useDraft(name);
   return useMemo(() => edited(now, text, setText), [name, text, JSON.stringify(now)]);

@@ -1,20 +1,20 @@
-/** What is typed over something that can change elsewhere meanwhile. */
+/** Typed values over a thing that can change elsewhere meanwhile. */
 export interface Edited<T extends object> {
-  /** What the fields show: what is typed, and else what is there now. */
+  /** The values in the fields: typed ones, and present ones otherwise. */
   readonly values: T;
-  /** What the typed fields began with. */
+  /** The values on which the typed fields were based. */
   readonly base: T;
   readonly changed: readonly (keyof T)[];
-  /** The changed fields that are also different elsewhere now: saving them would undo what was not seen. */
+  /** Changed fields that also differ elsewhere now. Saving them would undo a change that the person has not seen. */
   readonly behind: readonly (keyof T)[];
   readonly set: (part: Partial<T>) => void;
-  /** Keeps what is typed, over what is there now. */
+  /** Keeps the typed values over the present ones. */
   readonly keepMine: () => void;
-  /** Forgets what is typed in the fields that are behind. */
+  /** Discards the typed values of the fields that are behind. */
   readonly takeTheirs: () => void;
-  /** These values are saved. What was typed since they were sent stays, over them. */
+  /** Called when these values are saved. Values typed after they were sent stay. */
   readonly saved: (sent: T) => void;
-  /** Forgets everything that is typed: it is saved, or not wanted. */
+  /** Discards all typed values. */
   readonly drop: () => void;
 }
 
@@ -55,7 +55,7 @@ function keysOf<T extends object>(of: T): (keyof T)[] {
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** A page wrote it. */
+/** The page itself wrote this text. */
 export function parsed<T>(text: string): T | undefined {
   if (text === "") return undefined;
   const kept: T = JSON.parse(text);

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { roundMoney } from "./figures.tsx";
 import { shown } from "../../contract/visible-text.ts";
 
-/** A field before and after. Of longer texts, the words that differ are marked. */
+/** A field before and after. In longer texts, the differing words are marked. */
 export function FieldDiff({
   field,
   before,

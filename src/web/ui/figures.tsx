@@ -10,13 +10,13 @@ const plain = new Intl.NumberFormat("en-US");
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 const plural = new Intl.PluralRules("en");
 
-/** $12.00, $0.0042 for less than a cent. */
+/** $12.00, or $0.0042 for less than a cent. */
 export function money(usd: number): string {
   if (usd > 0 && usd < 0.01) return `$${usd.toFixed(4)}`;
   return dollars.format(usd);
 }
 
-/** $148 where cents don't matter. */
+/** $148, for places where cents don't matter. */
 export const roundMoney = (usd: number): string =>
   usd > 0 && usd < 10 && !Number.isInteger(usd) ? money(usd) : wholeDollars.format(usd);
 
@@ -35,7 +35,7 @@ export interface Share {
   readonly tone?: "run" | "call" | "hold" | "stop" | "soft" | "down" | "new" | "none";
 }
 
-/** Parts of a whole as one bar. The label says the same as a text. */
+/** Parts of a whole as one bar. The label says the same as text. */
 export function Meter({ parts, label }: { parts: readonly Share[]; label: string }): ReactNode {
   return (
     <div className="meter" role="img" aria-label={label} title={label}>

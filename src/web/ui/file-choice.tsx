@@ -8,7 +8,7 @@ import { useRested } from "./rested.ts";
 /** Files to choose from, newest first: those that the typed words describe, and more of them on demand. */
 export function useFileChoice(chosen: string): {
   readonly options: readonly { readonly id: string; readonly text: string }[];
-  /** The field that finds them, and the button for more. */
+  /** The search field, and the button for more. */
   readonly find: ReactNode;
 } {
   const { company } = useHere();
@@ -20,7 +20,7 @@ export function useFileChoice(chosen: string): {
     order: "newest" as const,
     ...(query !== "" && { query }),
   });
-  // The chosen one stays among them, whatever is looked for next.
+  // The chosen file stays in the list, whatever is searched next.
   const known = useRef(new Map<string, string>());
   const options = (list.data?.files ?? []).map(({ id, description }) => ({
     id,

@@ -8,9 +8,9 @@ export function FilterFields({
   values,
   children,
 }: {
-  /** The field that is always there. */
+  /** The field that is always visible. */
   first: ReactNode;
-  /** What each of the others is set to. Empty: it lets everything through. */
+  /** The values of the others. An empty value does not filter. */
   values: readonly (string | undefined)[];
   children: ReactNode;
 }): ReactNode {
@@ -30,7 +30,7 @@ export function FilterFields({
   );
 }
 
-/** The field of a list to which `/` leads. */
+/** The field of a list that `/` focuses. */
 export function FindField({
   label,
   onChange,
@@ -52,7 +52,7 @@ export function FindField({
   );
 }
 
-/** One of several values. The first lets everything through, and is not in the address. */
+/** A filter with one of several values. The first does not filter, and is not in the address. */
 export function FilterSelect({
   label,
   value,

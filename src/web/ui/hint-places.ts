@@ -1,6 +1,6 @@
 /**
- * Where the dashboard does what a command does. Hints name commands, because people read them in a terminal too; here the first
- * command that has a place becomes a button. test/hint-places.test.ts compares the table with the commands.
+ * The places in the dashboard for what commands do. Hints name commands, because people read them in a terminal too. Here the
+ * first command with a place becomes a button. test/hint-places.test.ts compares the table with the commands.
  */
 export const hintPlaces: Readonly<Record<string, { readonly to: string; readonly text: string }>> = {
   access: { to: "/org", text: "Choose an agent" },
@@ -29,7 +29,7 @@ export const hintPlaces: Readonly<Record<string, { readonly to: string; readonly
   thaw: { to: "/settings/company", text: "Open the company's settings" },
 };
 
-/** A command about one agent has a place on that agent's page. */
+/** A command about one agent has its place on that agent's page. */
 const onAgent: readonly (readonly [RegExp, string])[] = [
   [/^access \w+ ([0-9a-f-]{36})/, "rights"],
   [/^agents (?:update|budget) ([0-9a-f-]{36})/, "setup"],

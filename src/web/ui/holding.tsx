@@ -6,7 +6,7 @@ import { fullTime, shortSpan, useNow } from "./time.tsx";
 
 export type HoldsUp = Answer<typeof ops.viewAttention>["items"][number]["holdsUp"];
 
-/** How many outcomes wait for a decision. The tooltip names the first. */
+/** The number of outcomes that wait for a decision. The tooltip names the first ones. */
 export function Holding({ of: { count, outcomes } }: { of: HoldsUp }): ReactNode {
   if (count === 0) return null;
   return (
@@ -19,7 +19,7 @@ export function Holding({ of: { count, outcomes } }: { of: HoldsUp }): ReactNode
 
 const soonMilliseconds = 24 * 3_600_000;
 
-/** How long a decision can wait. In the last day it has the colour of what needs a person. */
+/** The time left for a decision. On the last day it has the colour of things that need a person. */
 export function Expiry({ at }: { at: string }): ReactNode {
   const left = Date.parse(at) - useNow(15);
   return (

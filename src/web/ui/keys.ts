@@ -2,9 +2,9 @@ import { useEffect, useRef } from "react";
 
 /**
  * Keys of the page. A key is `j`, `Shift+M`, `Mod+k` (Ctrl or ⌘), or two letters one after another: `g h`. Letters do nothing
- * while the person writes, in an open dialog other than the one that listens, and when they are switched off. Escape in a field
- * only leaves the field: what is typed stays, and the page too. The handler that
- * was added last is asked first; one that returns false leaves the key to the next.
+ * in three cases: the person is writing, a dialog other than the listening one is open, or they are switched off. Escape in a
+ * field only leaves the field; the typed text and the page stay. The newest handler is asked first. If it returns false, the
+ * next one gets the key.
  */
 export type KeyHandlers = Readonly<Record<string, (event: KeyboardEvent) => void | false>>;
 
@@ -32,7 +32,7 @@ export function switchLetters(on: boolean): void {
 addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing) return;
   const name = nameOf(event);
-  // The browser closes what floats, and the page stays.
+  // The browser closes a popover, and the page stays.
   if (name === "Escape" && document.querySelector("[popover]:popover-open, dialog[open]") !== null) return;
   if (name === "Escape" && isTyping(event.target)) {
     event.preventDefault();
@@ -72,7 +72,7 @@ function isWriting(target: EventTarget | null): boolean {
   );
 }
 
-/** A field that holds what is typed or chosen in it. A box to tick is rather a button. */
+/** Whether the target is a field in which people type or choose. A checkbox counts as a button. */
 const isTyping = (target: EventTarget | null): target is HTMLElement =>
   target instanceof HTMLElement &&
   isWriting(target) &&

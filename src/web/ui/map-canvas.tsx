@@ -6,12 +6,12 @@ import { pointIn, textScale } from "./pointer.ts";
 import { useScheme } from "./scheme.ts";
 import "./map-canvas.css";
 
-/** What is drawn: the context is in the coordinates of the map. */
+/** The drawing surface. The context uses the coordinates of the map. */
 export interface Drawing<T> {
   readonly context: CanvasRenderingContext2D;
   /** The items in view. */
   readonly items: readonly T[];
-  /** What of the map is in view. */
+  /** The part of the map in view. */
   readonly seen: Rect;
   readonly zoom: number;
   readonly colour: (token: string) => string;
@@ -20,7 +20,7 @@ export interface Drawing<T> {
 
 /**
  * A picture of many things that can be moved and zoomed. It is drawn on a canvas, at most once per frame, so thousands of
- * things stay quick. One of them is focused: arrows move the focus, and `describe` says it to screen readers.
+ * things stay fast. One of them is focused: arrows move the focus, and `describe` gives screen readers its text.
  */
 export function MapCanvas<T extends MapItem>({
   label,
@@ -39,7 +39,7 @@ export function MapCanvas<T extends MapItem>({
   draw: (drawing: Drawing<T>) => void;
   onSelect: (id: string) => void;
   onOpen: (id: string) => void;
-  /** The map stands still, with these items in view. */
+  /** Called with the items in view when the map comes to rest. */
   onRest?: (items: readonly T[]) => void;
 }): ReactNode {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -58,7 +58,7 @@ export function MapCanvas<T extends MapItem>({
     const { known } = colours.current;
     const found = known.get(token);
     if (found !== undefined || canvas.current === null) return found ?? "";
-    // Tokens differ by theme, and only a computed style has the colour itself.
+    // Tokens differ by theme, and only a computed style has the actual colour.
     canvas.current.style.color = `var(--${token})`;
     const computed = getComputedStyle(canvas.current).color;
     known.set(token, computed);
@@ -164,7 +164,7 @@ export function MapCanvas<T extends MapItem>({
 
 const widths = new Map<string, string>();
 
-/** The text as far as it fits. What was measured once is remembered. */
+/** As much of the text as fits. Measurements are cached. */
 export function fitText(context: CanvasRenderingContext2D, text: string, width: number): string {
   const key = `${context.font} ${width} ${text}`;
   const known = widths.get(key);

@@ -19,18 +19,18 @@ export interface ToParse {
 }
 
 export interface Parsed {
-  /** Undefined: the text can't be read as Markdown. */
+  /** Undefined if the text can't be read as Markdown. */
   readonly tokens: readonly MarkdownToken[] | undefined;
 }
 
-/** `reading`: for a moment nothing is shown. `plain`: the text as it is, for good or until its tokens arrive. */
+/** `reading`: nothing is shown for a moment. `plain`: the text is shown as it is, for good or until its tokens arrive. */
 export type MarkdownState = readonly MarkdownToken[] | "reading" | "plain";
 
 const mostCharacters = 200_000;
 const showPlainAfter = 200;
 const giveUpAfter = 5000;
 
-/** One text at a time: if it takes too long, it is the one to give up, and the next gets a new worker. */
+/** The worker reads one text at a time. If a text takes too long, it is given up, and the next gets a new worker. */
 let worker: Worker | undefined;
 let last = Promise.resolve();
 const known = new Map<string, MarkdownState>();

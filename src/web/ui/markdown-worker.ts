@@ -2,17 +2,17 @@ import MarkdownIt, { type Token } from "markdown-it";
 import { shown } from "../../contract/visible-text.ts";
 import type { MarkdownToken, Parsed, ToParse } from "./markdown-tokens.ts";
 
-/** Parses Markdown beside the page: a text that takes long to read holds nothing up. It makes tokens, never HTML. */
+/** Parses Markdown outside of the page, so a text that takes long holds nothing up. It makes tokens, never HTML. */
 const parser = new MarkdownIt("default", { html: false, linkify: false });
 parser.validateLink = (url) => /^(?:https?:|mailto:|kb:)/i.test(url.trim());
 
-/** Only what the page uses, as a message can carry it. */
+/** Only the fields that the page uses, in a form that a message can carry. */
 const plain = (token: Token): MarkdownToken => ({
   type: token.type,
   tag: token.tag,
   nesting: token.nesting,
   hidden: token.hidden,
-  // The parser has decoded entities, and they may be characters that act.
+  // The parser has decoded entities, which may be acting characters.
   content: shown(token.content),
   href: token.type === "link_open" ? String(token.attrGet("href") ?? "") : undefined,
   children: token.children?.map(plain) ?? [],

@@ -5,8 +5,8 @@ import { type MarkdownToken, useMarkdown } from "./markdown-tokens.ts";
 import { ResourceWords } from "./resource.tsx";
 
 /**
- * Markdown that an agent wrote, as React elements. No HTML is made from it and no image is loaded; links lead to knowledge
- * files, or outside with their host beside them. Text that is too long, or takes too long to read, stays as it is.
+ * An agent's Markdown as React elements. It becomes no HTML, and no image is loaded. Links lead to knowledge files, or outside
+ * with their host beside them. A text that is too long, or takes too long to read, is shown as it is.
  */
 export function Markdown({ text }: { text: string }): ReactNode {
   const state = useMarkdown(text);
@@ -81,7 +81,7 @@ function single(token: MarkdownToken, key: number): ReactNode {
   }
 }
 
-/** Text in which a bare `kb://…` is the name of its file, as a link. */
+/** Text in which each bare `kb://…` becomes a link with the name of its file. */
 function withFiles(text: string, key: number): ReactNode {
   const parts = text.split(bareFile);
   if (parts.length === 1) return text;
@@ -92,7 +92,7 @@ function withFiles(text: string, key: number): ReactNode {
   );
 }
 
-/** The parts of a text between two of these are at even places. */
+/** Matches a bare link. After a split, the text between two links is at even positions. */
 const bareFile = /kb:\/\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/i;
 
 function MarkdownLink({ to, children }: { to: string; children: ReactNode }): ReactNode {

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Button } from "./buttons.tsx";
 import type { Edited } from "./edited.ts";
 
-/** What is typed was changed elsewhere meanwhile: says so, and lets the person choose. Nothing is lost before. */
+/** Says that the typed value was changed elsewhere meanwhile, and lets the person choose. Nothing is lost before. */
 export function Meanwhile<T extends object>({
   of,
   says,
@@ -33,5 +33,5 @@ export function Meanwhile<T extends object>({
   );
 }
 
-/** Why saving is off until the person has chosen. */
+/** The reason why saving is off until the person has chosen. */
 export const chooseFirst = "It was changed elsewhere meanwhile. Keep yours or take theirs first.";

@@ -28,7 +28,7 @@ export function useModal(
       event.preventDefault();
       onClose();
     },
-    // The browser tells it late: by then the dialog may be open for something else.
+    // The browser reports the close late: by then the dialog may be open for something else.
     onClose: () => {
       if (ref.current?.open === false) onClose();
     },
@@ -38,7 +38,7 @@ export function useModal(
   };
 }
 
-/** A panel beside a list or map: when it closes while it has the focus, what it was about has the focus again. */
+/** When a panel closes while it has the focus, its subject in the list or map gets the focus again. */
 export function usePanelFocus(selector: string): RefObject<HTMLElement | null> {
   const ref = useRef<HTMLElement>(null);
   useLayoutEffect(() => {

@@ -3,14 +3,14 @@ import { type Paged, type Reading, useRows } from "../data/reading.ts";
 import { Button } from "./buttons.tsx";
 
 export interface Listing<O> extends Reading<O> {
-  /** How many rows are asked for. */
+  /** The number of rows to ask for. */
   readonly rows: number;
   readonly grow: () => void;
-  /** The button that shows more of them, as long as there are more. */
+  /** A button that shows more rows, as long as there are more. */
   readonly more: ReactNode;
 }
 
-/** A list, from its beginning. It never ends before everything is shown. */
+/** A list from its beginning. The button for more stays until everything is shown. */
 export function useList<I extends object, O extends Paged>(
   operation: Parameters<typeof useRows<I, O>>[0],
   list: Parameters<typeof useRows<I, O>>[1],

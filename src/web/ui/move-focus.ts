@@ -6,8 +6,8 @@ export const isInField = ({ target }: KeyboardEvent): boolean =>
   target instanceof HTMLElement && /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 
 /**
- * J, K and the arrows move the focus over the rows of a list: everything in it that matches the selector. A row that goes away
- * while it has the focus is remembered by its place, so the next key continues there and not at the top.
+ * J, K and the arrows move the focus over the rows of a list: all elements in it that match the selector. If a row disappears
+ * while it has the focus, its place is remembered. So the next key continues there and not at the top.
  */
 export function useRowKeys(selector = "a, button, [tabindex]"): RefObject<HTMLDivElement | null> {
   const ref = useRef<HTMLDivElement>(null);
@@ -28,7 +28,7 @@ export function useRowKeys(selector = "a, button, [tabindex]"): RefObject<HTMLDi
       if (isInField(event)) return false;
       const all = rows();
       const at = focused();
-      // Without the focus, the row that took the place of the last one is next.
+      // Without a focus, the row in the last one's place is next.
       const from = at !== -1 ? at : step > 0 ? Math.max(-1, last.current - 1) : last.current;
       const next = all[Math.max(0, Math.min(all.length - 1, from + step))];
       next?.focus();

@@ -9,7 +9,7 @@ import { toast } from "./toast.tsx";
 import { Line } from "./words.tsx";
 import "./name-card.css";
 
-/** What a name stands for, beside it: who or what, how it stands, and its id to copy. */
+/** The card of a name: what it names, its state, and its id to copy. */
 export function NameCard({ of, onLeave }: { of: HTMLElement; onLeave: () => void }): ReactNode {
   const [kind = "", id = ""] = (of.dataset["card"] ?? "").split(" ");
   const [box, setBox] = useState<HTMLDivElement | null>(null);

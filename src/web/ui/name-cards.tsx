@@ -25,12 +25,12 @@ export function NameCards(): ReactNode {
     };
     const key = (event: KeyboardEvent): void => {
       if (event.key !== "Escape" || shown.current === null) return;
-      // It closes the card. The next one is for the page.
+      // Escape closes the card. The next Escape is for the page.
       event.preventDefault();
       hide();
     };
     document.addEventListener("pointerover", over);
-    // The page that opens then has other names, and a list that scrolls takes its names along.
+    // A page that opens has other names, and scrolling moves the names.
     document.addEventListener("click", hide);
     document.addEventListener("scroll", hide, { capture: true, passive: true });
     document.addEventListener("keydown", key, { capture: true });

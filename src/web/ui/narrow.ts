@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 
 const narrow = matchMedia("(max-width: 760px)");
 
-/** The window has no room for columns: a row has two lines. */
+/** Whether the window is too narrow for columns. A row then has two lines. */
 export function useIsNarrow(): boolean {
   return useSyncExternalStore(
     (watcher) => {

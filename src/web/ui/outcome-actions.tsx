@@ -7,7 +7,7 @@ import type { OneOutcome } from "./one-outcome.ts";
 
 const note = { name: "note", label: "Note for the owner", optional: true, long: true } as const;
 
-/** What can be done now, by the status of the outcome. The server has the last word. */
+/** The possible actions now, by the status of the outcome. The server decides. */
 export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode {
   const { id, status, kind } = outcome;
   const isWork = kind === "work" || kind === "integration";
@@ -133,7 +133,7 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
   );
 }
 
-/** To a direct report of the owner. */
+/** Delegates to a direct report of the owner. */
 function Delegate({ id, owner }: { id: string; owner: string | null }): ReactNode {
   const { company } = useHere();
   const reports = useRead(ops.viewAgent, owner === null ? null : { id: owner }).data?.reports ?? [];

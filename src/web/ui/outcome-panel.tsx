@@ -11,7 +11,7 @@ import { OutcomeActions } from "./outcome-actions.tsx";
 import { WhyBox } from "./why-box.tsx";
 import "./work.css";
 
-/** One outcome beside the others: how it stands, why, and what can be done. */
+/** One outcome in the panel: its state, the reason, and the possible actions. */
 export function OutcomePanel({ id }: { id: string }): ReactNode {
   const outcome = useRead(ops.viewOutcome, { id });
   const isLive = outcome.data?.status === "open" || outcome.data?.status === "submitted";

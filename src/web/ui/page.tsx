@@ -4,7 +4,7 @@ import { shown } from "../../contract/visible-text.ts";
 import { Button } from "./buttons.tsx";
 import { Icon } from "./icons.tsx";
 
-/** What the shell lends to every page. */
+/** What the shell gives to every page. */
 export const ShellContext = createContext<{ readonly openMenu: () => void; readonly company: string }>({
   openMenu: () => undefined,
   company: "",
@@ -16,8 +16,8 @@ export interface Crumb {
 }
 
 /**
- * The raised sheet of a page: a bar with where you are and what you can do, and the content. `title` is the last crumb and the
- * tab's title. A page without its own heading passes `heading`, and the crumb becomes it.
+ * The raised sheet of a page: a bar with the path and the actions, and the content. `title` is the last crumb and the tab's
+ * title. A page without its own heading passes `heading`, and the crumb becomes the heading.
  */
 export function Page({
   title,
@@ -31,7 +31,7 @@ export function Page({
   crumbs?: readonly Crumb[];
   actions?: ReactNode;
   heading?: boolean;
-  /** The title contains an agent's words: the tab says only where you are. */
+  /** True if the title contains an agent's words. The tab then only names the page. */
   quoted?: boolean;
   children: ReactNode;
 }): ReactNode {

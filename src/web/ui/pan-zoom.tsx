@@ -11,19 +11,19 @@ import { Icon } from "./icons.tsx";
 import { pointIn } from "./pointer.ts";
 import "./pan-zoom.css";
 
-/** What a pointer that went down holds instead of the map. */
+/** The thing that a pressed pointer holds, if it is not the map. */
 export interface Grip {
   readonly move: (event: PointerEvent<HTMLElement>) => void;
   readonly end: (isDropped: boolean) => void;
 }
 
 interface Scene {
-  /** Everything there is to see. */
+  /** Everything on the map. */
   readonly bounds: () => Rect;
-  /** Where it is looked at from at first, and to see all of it. */
+  /** The first view, also used to show everything. */
   readonly opening?: (bounds: Rect, width: number, height: number) => Camera;
   readonly fitting: (bounds: Rect, width: number, height: number) => Camera;
-  /** Shows the map from there. True: more is to show in the next frame. */
+  /** Paints the map from this view. Returns true if the next frame has more to show. */
   readonly paint: (camera: Camera, width: number, height: number) => boolean;
   readonly grab?: (event: PointerEvent<HTMLElement>) => Grip | null;
 }
@@ -31,13 +31,13 @@ interface Scene {
 export interface PanZoom {
   readonly frame: RefObject<HTMLDivElement | null>;
   readonly camera: RefObject<Camera | null>;
-  /** The pointer has moved since it went down, so a click is not meant. */
+  /** True if the pointer has moved since it went down. Then it is not a click. */
   readonly isDragged: RefObject<boolean>;
-  /** Paints in the next frame, however often it is asked before. */
+  /** Paints in the next frame, however often it is called before. */
   readonly ask: () => void;
   readonly zoomBy: (factor: number) => void;
   readonly showAll: () => void;
-  /** Brings an item into view, apart from what covers the lower part. If `zooms`, near enough to be read. */
+  /** Brings an item into view, above the covered lower part. With `zooms`, large enough to be read. */
   readonly show: (item: Rect, zooms: boolean, covered?: number) => void;
   readonly pointer: Readonly<
     Record<
@@ -47,10 +47,10 @@ export interface PanZoom {
   >;
 }
 
-/** So far a pointer moves before it drags. */
+/** How far a pointer moves before it drags. */
 const threshold = 6;
 
-/** Moving and zooming a map: wheel, one finger, two fingers, keys. What is painted, and how, is the map's own business. */
+/** Moves and zooms a map: with the wheel, one finger, two fingers, or keys. The map itself decides what to paint. */
 export function usePanZoom(scene: Scene): PanZoom {
   const frame = useRef<HTMLDivElement>(null);
   const camera = useRef<Camera>(null);
@@ -88,11 +88,11 @@ export function usePanZoom(scene: Scene): PanZoom {
   useLayoutEffect(() => {
     const box = frame.current;
     if (box === null) return;
-    // The first picture is there with the page.
+    // Paint the first picture together with the page.
     paint();
     const resized = new ResizeObserver(ask);
     resized.observe(box);
-    // React's listener of the wheel can't keep the page from scrolling.
+    // React's wheel listener can't keep the page from scrolling.
     const onWheel = (event: WheelEvent): void => {
       event.preventDefault();
       const { x, y } = pointIn(box, event);
@@ -156,7 +156,7 @@ export function usePanZoom(scene: Scene): PanZoom {
   };
 }
 
-/** The buttons for what the wheel and the keys + - 0 do. */
+/** Buttons for the same actions as the wheel and the keys + - 0. */
 export function ZoomKeys({ of: { zoomBy, showAll } }: { of: PanZoom }): ReactNode {
   return (
     <div className="zoom-keys" role="group" aria-label="Zoom">
@@ -182,7 +182,7 @@ export const mapDirections: Readonly<Record<string, "up" | "down" | "left" | "ri
   j: "down",
 };
 
-/** Does the key zoom? Then it did. */
+/** Zooms if the key is one for zooming. Returns whether it was. */
 export function zoomedByKey(key: string, { zoomBy, showAll }: PanZoom): boolean {
   if (key === "+" || key === "=") zoomBy(1.25);
   else if (key === "-") zoomBy(0.8);

@@ -1,4 +1,4 @@
-/** Where each kind of thing is shown. */
+/** The page of each kind of thing. */
 const places: Readonly<Record<string, (id: string) => string>> = {
   agent: (id) => `/agents/${id}`,
   approval: (id) => `/approvals/${id}`,

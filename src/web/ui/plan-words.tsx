@@ -19,7 +19,7 @@ const kinds: Readonly<Record<MoveKind, readonly [icon: IconName, one: string]>> 
 
 const order = ["agent", "outcome", "grant", "mail", "budget", "approval"] as const;
 
-/** What a reorganization changes: warnings first, then how much of each kind, then every change as a sentence. */
+/** The changes of a reorganization: warnings first, then the number of each kind, then every change as a sentence. */
 export function PlanWords({ plan, most = 6 }: { plan: Plan; most?: number }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const moves = isOpen ? plan.moves : plan.moves.slice(0, most);

@@ -1,7 +1,7 @@
 import { type ReactNode, useId, useRef, useState } from "react";
 import { Icon, type IconName } from "./icons.tsx";
 
-/** A button with something that floats below it. The browser closes it with Escape and with a click elsewhere. */
+/** A button with content that floats below it. The browser closes it with Escape and with a click elsewhere. */
 export function Popover({
   label,
   className = "",
@@ -13,7 +13,7 @@ export function Popover({
   className?: string;
   text?: ReactNode;
   icon?: IconName;
-  /** Rendered only while it is open. */
+  /** Rendered only while the popover is open. */
   children: (close: () => void) => ReactNode;
 }): ReactNode {
   const id = useId().replace(/[^\w-]/g, "");

@@ -5,13 +5,13 @@ import { useRead } from "../data/reading.ts";
 
 export type Reason = Answer<typeof ops.whyMany>["answers"][number];
 
-/** As many as one call answers. A longer list asks for each part of it. */
+/** The most ids that one call answers. A longer list asks in parts. */
 export const mostReasons = 100;
 
 export const inParts = <T>(list: readonly T[], size: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size));
 
-/** The reasons of the live outcomes on the screen, asked for together. The answer for the last ones stays while new ones load. */
+/** The reasons of the live outcomes on the screen, read together. The last answer stays while a new one loads. */
 export function useReasons(
   nodes: readonly { readonly id: string; readonly status: string | null }[],
 ): ReadonlyMap<string, Reason> {
@@ -24,6 +24,6 @@ export function useReasons(
   return useMemo(() => new Map((data?.answers ?? []).map((answer) => [answer.id, answer])), [data]);
 }
 
-/** A row says why only if its outcome does not move. */
+/** A row shows a reason only if its outcome does not move. */
 export const isHeld = (state: Reason["state"], isBlocked: boolean): boolean =>
   state !== "moving" || isBlocked;

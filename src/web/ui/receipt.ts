@@ -11,11 +11,11 @@ interface Receipts {
   readonly result: string | null;
 }
 
-/** The receipt of a message that became an outcome has the outcome's id. The link beside it leads there. */
+/** If a message became an outcome, its receipt has the outcome's id. The link beside it leads there. */
 const withoutIds = (text: string): string =>
   text.replace(/\boutcome [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "it became an outcome");
 
-/** How far a message came, as a mark and a sentence. */
+/** The progress of a message, as a mark and a sentence. */
 export function receiptOf(one: Receipts): { mark: MarkName; label: string } {
   if (one.failure !== null) return { mark: "failed", label: `Not delivered: ${one.failure}` };
   if (one.cancelledAt !== null) return { mark: "closed", label: "Cancelled before it was delivered" };

@@ -15,7 +15,7 @@ import { WhatChanges } from "./what-changes.tsx";
 import { AgentName } from "./agent-name.tsx";
 import "./request-card.css";
 
-/** One request in short: how it stands, the decision, and what a yes changes. */
+/** One request in short: its state, the decision, and what a yes changes. */
 export function RequestCard({ newest }: { newest: Request }): ReactNode {
   const seen = useSeen(newest);
   const { request, agent, canDecide } = seen;
@@ -33,7 +33,7 @@ export function RequestCard({ newest }: { newest: Request }): ReactNode {
   );
 }
 
-/** Who asked and when, how the request stands, what it holds up, and when it expires. */
+/** Who asked and when, the state of the request, what it holds up, and when it expires. */
 export function RequestStanding({ of: { request, requester, isOpen } }: { of: Seen }): ReactNode {
   const { status, requestedBy, createdAt, updatedAt, revision, expiresAt, changes } = request;
   return (
@@ -61,7 +61,7 @@ export function RequestStanding({ of: { request, requester, isOpen } }: { of: Se
   );
 }
 
-/** What happened meanwhile: a newer revision that waits for the person, or a decision. */
+/** News about the request: a newer revision that waits for the person, or a decision. */
 export function RequestNews({ of: { request, newer } }: { of: Seen }): ReactNode {
   return (
     <>
@@ -78,7 +78,7 @@ export function RequestNews({ of: { request, newer } }: { of: Seen }): ReactNode
   );
 }
 
-/** What exactly is decided, the note, and the decision. `big`: each button says its consequence. */
+/** The exact subject of the decision, the note, and the decision. With `big`, each button says its consequence. */
 export function RequestDecision({ of, big = false }: { of: Seen; big?: boolean }): ReactNode {
   const { request, decision, requester, agent } = of;
   return (

@@ -3,7 +3,7 @@ import { Icon } from "./icons.tsx";
 import type { Request } from "./request.ts";
 import * as texts from "./request-texts.ts";
 
-/** What exactly is decided: the revision and its hash. */
+/** The exact subject of the decision: the revision and its hash. */
 export function Seal({ request: { revision, payloadHash } }: { request: Request }): ReactNode {
   return (
     <div className="seal">

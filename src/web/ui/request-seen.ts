@@ -11,16 +11,19 @@ export interface Seen {
   readonly decision: Decision;
   readonly canDecide: boolean;
   readonly isOpen: boolean;
-  /** The agent that it is about. */
+  /** The agent that the request is about. */
   readonly agent: string | null;
   readonly requester: string;
 }
 
-/** A new revision never replaces what the person reads: it waits until the person asks for it. A, R and X arm a decision. */
+/**
+ * A new revision never replaces the one that the person reads. It waits until the person asks for it. A, R and X arm a
+ * decision.
+ */
 export function useSeen(newest: Request): Seen {
   const [shown, setShown] = useState(newest);
   const hasChanged = newest.payloadHash !== shown.payloadHash;
-  // What is not the request itself (its status, what can be done) is always the newest.
+  // The status and the possible actions are not part of the request itself. They are always the newest.
   const request = hasChanged
     ? {
         ...newest,
@@ -42,7 +45,7 @@ export function useSeen(newest: Request): Seen {
     a: () => decision.arm("approve"),
     r: () => decision.arm("revise"),
     x: () => decision.arm("reject"),
-    // Where the focus is on a link, a button or a field, Enter is for that.
+    // If a button or field has the focus, Enter is for that element.
     Enter: ({ target }) =>
       decision.armed === null ||
       (target instanceof Element && target.matches("a, button, input, textarea, select, summary"))

@@ -1,4 +1,4 @@
-/** The sentences about a request, wherever it is shown. */
+/** Texts about a request on every page. */
 export const statusWords = {
   pending: "Waiting for you",
   revision_requested: "Being revised",
@@ -27,7 +27,7 @@ export const stepWords: Readonly<Record<string, string>> = {
   reopened: "reopened it",
 };
 
-/** Steps that the request took by itself: "The request expired". */
+/** Steps that no person took: "The request expired". */
 export const stepSubject = (kind: string, who = "The system"): string =>
   kind === "expired" || kind === "overtaken" ? "The request" : who;
 

@@ -28,7 +28,7 @@ export function titleOf(request: Request): string {
 
 export type Verdict = "approve" | "revise" | "reject";
 
-/** What a decision did, for the moment after it. `heldUp`: how many outcomes waited for it. */
+/** The text about a decision right after it. `heldUp` is the number of outcomes that waited for it. */
 export function decidedWords(request: Request, verdict: Verdict, heldUp: number): string {
   const name = request.type === "hire_agent" || request.type === "create_agent" ? nameIn(request) : null;
   const requester = request.requestedBy?.name ?? "the board";

@@ -10,7 +10,7 @@ const kinds: Readonly<Record<string, readonly [kind: string, words: string]>> = 
   mail: ["agent", "an agent"],
 };
 
-/** What a right is about, by its name if it is known. Ids are never shown: the link has them. */
+/** The resource of a right, with its name if it is known. Ids are never shown: the link has them. */
 export function ResourceWords({
   resource,
   known = [],

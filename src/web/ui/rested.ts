@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** The value once it has not changed for so many milliseconds: what is typed, when the typing rests. */
+/** The value once it has not changed for this many milliseconds. Used to wait for a pause in typing. */
 export function useRested(value: string, milliseconds: number): string {
   const [rested, setRested] = useState(value);
   useEffect(() => {

@@ -6,7 +6,7 @@ import { Loaded } from "./states.tsx";
 import { Line } from "./words.tsx";
 import "./rights-chain.css";
 
-/** How a right came to its holder, grant by grant from the board down. */
+/** The chain of a right, grant by grant from the board to its holder. */
 export function RightsChain({
   chain,
 }: {
@@ -62,7 +62,7 @@ export function RightsChain({
 
 type Given = Answer<typeof ops.listAgentGrants>["grants"][number];
 
-/** Why an agent has a right, looked up when it is asked for. */
+/** The reason why an agent has a right, looked up on demand. */
 export function Explained({
   agent,
   resource,

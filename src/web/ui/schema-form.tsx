@@ -3,7 +3,7 @@ import { Line } from "./words.tsx";
 
 /**
  * A form made from the JSON Schema of a brain's configuration. The schemas are flat: texts, numbers, choices, switches. Any
- * other shape is a field of JSON, and the server says what is wrong with it.
+ * other type is a field of JSON, and the server says what is wrong with it.
  */
 export type Values = Readonly<Record<string, unknown>>;
 
@@ -102,10 +102,10 @@ function SchemaField({
   );
 }
 
-/** Keeps what is typed, also while it is not JSON yet. */
+/** Keeps the typed text, even while it is not valid JSON yet. */
 function JsonField({ value, onChange }: { value: unknown; onChange: (value: unknown) => void }): ReactNode {
   const [typed, setText] = useState(() => jsonText(value));
-  // What is typed counts as long as it is the value; another value came from elsewhere.
+  // The typed text is kept as long as it stands for the value. Another value came from elsewhere.
   const text = JSON.stringify(jsonOr(typed)) === JSON.stringify(value) ? typed : jsonText(value);
   return (
     <textarea
@@ -124,10 +124,10 @@ function JsonField({ value, onChange }: { value: unknown; onChange: (value: unkn
 const textOf = (value: unknown): string =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 
-/** A text that is not a number is sent as it is, and refused with an explanation. */
+/** A text that is not a number is sent unchanged, and refused with an explanation. */
 const numberOr = (text: string): unknown => (Number.isNaN(Number(text)) ? text : Number(text));
 
-/** What is not JSON yet is kept as the text that it is. */
+/** A text that is not JSON yet is kept as it is. */
 const jsonText = (value: unknown): string =>
   value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value, null, 2);
 

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** Pictures on a canvas don't follow the style sheet. They are drawn again when the colours of the page change. */
+/** Pictures on a canvas don't follow the style sheet. So they are drawn again when the colours of the page change. */
 const system = matchMedia("(prefers-color-scheme: dark)");
 const forced = matchMedia("(forced-colors: active)");
 

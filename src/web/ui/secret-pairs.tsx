@@ -12,7 +12,7 @@ export function pairsIn(value: string): readonly (readonly [name: string, secret
     });
 }
 
-/** Names of headers or variables, each with the secret of the company that is its value. */
+/** Names of headers or variables, each with the company's secret that is its value. */
 export function SecretPairs({
   label,
   hint,
@@ -35,7 +35,7 @@ export function SecretPairs({
     <fieldset className="field pairs">
       <legend>{label}</legend>
       {pairs.map(([name, secret], at) => (
-        // The place of a pair is its identity: its name changes while it is typed.
+        // A pair is identified by its position, because its name changes while it is typed.
         <div key={at} className="pair-row">
           <input
             className="input mono"

@@ -1,4 +1,4 @@
-/** A sentence of the record in pieces: those with a link lead to what they name. */
+/** A sentence of the record in parts. A part with a link leads to the thing that it names. */
 export interface SentencePart {
   readonly text: string;
   readonly of?: NamedThing;
@@ -10,7 +10,7 @@ export interface NamedThing {
   readonly title: string;
 }
 
-/** The first thing is looked for at the start, where the sentence says who acted, and the second one after it. */
+/** The first thing is searched for at the start, where the sentence names the actor, and the second one after it. */
 export function sentenceParts(
   says: string,
   who: NamedThing | undefined,
@@ -22,7 +22,8 @@ export function sentenceParts(
     parts.push({ text: who.title, of: who });
     rest = rest.slice(who.title.length);
   }
-  // As the sentence writes it: quotes within quotes are single, and a name within a sentence begins small.
+  // The name as the sentence writes it: quotes within quotes are single, and a name within a sentence begins with a small
+  // letter.
   const written = (about?.title ?? "").replaceAll('"', "'");
   const found = [written, written.replace(/^The /, "the ")].find(
     (title) => title !== "" && rest.includes(title),

@@ -7,7 +7,7 @@ import { withoutIds } from "./without-ids.ts";
 
 type Told = Pick<Answer<typeof ops.listEvents>["events"][number], "says" | "by" | "about">;
 
-/** What happened, with links to who did it and to what it was about. */
+/** What happened, with links to the actor and the subject. */
 export function Sentence({ of: { says, by, about } }: { of: Told }): ReactNode {
   const actor = by.person ?? by.agent;
   const who = actor && { kind: by.person ? "person" : "agent", id: actor.id, title: actor.name };

@@ -1,6 +1,6 @@
 import type { MarkName } from "./status.tsx";
 
-/** How a session stands, as a mark and a word. */
+/** The state of a session, as a mark and a word. */
 export const sessionEnds: Readonly<Record<string, readonly [MarkName, string]>> = {
   running: ["work", "At work"],
   done: ["done", "Done"],
@@ -8,5 +8,5 @@ export const sessionEnds: Readonly<Record<string, readonly [MarkName, string]>> 
   stopped: ["closed", "Stopped"],
 };
 
-/** What a session without an outcome does. */
+/** The activity of a session without an outcome. */
 export const readsInbox = "Reads its inbox";

@@ -12,7 +12,7 @@ import { Elapsed, When } from "./time.tsx";
 import { AgentName } from "./agent-name.tsx";
 import { Line, Name } from "./words.tsx";
 
-/** One session beside the others: what it was for, how it ended, what it cost, and its last lines. */
+/** One session in the panel: its purpose, how it ended, what it cost, and its last lines. */
 export function SessionPanel({ id }: { id: string }): ReactNode {
   const session = useRead(ops.viewSession, { id });
   useRenewing(ops.viewSession, session.data?.end === "running");

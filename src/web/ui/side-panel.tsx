@@ -5,14 +5,14 @@ import { Button } from "./buttons.tsx";
 import { usePanelFocus } from "./modal.ts";
 import "./beside.css";
 
-/** What opens beside a list or map: one thing in short, with the way to its page. */
+/** The panel beside a list or map: one thing in short, with a link to its page. */
 export function SidePanel({
   label,
   to,
   children,
 }: {
   label: string;
-  /** Its page. */
+  /** The address of its page. */
   to: string;
   children: ReactNode;
 }): ReactNode {

@@ -78,7 +78,7 @@ export function SignInServer({ path, look = "" }: { path: string; look?: "" | "s
   );
 }
 
-/** The server named the address of its sign-in page. Only an address of the web is followed. */
+/** The server named the address of its sign-in page. Only a web address is followed. */
 const webAddress = (url: string): string | undefined => (/^https?:\/\//.test(url) ? url : undefined);
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "the sign-in page");

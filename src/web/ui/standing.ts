@@ -28,7 +28,7 @@ const movements: Readonly<Record<keyof typeof movementWords, MarkName>> = {
   stuck: "stop",
 };
 
-/** How an outcome stands, as a mark: its status, and while it is open what `why` found. */
+/** The state of an outcome, as a mark: its status or, while it is open, the answer of `why`. */
 export function standingOf(
   status: keyof typeof outcomeStatusWords,
   state?: keyof typeof movementWords,

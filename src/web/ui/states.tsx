@@ -6,7 +6,7 @@ import { later } from "./later.ts";
 
 const HintLink = later(async () => (await import("./hint-link.tsx")).HintLink);
 
-/** The server's no, as it said it, with the place where its hint can be followed. The form above it keeps its input. */
+/** A refusal in the server's words, with the place where its hint can be followed. The form above it keeps its input. */
 export function Refusal({ of, children }: { of: Refused | undefined; children?: ReactNode }): ReactNode {
   if (of === undefined) return null;
   return (
@@ -22,7 +22,7 @@ export function Refusal({ of, children }: { of: Refused | undefined; children?: 
   );
 }
 
-/** Why there is nothing here, and the one next step. */
+/** The reason why the page is empty, and the one next step. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }): ReactNode {
   return (
     <div className="empty">
@@ -32,7 +32,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** Rows in the shape of what loads. They appear only if it takes longer than a moment. */
+/** Placeholders for the rows that load. They appear only if loading takes longer than a moment. */
 export function Skeleton({ rows = 6, height = 56 }: { rows?: number; height?: number }): ReactNode {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
@@ -49,7 +49,7 @@ export function Skeleton({ rows = 6, height = 56 }: { rows?: number; height?: nu
   );
 }
 
-/** What was read, or why it is not there: every view has these states. */
+/** The data, or the reason why it is missing. Every view has these states. */
 export function Loaded<O>({
   of,
   rows,

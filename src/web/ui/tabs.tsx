@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useLayoutEffect, useRef } from "react";
 
-/** The parts of a page. On a narrow screen the row scrolls sideways, and shows the part that is open. */
+/** The parts of a page. On a narrow screen the row scrolls sideways to the open part. */
 export function Tabs({
   label,
   className = "tab-row",

@@ -1,9 +1,12 @@
 import type { ReactNode } from "react";
 
-/** People are round, agents are square, what is pending is dashed, the program itself is grey. The tint follows the id, so a new name keeps it. */
+/**
+ * People are round, agents are square, pending agents are dashed, and the program itself is grey. The tint follows the id, so
+ * renaming keeps it.
+ */
 export type TileKind = "agent" | "person" | "pending" | "left" | "system";
 
-/** How an agent's tile looks in its present state. */
+/** The look of an agent's tile in its present state. */
 export function tileOf(status: string, isPerson: boolean): { kind: TileKind; isPaused: boolean } {
   const kind =
     status === "terminated"
@@ -28,7 +31,7 @@ export function Tile({
   id: string;
   name: string;
   kind?: TileKind;
-  /** Two bars at its corner. */
+  /** Shows two bars at its corner. */
   isPaused?: boolean;
   size?: "" | "xs" | "lg";
 }): ReactNode {
@@ -60,7 +63,7 @@ export function initialsOf(name: string, size = ""): string {
 declare module "react" {
   interface CSSProperties {
     "--h"?: number;
-    /** How deep a row stands in its tree. */
+    /** The depth of a row in its tree. */
     "--depth"?: number;
   }
 }

@@ -18,12 +18,12 @@ function watch(watcher: () => void): () => void {
   return () => watchers.delete(watcher);
 }
 
-/** The present in steps of so many seconds: what shows minutes is not rendered each second. */
+/** The present time in steps of this many seconds: a text in minutes is not rendered each second. */
 export function useNow(step = 1): number {
   return useSyncExternalStore(watch, () => Math.floor(now / (step * 1000)) * step * 1000);
 }
 
-/** How long ago, in one unit: 14 min, 3 h, 2 d. The tooltip has the date. */
+/** The age in one unit: 14 min, 3 h, 2 d. The tooltip has the date. */
 export function Age({ since }: { since: string }): ReactNode {
   const at = Date.parse(since);
   const present = useNow(15);
@@ -42,7 +42,7 @@ export function shortSpan(milliseconds: number): string {
   return `${Math.floor(minutes / (24 * 60))} d`;
 }
 
-/** How long it has run, like a stopwatch: 6:12, 1:02:40. */
+/** The running time, like a stopwatch: 6:12, 1:02:40. */
 export function Elapsed({ since, until }: { since: string; until?: string | null }): ReactNode {
   const present = useNow();
   const end = until == null ? present : Date.parse(until);
@@ -65,13 +65,13 @@ const weekday = new Intl.DateTimeFormat("en-GB", { weekday: "short", hour: "2-di
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const full = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
-/** When, as short as it can be: 08:31 today, yesterday 08:31, Sat 08:31 this week, 2 Nov before. */
+/** A time in its shortest form: 08:31 today, yesterday 08:31, Sat 08:31 this week, 2 Nov before. */
 export function When({
   at,
   said = false,
 }: {
   at: string;
-  /** In a sentence: at 08:31, yesterday 08:31, on Sat 08:31, on 2 Nov. */
+  /** For use in a sentence: at 08:31, yesterday 08:31, on Sat 08:31, on 2 Nov. */
   said?: boolean;
 }): ReactNode {
   const present = useNow(60);
@@ -95,5 +95,5 @@ export function shortTime(at: string, present: number): string {
 
 export const fullTime = (at: string | number): string => full.format(new Date(at));
 export const clockTime = (at: number): string => clock.format(at);
-/** 08:31:07, where seconds matter. */
+/** 08:31:07, for places where seconds matter. */
 export const clockSeconds = (at: string): string => seconds.format(new Date(at));

@@ -1,7 +1,7 @@
 import { type ReactNode, useSyncExternalStore } from "react";
 import { Line } from "./words.tsx";
 
-/** The result of what the person did, for a few seconds. Never an error: those stay where they happened. */
+/** The result of an action, shown for a few seconds. Never an error: errors stay where they happened. */
 interface Shown {
   readonly id: number;
   readonly text: string;

@@ -1,13 +1,13 @@
 import { useEffect, useRef } from "react";
 
-/** What the person can do with what is shown: the palette lists it, with its key. The page that was opened last comes first. */
+/** An action on what is shown. The palette lists it, with its key. The actions of the page that was opened last come first. */
 export interface Verb {
   readonly text: string;
   readonly hotkey?: string;
   readonly run: () => void;
-  /** It only opens a page. */
+  /** True if it only opens a page. */
   readonly isPage?: boolean;
-  /** Why it can't be done now. */
+  /** The reason why it can't be done now. */
   readonly because?: string | undefined;
 }
 

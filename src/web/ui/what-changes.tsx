@@ -13,7 +13,7 @@ import "./what-changes.css";
 
 export type Changes = Request["changes"];
 
-/** Organization, rights, money, brain: everything that takes effect with a yes, at once or not at all. */
+/** Organization, rights, money, brain: everything that a yes changes. It takes effect at once or not at all. */
 export function WhatChanges({
   changes,
   name,
@@ -21,11 +21,11 @@ export function WhatChanges({
   status = "pending",
 }: {
   changes: Changes;
-  /** A decided request is told in the past. */
+  /** The texts about a decided request are in the past tense. */
   status?: Request["status"];
   /** The agent that would be hired. */
   name: string | null;
-  /** The agent that would give the rights, if the request is not made yet: its chains are then looked up. */
+  /** The agent that would give the rights, if the request does not exist yet. Its chains are then looked up. */
   giver?: string;
 }): ReactNode {
   const { place, headcount, rights, brain, summary, heldUp, obstacles } = changes;

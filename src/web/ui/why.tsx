@@ -19,7 +19,7 @@ export function Why({
   isWhole = false,
 }: {
   of: Reason;
-  /** There is room for the steps: no click is needed to see them. */
+  /** True if there is room for the steps, so they need no click. */
   isWhole?: boolean;
 }): ReactNode {
   return (
@@ -41,7 +41,7 @@ export function Why({
   );
 }
 
-/** In a row of a list: one line, and the call that would help behind a button. */
+/** For a row of a list: one line, and the call that would help behind a button. */
 export function WhyLine({
   of,
   title = "",
@@ -56,7 +56,7 @@ export function WhyLine({
         <Line text={besideTitle(title, of.says)} />
       </span>
       {first !== undefined && (
-        // The row opens its page; this opens only what helps.
+        // A click on the row opens its page. A click here only opens the call that helps.
         <span onClick={(event) => event.stopPropagation()} onKeyDown={(event) => event.stopPropagation()}>
           <Popover className="more" text={`${wordsFor(first.name)}…`}>
             {() => (
@@ -71,7 +71,7 @@ export function WhyLine({
   );
 }
 
-/** From the thing itself to the last thing it waits for. */
+/** The steps from the thing itself to the last thing it waits for. */
 export function WhySteps({ of: { path } }: { of: Pick<Reason, "path"> }): ReactNode {
   return (
     <ol className="why-path">
@@ -91,7 +91,10 @@ const decisions = /^approval\./;
 const wordsFor = (name: string): string =>
   decisions.test(name) ? "Decide" : (abilityWords[name] ?? name.split(".").at(-1) ?? name);
 
-/** A decision and a change of a brain are made where everything about them is shown. Other calls are made here. */
+/**
+ * The next call. Decisions and changes of a brain lead to the place where everything about them is shown. Other calls are made
+ * here.
+ */
 export function NextStep({ of: { next } }: { of: Pick<Reason, "next"> }): ReactNode {
   const [first] = next;
   if (first === undefined) return null;
@@ -114,7 +117,7 @@ export function NextStep({ of: { next } }: { of: Pick<Reason, "next"> }): ReactN
   );
 }
 
-/** A sentence of the program in which the first mention of each thing leads to it. */
+/** A sentence of the program in which the first mention of each thing is a link to it. */
 function Linked({ text, references }: { text: string; references: readonly Named[] }): ReactNode {
   const visible = shown(text);
   const known = new Map(

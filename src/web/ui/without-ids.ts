@@ -1,6 +1,6 @@
 /**
- * A sentence about what happened, without ids in it: `[Prices](kb://…)`, ` (kb://…)`, `kb://…`, ` (approval 01a1…)`. Never for
- * what a person decides about, which is shown as it is.
+ * A sentence of the record without ids: `[Prices](kb://…)`, ` (kb://…)`, `kb://…`, ` (approval 01a1…)`. Never used for the
+ * subject of a decision, which is shown unchanged.
  */
 export function withoutIds(text: string): string {
   return text

@@ -6,8 +6,9 @@ import { placeOf } from "./places.ts";
 import { Tile, type TileKind } from "./tile.tsx";
 
 /**
- * Text that an agent may have written. It is always text, set apart from the text around it: letters that run backwards can't
- * reach its neighbours, and characters that would act or hide are written as \uXXXX. Long text is cut, and opens on demand.
+ * Text that an agent may have written. It is always shown as text, set apart from the text around it: letters that run
+ * backwards can't reach its neighbours, and acting or hidden characters are written as \uXXXX. Long text is cut, and opens on
+ * demand.
  */
 export function Said({ text, most = 200 }: { text: string; most?: number }): ReactNode {
   const [isOpen, setOpen] = useState(false);
@@ -23,7 +24,7 @@ export function Said({ text, most = 200 }: { text: string; most?: number }): Rea
   );
 }
 
-/** One line of such text, where a button would be too much: rows of lists, titles. */
+/** One line of such text, for places without room for a button: rows of lists, titles. */
 export function Line({ text }: { text: string }): ReactNode {
   const visible = shown(text).replace(/\s+/g, " ");
   return (
@@ -39,7 +40,7 @@ export interface Named {
   readonly title: string | null;
 }
 
-/** The name of a thing, which leads to it. Ids are never text: the card beside a name has them (name-card.tsx). */
+/** The name of a thing, as a link to it. Ids are never text: the card of a name has them (name-card.tsx). */
 export function Name({
   of,
   tile,
