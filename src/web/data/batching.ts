@@ -2,8 +2,8 @@ import { type Answered, noAnswer, Refused, send, sendTogether } from "./calling.
 import type { PageOperation } from "./operations.ts";
 
 /**
- * Reads that components ask for at the same moment leave in one request. Each is answered alone: as soon as its line arrives,
- * and with its own refusal.
+ * Reads that components ask for at the same moment leave in one request. Each read is answered as soon as its line arrives, and
+ * can be refused separately.
  */
 export function read<I, O>(
   operation: PageOperation<I, O>,
@@ -36,7 +36,7 @@ interface Waiting {
 }
 
 let waiting: Waiting[] = [];
-/** As many calls as the daemon takes in one request. */
+/** The most calls that the daemon takes in one request. */
 const mostCalls = 20;
 
 function flush(): void {
@@ -65,6 +65,6 @@ async function together(calls: readonly Waiting[]): Promise<void> {
   } catch (error) {
     failure = error;
   }
-  // Calls that have their answer don't hear this any more.
+  // Calls that already have an answer ignore this.
   for (const call of calls) call.reject(noAnswer(failure));
 }

@@ -3,7 +3,7 @@ import { textOf } from "./feed.ts";
 import { forgetPageKey, pageKey } from "./page-key.ts";
 import type { PageOperation } from "./operations.ts";
 
-/** The server's no: what happened, and what to do next. Pages show both as they are. */
+/** A refusal by the server: what happened, and what to do next. Pages show both unchanged. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly code: string;
@@ -20,7 +20,7 @@ export class Refused extends Error {
   }
 }
 
-/** No answer came: the daemon stopped, or the connection is gone. */
+/** No answer arrived: the daemon stopped, or the connection is lost. */
 export class Unreachable extends Error {
   override readonly name = "Unreachable";
 }
@@ -64,7 +64,7 @@ interface BatchedCall {
   readonly input: unknown;
 }
 
-/** Several reads in one request. `tell` gets each answer when it arrives, with its place among the calls. */
+/** Several reads in one request. `tell` gets each answer when it arrives, with its position among the calls. */
 export async function sendTogether(
   calls: readonly BatchedCall[],
   signal: AbortSignal,

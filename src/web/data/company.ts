@@ -5,12 +5,12 @@ import type { Answer } from "./operations.ts";
 export type ShownCompany = Answer<typeof ops.listCompanies>["companies"][number];
 export type Me = Answer<typeof ops.viewMe>;
 
-/** The company that the page shows, and who looks at it. */
+/** The company that the page shows, and the person who looks at it. */
 export interface Here {
   readonly company: ShownCompany;
   readonly companies: readonly ShownCompany[];
   readonly me: Me | undefined;
-  /** Why nothing can be decided now. Undefined: it can. */
+  /** The reason why the person can't decide now. Undefined if they can. */
   readonly cantDecide: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export function useHere(): Here {
   return here;
 }
 
-/** How an address names a company: by its slug, and by its id if another company has the same slug. */
+/** The name of a company in an address: its slug, or its id if another company has the same slug. */
 export const inAddress = (
   { id, slug }: Pick<ShownCompany, "id" | "slug">,
   companies: readonly Pick<ShownCompany, "id" | "slug">[],
@@ -37,7 +37,7 @@ const places = {
 export const lastCompany = (): string | null => localStorage.getItem(places.company);
 /** The root agent of that company. */
 export const lastRoot = (): string | null => localStorage.getItem(places.root);
-/** The name that the address had for it. */
+/** The company's name in the last address. */
 export const lastName = (): string | null => localStorage.getItem(places.name);
 export const lastRole = (): string | null => localStorage.getItem(places.role);
 export function rememberHere({ company, companies, me }: Here): void {

@@ -4,14 +4,16 @@ import type { PageOperation } from "./operations.ts";
 import { refreshAll } from "./reading.ts";
 
 export interface Doing<I, O> {
-  /** Resolves with the output, or with undefined if it was refused. */
+  /** Resolves with the output, or with undefined after a refusal. */
   readonly run: (input: I) => Promise<O | undefined>;
   readonly isBusy: boolean;
   readonly refused: Refused | undefined;
   readonly forget: () => void;
 }
 
-/** Calls an operation that changes something. A call without an answer is repeated with the same key, so it runs once. */
+/**
+ * Calls an operation that changes something. A call without an answer is repeated with the same key, so it takes effect once.
+ */
 export function useDo<I, O>(operation: PageOperation<I, O>): Doing<I, O> {
   const [isBusy, setBusy] = useState(false);
   const [refused, setRefused] = useState<Refused>();
@@ -28,7 +30,7 @@ export function useDo<I, O>(operation: PageOperation<I, O>): Doing<I, O> {
         return output;
       } catch (error) {
         setRefused(asRefused(error));
-        // Someone else may have been faster.
+        // Another person may have been faster.
         refreshAll();
         return undefined;
       } finally {
@@ -59,7 +61,7 @@ export function asRefused(error: unknown): Refused {
   });
 }
 
-/** Random, also where the page is not in a secure context and crypto.randomUUID is missing. */
+/** A random key. Also works if the page is not in a secure context, where crypto.randomUUID is missing. */
 function newKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))]
     .map((byte) => byte.toString(16).padStart(2, "0"))

@@ -2,10 +2,10 @@ import type { FeedNews, FeedStart } from "./feed.ts";
 import { FeedHub, type FeedTab } from "./feed-hub.ts";
 
 /**
- * Where the browser has no shared worker, the tabs elect one of them to read the events for all: the one that holds a lock of the
- * browser. States of a tab: follower → elected, when the tab before it was closed. The elected tab has the hub; the others talk
- * to it over a channel, and say again what they follow when another tab is elected. A page without locks (plain http to another
- * machine) reads for itself.
+ * If the browser has no shared worker, the tabs elect one of them to read the events for all: the one that holds a lock of the
+ * browser. States of a tab: follower → elected, when the elected tab before it was closed. The elected tab has the hub. The
+ * others talk to it over a channel, and repeat what they follow when another tab is elected. A page without locks (plain http
+ * to another machine) reads only for itself.
  */
 export interface Feeding {
   postMessage(said: FeedStart | "bye"): void;
@@ -25,7 +25,7 @@ export function electedFeed(hear: (news: FeedNews) => void): Feeding {
   const channel = new BroadcastChannel(name);
   const tell = (note: Note): void => channel.postMessage(note);
   let hub: FeedHub | undefined;
-  /** What this tab follows. */
+  /** The company that this tab follows. */
   let last: FeedStart | "bye" = "bye";
   const say = (): void => {
     if (hub === undefined) tell({ from: me, said: last });
@@ -47,7 +47,7 @@ export function electedFeed(hear: (news: FeedNews) => void): Feeding {
     say();
     tell("elected");
   };
-  // The browser gives the lock to the next tab when this one is gone, or kept only for its history.
+  // When this tab is closed, or kept only for its history, the browser gives the lock to the next tab.
   let leave = (): void => undefined;
   const stand = (): void => {
     if (!("locks" in navigator)) return lead();

@@ -2,8 +2,8 @@ import { type FeedNews, type FeedStart, type LedgerEvent, readFeed } from "./fee
 
 /**
  * One reader of events for all tabs of the browser: a browser opens at most six connections to a host, and each tab needs some
- * for itself. A tab says which company it shows; it says goodbye when it is closed or hidden for good. The hub lives in a worker
- * that the tabs share (feed-worker.ts) or, where the browser has none, in the tab that was elected (elected.ts).
+ * for itself. A tab names the company that it shows, and says goodbye when it is closed or hidden for good. The hub lives in a
+ * worker that the tabs share (feed-worker.ts) or, if the browser has none, in the elected tab (elected.ts).
  */
 export interface FeedTab {
   postMessage(news: FeedNews): void;
@@ -14,9 +14,9 @@ interface Feed {
   readonly stop: AbortController;
   readonly pageKey: string;
   last: FeedNews;
-  /** The newest events, for a tab that joins: it has read something before it, and hears what came after that. */
+  /** The newest events for a tab that joins. It has read older data before, and gets the events since then. */
   recent: LedgerEvent[];
-  /** Everything after this number is in `recent`. */
+  /** All events after this number are in `recent`. */
   from: number;
 }
 
@@ -25,7 +25,7 @@ const mostRecent = 500;
 export class FeedHub {
   readonly #feeds = new Map<string, Feed>();
 
-  /** What a tab said. */
+  /** Handles a message of a tab. */
   take(tab: FeedTab, said: FeedStart | "bye"): void {
     this.#leave(tab, said === "bye" ? undefined : said.company);
     if (said !== "bye") this.#join(tab, said);

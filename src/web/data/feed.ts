@@ -1,6 +1,6 @@
 /**
- * The events of one company, read with fetch: it can send the page key, which EventSource can't. States: starting → live ⇄ lost,
- * and refused, which ends it. After a lost connection it resumes behind the last event it delivered, so no event is missed.
+ * The events of one company, read with fetch, which can send the page key; EventSource can't. States: starting → live ⇄ lost,
+ * and refused, which ends it. After a lost connection it resumes after the last delivered event, so no event is missed.
  */
 export interface LedgerEvent {
   readonly seq: number;
@@ -23,10 +23,10 @@ export interface FeedNews {
   readonly state: FeedState;
   /** When the connection was lost. */
   readonly since: number | null;
-  /** The last event that was delivered. */
+  /** The number of the last delivered event. */
   readonly cursor: number;
   readonly events: readonly LedgerEvent[];
-  /** There were events before the cursor that this tab does not get. */
+  /** True if there were events before the cursor that this tab does not get. */
   readonly hasGap: boolean;
 }
 
@@ -51,7 +51,7 @@ export async function readFeed(
     const attempt = new AbortController();
     const stop = (): void => attempt.abort();
     signal.addEventListener("abort", stop);
-    // The daemon sends something every 15 seconds. A connection that is silent for longer is dead.
+    // The daemon sends something every 15 seconds. If a connection is silent for longer, it is dead.
     let silence = setTimeout(stop, silenceMilliseconds);
     try {
       const response = await fetch(`/api/events?company=${encodeURIComponent(company)}&after=${cursor}`, {
@@ -75,7 +75,7 @@ export async function readFeed(
         if (events.length > 0) say("live", events);
       }
     } catch {
-      // Every failure is handled the same: wait, then resume.
+      // Every failure is handled in the same way: wait, then resume.
     } finally {
       clearTimeout(silence);
       signal.removeEventListener("abort", stop);

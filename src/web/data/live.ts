@@ -5,8 +5,8 @@ import { onPageKey, pageKey } from "./page-key.ts";
 import { trustedScript } from "./trusted.ts";
 
 /**
- * What this tab knows of the connection: whether events arrive, since when they don't, and the newest ledger entry it has
- * seen. Events come from the worker that all tabs share or, where the browser has none, from the tab that was elected to read.
+ * The state of this tab's connection: whether events arrive, since when they don't, and the newest ledger entry it has seen.
+ * Events come from the worker that all tabs share or, if the browser has none, from the elected tab.
  */
 export interface Live {
   readonly state: FeedNews["state"];
@@ -34,8 +34,8 @@ export function onEvents(listener: Listener): () => void {
 }
 
 /**
- * A read answered. The newest number is shown. The feed begins a little before the first one, because answers that are on their
- * way may reflect less than the one that arrives first.
+ * Called when a read was answered. The newest number is kept. The feed begins a little before the first number, because answers
+ * still under way may reflect less than the first one to arrive.
  */
 export function sawSeq(company: string, seq: number): void {
   if (company === following && !started) {
@@ -45,19 +45,19 @@ export function sawSeq(company: string, seq: number): void {
   if (company === following && seq > live.seq) change({ ...live, seq });
 }
 
-/** A call got no answer. The feed notices late that a daemon is gone. */
+/** Called when a call got no answer. The feed notices a missing daemon only later. */
 export function sawNoAnswer(): void {
   if (live.state === "live") change({ ...live, state: "lost", since: Date.now() });
 }
 
-/** A call was answered again. */
+/** Called when a call was answered again. */
 export function sawAnswer(): void {
   if (live.state === "lost" && feedState === "live") change({ ...live, state: "live", since: null });
 }
 
 let following = "";
 let started = false;
-/** The last event that the feed has delivered. Answers may reflect more. */
+/** The last event that the feed has delivered. Answers may reflect more events. */
 let heard = 0;
 let feedState: FeedNews["state"] = "starting";
 let port: Feeding | undefined;
@@ -81,7 +81,7 @@ function begin(after: number): void {
 function connect(): Feeding {
   const feeding = "SharedWorker" in globalThis ? sharedFeed() : electedLater();
   addEventListener("pagehide", () => feeding.postMessage("bye"));
-  // A page that comes back from the browser's history follows again.
+  // A page that returns from the browser's history follows again.
   addEventListener("pageshow", ({ persisted }) => {
     if (persisted) begin(heard);
   });
@@ -92,7 +92,7 @@ function connect(): Feeding {
   return feeding;
 }
 
-/** Few browsers need its code. What is said before it is there waits for it. */
+/** Few browsers need this code. Messages sent before it is loaded wait for it. */
 function electedLater(): Feeding {
   const loaded = import("./elected.ts").then(({ electedFeed }) => electedFeed(hear));
   return { postMessage: (said) => void loaded.then((feed) => feed.postMessage(said)) };

@@ -28,20 +28,20 @@ import type * as sessions from "../../contract/sessions.ts";
 import type * as skills from "../../contract/skills.ts";
 
 /**
- * The operations of the contract as the page calls them: the build writes their names, methods and paths into the module
+ * The operations of the contract as the page calls them. The build writes their names, methods and paths into the module
  * `virtual:operations`, and only the types come from the contract. So the page contains no schema.
  */
 export interface PageOperation<I = unknown, O = unknown> {
   readonly name: string;
   readonly method: string;
   readonly path: string;
-  /** The input goes into a JSON body, not into the query string. */
+  /** True if the input goes into a JSON body, not into the query string. */
   readonly body?: true;
   readonly writes?: true;
   readonly text?: true;
-  /** It may leave together with other reads. */
+  /** True if the call may leave together with other reads. */
   readonly batched?: true;
-  /** Never there. It carries the types. */
+  /** Never set at run time. It carries the types. */
   readonly types?: (input: I) => O;
 }
 
@@ -81,5 +81,5 @@ export type PageOperations = {
   ]: Called<Contract[Name]>;
 };
 
-/** What an operation answers. */
+/** The answer type of an operation. */
 export type Answer<Op> = Op extends PageOperation<never, infer O> ? O : never;

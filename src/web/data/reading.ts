@@ -16,7 +16,7 @@ import { isTouched, touchedBy } from "./touching.ts";
 
 /**
  * Every answer is cached under its operation and input, with the number of the ledger entry that it reflects. An event that
- * touches an answer raises the number it must reflect. Answers on the screen are then asked for again, at most every 250 ms;
+ * touches an answer raises the number that it must reflect. Answers on the screen are then read again, at most every 250 ms;
  * others when they are next shown. So a page never shows less than the events it has seen.
  */
 export const cache = new QueryClient({
@@ -43,7 +43,7 @@ export function readCompany(id: string): void {
   if (id === company) return;
   company = id;
   numberBy(id);
-  // These were numbers of another company.
+  // The numbers belonged to another company.
   reflects.clear();
 }
 
@@ -51,12 +51,12 @@ export interface Reading<O> {
   readonly data: O | undefined;
   readonly refused: Refused | undefined;
   readonly isLoading: boolean;
-  /** The answer is for an earlier input (`keep`). */
+  /** True if the answer is for an earlier input (`keep`). */
   readonly isOld: boolean;
 }
 
 export interface ReadOptions {
-  /** Shows the last answer while another input loads. */
+  /** True to show the last answer while another input loads. */
   readonly keep?: boolean;
 }
 
@@ -93,10 +93,10 @@ export interface Paged {
 /** The names of the lists in an answer. */
 type ListIn<O> = { [K in keyof O]: O[K] extends readonly unknown[] ? K : never }[keyof O];
 
-/** As many rows as the daemon sends at once. */
+/** The most rows that the daemon sends at once. */
 const mostRows = 1000;
 
-/** Reads so many rows of a list, page by page. They are one answer: it changes as a whole. */
+/** Reads this many rows of a list, page by page. They are one answer, which changes as a whole. */
 export function useRows<I extends object, O extends Paged>(
   operation: PageOperation<I, O>,
   list: ListIn<O>,
@@ -111,7 +111,7 @@ export function useRows<I extends object, O extends Paged>(
       if (input === null) throw new Error("not enabled");
       return askRows(operation, list, input, rows, hashKey(key), signal);
     },
-    // More rows or another filter replace what is shown; a list about something else does not begin with it.
+    // More rows or another filter replace the shown list. A list about something else starts empty.
     placeholderData: (before, query) => (idsIn(query?.queryKey[1]) === idsIn(input) ? before : undefined),
   });
   return readingOf(asked);
@@ -119,7 +119,7 @@ export function useRows<I extends object, O extends Paged>(
 
 const idsIn = (input: unknown): string => (JSON.stringify(input) ?? "").match(/[0-9a-f-]{36}/g)?.join() ?? "";
 
-/** Reads a whole list, for what chooses among everything. Empty until it is there. */
+/** Reads a whole list, for controls that choose among everything. Empty until it is loaded. */
 export function useAll<I extends object, O extends Paged, K extends ListIn<O>>(
   operation: PageOperation<I, O>,
   list: K,
@@ -131,8 +131,7 @@ export function useAll<I extends object, O extends Paged, K extends ListIn<O>>(
 const none = [] as const;
 
 /**
- * A row of a list by its id: from the first page, which all names share, or from the page that has it. Nothing behind that page
- * is read.
+ * A row of a list by its id: from the first page, which all names share, or from the page that has it. No later page is read.
  */
 export function useRowOf<I extends object, L extends string, R extends { readonly id: string }>(
   operation: PageOperation<I, Paged & Readonly<Record<L, readonly R[]>>>,
@@ -143,7 +142,7 @@ export function useRowOf<I extends object, L extends string, R extends { readonl
   const first = useRead(operation, id === null ? null : { ...input, limit: mostRows }).data;
   const here = first === undefined || id === null ? undefined : rowsById(first[list]).get(id);
   const after = first === undefined || here !== undefined ? null : first.nextCursor;
-  // A name that is on the first page adds no entry to the cache.
+  // A name on the first page adds no entry to the cache.
   const key = [operation.name, after === null ? null : { ...input, id }];
   const further = useQuery({
     queryKey: key,
@@ -171,7 +170,7 @@ export function useRowOf<I extends object, L extends string, R extends { readonl
   return here ?? further.data ?? undefined;
 }
 
-/** Several names that look for their rows at the same time read a page once. */
+/** If several names look for their rows at the same time, a page is read once. */
 function sharedPage<I, O>(operation: PageOperation<I, O>, input: I, known: number): Promise<O> {
   const key = [operation.name, input];
   const hash = hashKey(key);
@@ -200,7 +199,7 @@ async function askRows<I extends object, O extends Paged>(
   signal: AbortSignal,
 ): Promise<O> {
   let answer = await ask(operation, { ...input, limit: Math.min(rows, mostRows) }, hash, signal);
-  // The whole reflects no more than its first page.
+  // The whole list reflects no more than its first page.
   const reflected = reflects.get(hash);
   for (let all = rowsIn(answer[list]); answer.nextCursor !== null && all.length < rows;) {
     const next = { ...input, limit: Math.min(rows - all.length, mostRows), cursor: answer.nextCursor };
@@ -214,7 +213,7 @@ async function askRows<I extends object, O extends Paged>(
 
 const rowsIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The answers of an operation about a company that this page already has, whatever else was asked with it. */
+/** The answers of an operation about a company that this page already has, whatever their other inputs. */
 export function answersNow<I, O>(operation: PageOperation<I, O>, companyId: string): readonly O[] {
   return cache
     .getQueriesData<O>({ queryKey: [operation.name] })
@@ -223,7 +222,7 @@ export function answersNow<I, O>(operation: PageOperation<I, O>, companyId: stri
     );
 }
 
-/** Asks for an answer before a component reads it. */
+/** Reads an answer before a component needs it. */
 export function readAhead<I, O>(operation: PageOperation<I, O>, input: I): void {
   const key = [operation.name, input];
   void cache.prefetchQuery({
@@ -238,7 +237,7 @@ async function ask<I, O>(
   hash: string,
   signal: AbortSignal,
 ): Promise<O> {
-  // What the answer reflects at least, if the daemon does not say.
+  // The least that the answer reflects, if the daemon does not say.
   const known = liveNow().seq;
   const followed = company;
   askedAt.set(hash, performance.now());
@@ -250,7 +249,7 @@ async function ask<I, O>(
     return output;
   } catch (error) {
     if (error instanceof Unreachable) sawNoAnswer();
-    // The answer is a refusal, and as fresh as any.
+    // A refusal is an answer too, and as fresh as any.
     else if (error instanceof Refused) reflects.set(hash, known);
     throw error;
   }
@@ -275,7 +274,7 @@ onEvents((events, cursor, hasGap) => {
   pump();
 });
 
-/** After a change made here, everything is asked for again at once: the person waits for it. */
+/** After a change made here, everything is read again at once, because the person waits for it. */
 export function refreshAll(): void {
   for (const query of cache.getQueryCache().getAll()) {
     query.invalidate();
@@ -315,7 +314,7 @@ function renew(hash: string, seq: number): void {
     return;
   }
   if (!query.isActive()) {
-    // It is asked for when it is shown.
+    // It is read again when it is shown.
     query.invalidate();
     wanted.delete(hash);
     return;
@@ -328,7 +327,7 @@ function renew(hash: string, seq: number): void {
   void query.fetch().catch(() => undefined);
 }
 
-/** The daemon works longer on these. */
+/** Reads that take the daemon longer. */
 const heavy = new Set([
   "attention.view",
   "company.counts",

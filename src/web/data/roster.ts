@@ -5,10 +5,10 @@ import { useRowOf } from "./reading.ts";
 
 type Listed = Answer<typeof ops.listRoster>["agents"][number];
 
-/** Every agent, those that have left included. */
+/** The input for every agent, including departed ones. */
 export const everyAgent = (companyId: string) => ({ companyId, departed: true });
 
-/** The first page of them, as names ask for it (reading.ts). */
+/** The input for the first page of them, which names use (reading.ts). */
 export const firstAgents = (companyId: string) => ({ ...everyAgent(companyId), limit: 1000 });
 
 /** An agent by its id. Undefined until it is found. */

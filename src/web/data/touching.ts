@@ -2,7 +2,7 @@ import type { LedgerEvent } from "./feed.ts";
 
 /**
  * Which answers an event makes stale. An answer about one thing (its input has the thing's id) is stale after an event that
- * names the id anywhere. An answer about the whole company is stale after events of the nouns it is made from.
+ * names the id anywhere. An answer about the whole company is stale after events of the nouns that it is made from.
  */
 export interface Touched {
   readonly nouns: ReadonlySet<string>;
@@ -30,14 +30,14 @@ export function touchedBy(events: readonly LedgerEvent[], reads: ReadonlySet<str
   return { nouns, ids };
 }
 
-/** `company`: its id is in most inputs and says nothing about what the answer is about. */
+/** `company` is the company's id. It is in most inputs, so it does not show what an answer is about. */
 export function isTouched(
   operation: string,
   input: unknown,
   company: string,
   { nouns, ids }: Touched,
 ): boolean {
-  // A list of companies with their health says what the attention lists say.
+  // A list of companies with their health contains what the attention lists say.
   const said = Object(input).health === true ? "attention.view" : operation;
   const madeFrom = sources[said] ?? [nounOf(operation)];
   if (madeFrom.includes("*") ? nouns.size > 0 : madeFrom.some((noun) => nouns.has(noun))) return true;

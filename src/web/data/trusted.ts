@@ -1,4 +1,4 @@
-/** The page's only Trusted Types policy. It starts the page's own workers, whose addresses the build wrote, and nothing else. */
+/** The page's only Trusted Types policy. It only allows the page's own workers, whose addresses the build wrote. */
 interface Policy {
   createScriptURL(url: string): string;
 }
@@ -16,7 +16,7 @@ const rules = {
 
 const policy: Policy = canCreate(factory) ? factory.createPolicy("agency", rules) : rules;
 
-/** The address of a worker, as the browser's constructors of workers take it. */
+/** The address of a worker, in the form that the browser's constructors accept. */
 export function trustedScript(url: string): string {
   return policy.createScriptURL(url);
 }

@@ -1,3 +1,3 @@
-/** The fields of a value whose type is not known, copied. A value that is not an object has none. */
+/** A copy of the fields of a value of unknown type. A value that is not an object has none. */
 export const fieldsOf = (value: unknown): Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};

@@ -5,7 +5,7 @@ import type { Answer } from "./operations.ts";
 
 type Problem = Answer<typeof ops.verifyLedger>["problems"][number];
 
-/** What the last verification of the ledger in this browser found. Every page shows a problem until it is gone. */
+/** The result of the last verification of the ledger in this browser. Every page shows a problem until it is gone. */
 export interface Verification {
   readonly at: number;
   readonly checked: number;
@@ -43,7 +43,9 @@ export async function verifyAll(onPart: (checked: number) => void = () => undefi
 
 const every = 30 * 60_000;
 
-/** Verifies twice an hour while the page is looked at, for the first time some seconds after it was opened. Returns how to end it. */
+/**
+ * Verifies twice an hour while the page is visible, first some seconds after it was opened. Returns a function that ends this.
+ */
 export function keepVerifying(): () => void {
   const look = (): void => {
     if (document.hidden || Date.now() - (found?.at ?? 0) < every) return;
