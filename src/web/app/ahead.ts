@@ -6,14 +6,14 @@ import { readAhead, readCompany } from "../data/reading.ts";
 import { readHomeAhead } from "../features/home/reads.ts";
 
 /**
- * Asks for what the first page needs while its code is still loading, so its answers are there when it renders. The page reads
- * the same things itself: what is asked for here is only a guess, from the address and from what this browser showed last.
+ * Reads the data of the first page while the page's code is still loading, so the answers are there when it renders. This is
+ * only a guess, from the address and from what this browser showed last. The page reads the same data itself.
  */
 export function askAhead(): void {
   if (pageKey() === null || location.pathname === "/sign-in") return;
   const named = new URLSearchParams(location.search).get("company") ?? lastCompany();
   const id = named === lastName() ? lastCompany() : named;
-  // A member's answers depend on the position, which is not known yet. The slug of another company is not known either.
+  // A member's answers depend on the position, which is not known yet. Another company's slug is not known yet either.
   const companyId = id !== null && isId.test(id) && lastRole() !== "member" ? id : null;
   if (companyId !== null) {
     readCompany(companyId);

@@ -54,7 +54,7 @@ function WhyAnswer({ id }: { id: string }): ReactNode {
   );
 }
 
-/** A link in an answer leads somewhere else; the answer makes room. */
+/** A link in an answer leads to another page, so the answer closes. */
 function closeAfterLink(target: EventTarget): void {
   if (target instanceof Element && target.closest("a") !== null) ask(null);
 }
@@ -157,7 +157,7 @@ function Access({ of }: { of: Extract<Question, { kind: "access" }> }): ReactNod
 
 type Fix = Answer<typeof ops.explainAccess>["fix"][number];
 
-/** The call that would change the answer. The board can make each of them, also where a manager could. */
+/** The call that would change the answer. The board can make all of them, even those that a manager could make. */
 function FixCall({ of: { operation: name, input } }: { of: Fix }): ReactNode {
   const known = Object.values(ops).find((each) => each.name === name);
   const text = texts.fixWords[name];

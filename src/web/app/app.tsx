@@ -6,7 +6,7 @@ import { cache } from "../data/reading.ts";
 import { later } from "../ui/later.ts";
 import { router } from "./router.tsx";
 
-// Not needed by a browser that is signed in.
+// A browser that is signed in does not need this code.
 const signingIn = () => import("./sign-in.tsx");
 const SignIn = later(async () => (await signingIn()).SignIn);
 const SignedOut = later(async () => (await signingIn()).SignedOut);

@@ -1,4 +1,4 @@
-/** Each key, under where it works. */
+/** Each key, under the place where it works. */
 export const keyHelp: readonly (readonly [title: string, keys: readonly (readonly [string, string])[]])[] = [
   [
     "Go to",

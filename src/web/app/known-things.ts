@@ -1,7 +1,7 @@
 import { ops } from "virtual:operations";
 import { answersNow } from "../data/reading.ts";
 
-/** Something with a page, as the search of the server names it. */
+/** A thing with a page, as in the results of the server's search. */
 export interface Thing {
   readonly kind: string;
   readonly id: string;
@@ -9,7 +9,7 @@ export interface Thing {
   readonly detail: string;
 }
 
-/** What pages of this browser have read already, so the palette answers before the server does. */
+/** Things that pages of this browser have already read. With them, the palette answers before the server does. */
 export function knownThings(companyId: string): readonly Thing[] {
   const things = [
     ...answersNow(ops.listRoster, companyId).flatMap(({ agents }) =>
@@ -41,7 +41,7 @@ export function knownThings(companyId: string): readonly Thing[] {
   return [...new Map(things.map((thing) => [`${thing.kind} ${thing.id}`, thing])).values()];
 }
 
-/** Every word is the beginning of a word of the text, as the server searches. */
+/** Whether every word begins a word of the text, as in the server's search. */
 export function hasWords(text: string, q: string): boolean {
   const words = text.toLowerCase().split(/[^\p{L}\p{N}]+/u);
   return q

@@ -1,13 +1,13 @@
 import type { IconName } from "../ui/icons.tsx";
 
-/** The pages of the sidebar. `count` names the figure beside it. */
+/** The pages of the sidebar. `count` names the number beside it. */
 export interface NavItem {
   readonly to: string;
   readonly text: string;
   readonly icon: IconName;
   readonly count?: "attention" | "mail" | "approvals" | "agents" | "outcomes";
   readonly group?: "Company" | "Record";
-  /** Other addresses whose pages belong to it. */
+  /** Other addresses whose pages belong to this item. */
   readonly also?: readonly string[];
 }
 
@@ -29,5 +29,5 @@ export const navItems: readonly NavItem[] = [
   { to: "/activity", text: "Activity", icon: "pulse", group: "Record" },
 ];
 
-/** At the foot of the sidebar. */
+/** The item at the foot of the sidebar. */
 export const settingsItem: NavItem = { to: "/settings", text: "Settings", icon: "gear" };

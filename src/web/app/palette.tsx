@@ -37,14 +37,14 @@ const icons: Readonly<Record<string, IconName>> = {
 
 const schemes: Readonly<Record<string, string>> = { file: "kb", outcome: "outcome", agent: "mail" };
 
-/** One box for going anywhere, doing what can be done here, and asking: "why kit", "can wren read voice". */
+/** One box for three things: going anywhere, actions on this page, and questions such as "why kit" or "can wren read voice". */
 export function Palette({
   isOpen,
   verbs,
   onClose,
 }: {
   isOpen: boolean;
-  /** What can be done on every page. */
+  /** The actions that every page offers. */
   verbs: readonly Verb[];
   onClose: () => void;
 }): ReactNode {
@@ -63,7 +63,7 @@ function Box({ verbs, onClose }: { verbs: readonly Verb[]; onClose: () => void }
   const chosen = Math.min(at, entries.length - 1);
   const open = (entry: Entry | undefined): void => {
     if (entry === undefined || entry.because !== undefined) return;
-    // Closed first: what runs finds the focus where it was before.
+    // Closed before the action runs, which then finds the focus where it was before.
     flushSync(onClose);
     entry.run();
   };
@@ -123,7 +123,10 @@ function Box({ verbs, onClose }: { verbs: readonly Verb[]; onClose: () => void }
 const kindsFound = ["agent", "outcome", "file", "session", "message", "approval", "person"] as const;
 const mostOfKind = 8;
 
-/** What this browser knows is there at once; what the server finds joins it. Both by kind, so nothing jumps over another. */
+/**
+ * Results from this browser appear at once; those of the server join them. Both are ordered by kind, so no entry jumps over
+ * another.
+ */
 function bothOf(
   known: readonly Thing[],
   found: Answer<typeof ops.search> | undefined,
@@ -141,7 +144,7 @@ function bothOf(
   });
 }
 
-/** What was opened last while nothing is typed, then verbs, pages, and things. A question has only its answers. */
+/** Without typed text, the last opened things, then actions, pages and things. A question shows only its answers. */
 function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
   const { company } = useHere();
   const navigate = useNavigate();
@@ -151,7 +154,7 @@ function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
   const isQuestion = whyOf !== "" || what !== "";
   const wanted = whyOf !== "" ? whyOf : what !== "" ? what : q;
   const find = (text: string) => (text === "" ? null : { companyId: company.id, q: text });
-  // The first entry of a question is answered by Enter, so it must not be one of an earlier letter.
+  // Enter opens the first entry, so the entries must not belong to an earlier letter.
   const { data: found, isOld } = useRead(ops.search, find(wanted), { keep: !isQuestion });
   const agents = useRead(ops.search, find(who)).data;
   const known = useMemo(() => knownThings(company.id), [company.id]);

@@ -30,7 +30,7 @@ interface About {
 
 const kinds: Readonly<Record<string, string>> = { agents: "agent", outcomes: "outcome", knowledge: "file" };
 
-/** What the focused row is about, else the open panel, else the page. */
+/** The thing that a question is about: that of the focused row, else the open panel, else the page. */
 export function aboutHere(): About | undefined {
   const active = document.activeElement;
   const marked = active?.closest<HTMLElement>("[data-about]")?.dataset["about"]?.split(" ");
@@ -40,7 +40,7 @@ export function aboutHere(): About | undefined {
   return aboutPath(link?.pathname ?? "") ?? aboutPanel() ?? aboutPath(location.pathname);
 }
 
-/** The panel that is open beside a list or map. */
+/** The thing in the open panel. */
 function aboutPanel(): About | undefined {
   const search = new URLSearchParams(location.search);
   const kind = ["agent", "outcome"].find((each) => (search.get(each) ?? "") !== "");
@@ -53,14 +53,14 @@ function aboutPath(path: string): About | undefined {
   return kind === undefined ? undefined : { kind, id };
 }
 
-/** W: why the thing at hand does or does not move. */
+/** The key W asks why the thing at hand does or does not move. */
 export function askWhy(): false | void {
   const about = aboutHere();
   if (about === undefined || (about.kind !== "agent" && about.kind !== "outcome")) return false;
   ask({ kind: "why", id: about.id });
 }
 
-/** E: whether an agent may use something, and why. */
+/** The key E asks whether an agent may use something, and why. */
 export function askAccess(): void {
   const about = aboutHere();
   const resource =

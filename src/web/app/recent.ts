@@ -1,4 +1,4 @@
-/** What was opened from the palette, newest first, kept for this browser. */
+/** The things that were opened from the palette, newest first, kept in this browser. */
 interface Opened {
   readonly text: string;
   readonly to: string;
@@ -7,7 +7,7 @@ interface Opened {
 const place = "agency.recent";
 
 export function recent(): readonly Opened[] {
-  // This page wrote it.
+  // The page itself wrote this text.
   const kept: readonly Opened[] = JSON.parse(localStorage.getItem(place) ?? "[]");
   return kept;
 }

@@ -35,19 +35,19 @@ const Answers = later(async () => (await import("./answers.tsx")).Answers);
 
 /** Around every page: the sidebar, the state of the connection, the palette and the keys that work everywhere. */
 export function Shell(): ReactNode {
-  // Only this part of the address: a filter or a selection of a page does not render what is around it.
+  // Reads only this part of the address, so a filter or a selection of a page does not render the shell again.
   const wanted: string | undefined = useSearch({ strict: false, select: ({ company: name }) => name });
   const list = useRead(ops.listCompanies, { limit: 1000 });
   const me = useRead(ops.viewMe, {});
   const companies = list.data?.companies ?? none;
   const isNamed = ({ id, slug }: ShownCompany): boolean => id === wanted || slug === wanted;
   const listed = companies.find(isNamed);
-  // The list leaves out archived companies, and it may be older than a company that was just created.
+  // The list leaves out archived companies, and it may be older than a new company.
   const isSought = wanted !== undefined && list.data !== undefined && listed === undefined;
   const every = useRows(ops.listCompanies, "companies", isSought ? { archived: true } : null, Infinity);
   const found = listed ?? every.data?.companies.find(isNamed);
   const isUnknown = isSought && found === undefined;
-  // Another company than the one that the address names is never shown instead.
+  // If the address names an unknown company, no other company is shown instead.
   const company = isUnknown
     ? undefined
     : (found ?? companies.find(({ id }) => id === lastCompany()) ?? companies[0]);
@@ -68,7 +68,7 @@ export function Shell(): ReactNode {
     if (here !== null) rememberHere(here);
   }, [here]);
   const navigate = useNavigate();
-  // Among several companies, a link that is copied must lead to this one.
+  // With several companies, a copied link must lead to this one.
   const isToName = companies.length > 1 && (wanted === undefined || wanted === company?.id);
   const name = company !== undefined && isToName ? inAddress(company, companies) : wanted;
   useEffect(() => {
@@ -82,7 +82,7 @@ export function Shell(): ReactNode {
     setMenu(false);
     void navigate({ to });
   };
-  // To the agent at hand, else to the root agent. A page with a field for it takes the key first.
+  // Writes to the agent at hand, else to the root agent. A page with a message field gets the key first.
   const write = (): void => {
     const about = aboutHere();
     go(`/mail/${about?.kind === "agent" ? about.id : (company?.rootAgentId ?? "")}`)();
@@ -190,7 +190,7 @@ function Lost(): ReactNode {
   );
 }
 
-/** The address names a company that is not here, or that this person can't see. Nothing says which of the two. */
+/** The address names a company that does not exist, or that this person can't see. The page does not say which. */
 function UnknownCompany({
   name,
   companies,

@@ -7,7 +7,7 @@ import { Mark } from "../ui/icons.tsx";
 import { Refusal } from "../ui/states.tsx";
 import * as texts from "./texts.ts";
 
-/** Uses the one-time code of the address. It is taken out of the address at once, so it stays in no history. */
+/** Uses the one-time code of the address. The code is removed from the address at once, so it stays in no history. */
 export function SignIn(): ReactNode {
   const [code] = useState(() => location.hash.slice(1));
   const [refused, setRefused] = useState<Refused>();
@@ -75,7 +75,7 @@ function Alone({ children }: { children: ReactNode }): ReactNode {
   );
 }
 
-/** To tell one browser from another in the list of sign-ins. */
+/** A name that tells browsers apart in the list of sign-ins. */
 function browserName(): string {
   const agent = navigator.userAgent;
   const browser = /Firefox|Edg|Chrome|Safari/.exec(agent)?.[0].replace("Edg", "Edge") ?? "Browser";

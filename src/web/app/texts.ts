@@ -1,4 +1,4 @@
-/** The sentences of the shell. */
+/** Texts of the shell. */
 export const signingIn = "Signing in…";
 export const notSignedIn = "You are not signed in.";
 export const openAgency = "Open Agency";
