@@ -33,7 +33,7 @@ interface Filters {
   readonly from?: string;
   readonly to?: string;
   readonly refused?: string;
-  /** Numbers of entries that are open. */
+  /** The numbers of the open entries. */
   readonly open?: string;
 }
 type Told = Answer<typeof ops.listEvents>["events"][number];
@@ -94,13 +94,13 @@ export function ActivityPage(): ReactNode {
   );
 }
 
-/** Undefined also for an address with a time that is none. */
+/** Undefined for an invalid time in the address, too. */
 const timeOf = (field = ""): number | undefined => {
   const time = Date.parse(field);
   return Number.isNaN(time) ? undefined : time;
 };
 
-/** The time as a field for local time has it. */
+/** A time in the form of a field for local time. */
 function inField(time: number): string {
   const at = new Date(time);
   const two = (part: number): string => String(part).padStart(2, "0");
@@ -166,7 +166,7 @@ const FilterBar = memo(function FilterBar({
   );
 });
 
-/** New entries wait behind a button while the reader is further down. Several of the same kind in a row are one line. */
+/** New entries wait behind a button while the reader is further down. Several of the same kind in a row become one line. */
 function Events({
   events,
   end,
@@ -225,7 +225,7 @@ function Events({
               isOpen={run.some(isOpen)}
               onToggle={() => {
                 const others = numbers.filter((each) => run.every(({ seq }) => String(seq) !== each));
-                // A run grows at its front, so its last entry stands for it.
+                // A run grows at its front, so its last entry identifies it.
                 onOpen([...others, ...(run.some(isOpen) ? [] : [run.at(-1)?.seq])].join(","));
               }}
             />
@@ -242,7 +242,7 @@ const kindOf = ({ operation, actor }: Told): string =>
 
 const longGap = 60 * 60_000;
 
-/** Newest first: between two entries that are more than an hour apart, the list says so instead of a silent jump. */
+/** Newest first. If two entries are more than an hour apart, the list says so, because a jump in time is easy to miss. */
 function Gap({ before, after }: { before: string | undefined; after: string }): ReactNode {
   const gap = before === undefined ? 0 : Date.parse(before) - Date.parse(after);
   return gap < longGap ? null : <li className="event-gap lab">{texts.gap(longSpan(gap))}</li>;

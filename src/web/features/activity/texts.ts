@@ -1,4 +1,4 @@
-/** The sentences of Activity. */
+/** Texts of Activity. */
 export const noActivity = "Nothing matches these filters.";
 export const noActivityHint = "Every change, every read of a file and every refusal is listed here.";
 export const chainWhole = (events: string): string => `All ${events} entries were verified.`;

@@ -1,19 +1,19 @@
-/** A line of time on which long gaps take little room. Shares go from 0 at its start to 1 at its end. */
+/** A time line on which long gaps take little room. Positions go from 0 at its start to 1 at its end. */
 export interface TimeScale {
   readonly shareOf: (time: number) => number;
   readonly timeAt: (share: number) => number;
-  /** The gaps that were shortened, by where they are and how long they last. */
+  /** The shortened gaps: their positions and their lengths. */
   readonly gaps: readonly { readonly share: number; readonly milliseconds: number }[];
 }
 
-/** A gap that would take more than this share of the line, or of what is left of it, is shortened. */
+/** A gap that would take more than this share of the line, or of its rest, is shortened. */
 const longGap = 1 / 12;
 const gapShare = 0.02;
 
 interface Stretch {
   readonly from: number;
   readonly to: number;
-  /** How much room it gets, in milliseconds of what is not shortened. */
+  /** The room for it, in milliseconds of the parts that are not shortened. */
   readonly room: number;
   readonly isGap: boolean;
 }
@@ -25,7 +25,8 @@ export function timeScale(times: readonly number[], start: number, end: number):
     end,
   ];
   const steps = points.slice(1).map((to, at) => ({ from: points[at] ?? start, to }));
-  // Of the steps from long to short: one is a gap as long as it is a large part of all that is no longer than it.
+  // From the longest step to the shortest: a step counts as a gap if it is a large part of the sum of all steps that are not
+  // longer.
   const isLong = new Set<number>();
   let left = end - start;
   for (const { from, to } of steps.toSorted((a, b) => b.to - b.from - (a.to - a.from))) {

@@ -7,7 +7,10 @@ import { timeScale } from "./time-scale.ts";
 
 const bars = 72;
 
-/** When the shown entries happened. A drag over it chooses a time range; the two fields beside do the same by keyboard. */
+/**
+ * The times of the shown entries. Dragging over the strip chooses a time range; the two fields beside it do the same by
+ * keyboard.
+ */
 export function TimeStrip({
   times,
   from,

@@ -12,7 +12,7 @@ import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import { withoutIds } from "../../ui/without-ids.ts";
 
-/** What the agent was written and what it wrote, newest first, with what became of each message. */
+/** The messages to and from the agent, newest first, each with its result. */
 export function AgentMail({ id }: { id: string }): ReactNode {
   const { company } = useHere();
   const list = useList(ops.listConversation, "messages", { companyId: company.id, of: id });

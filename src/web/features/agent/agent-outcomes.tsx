@@ -12,7 +12,7 @@ import * as texts from "./texts.ts";
 
 const mostAsked = 100;
 
-/** What the agent is responsible for, and of what does not move why. */
+/** The outcomes of the agent. If one does not move, the row says why. */
 export function AgentOutcomes({ id }: { id: string }): ReactNode {
   const list = useList(ops.listAgentOutcomes, "outcomes", { id });
   const agent = useRead(ops.viewAgent, { id }).data;

@@ -5,7 +5,7 @@ import { Sentence } from "../../ui/sentence.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { When } from "../../ui/time.tsx";
 
-/** What the agent did and what was done to it, newest first. Names lead to what they stand for. */
+/** The events that the agent caused and those about it, newest first. Names are links. */
 export function AgentRecord({ id }: { id: string }): ReactNode {
   const list = useList(ops.listAgentEvents, "events", { id }, 200);
   return (

@@ -15,7 +15,7 @@ import { Line } from "../../ui/words.tsx";
 import { GrantRight } from "./grant-right.tsx";
 import * as texts from "./texts.ts";
 
-/** What the agent may do: rights that were given, each with its chain, and those of its place. */
+/** The agent's rights: granted ones, each with its chain, and those of its place. */
 export function AgentRights({ id }: { id: string }): ReactNode {
   const { company, cantDecide: cantNow } = useHere();
   const agent = useRead(ops.viewAgent, { id }).data;
@@ -40,7 +40,7 @@ export function AgentRights({ id }: { id: string }): ReactNode {
           checked={can}
           disabled={cantDecide !== undefined}
           title={cantDecide}
-          // A switch that is disabled meanwhile would lose the focus.
+          // If the switch were disabled meanwhile, it would lose the focus.
           onChange={({ target }) => !allow.isBusy && void allow.run({ id, canCreateAgents: target.checked })}
         />
       </label>

@@ -14,7 +14,7 @@ import { When } from "../../ui/time.tsx";
 import { Line } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 
-/** What the agent is made of, and keys for programs that act as it. */
+/** The configuration of the agent, and keys for programs that act as it. */
 export function AgentSetup({ id }: { id: string }): ReactNode {
   const agent = useRead(ops.viewAgent, { id });
   const configured = useRead(ops.viewConfiguration, { id });
@@ -34,7 +34,7 @@ export function AgentSetup({ id }: { id: string }): ReactNode {
 
 type Agent = Answer<typeof ops.viewAgent>;
 
-/** What is typed is a draft over the agent as it is now. Only what was changed here is sent. */
+/** Typed values are a draft over the present agent. Only changed fields are sent. */
 function Fields({ agent, configuration }: { agent: Agent; configuration: object }): ReactNode {
   const { cantDecide } = useHere();
   const before = {

@@ -7,7 +7,7 @@ import { useFileChoice } from "../../ui/file-choice.tsx";
 
 const levels = ["read", "write", "send", "use", "push"] as const;
 
-/** Gives the agent a right on something of the company, by its name. */
+/** Grants the agent a right on a thing of the company, which the person finds by its name. */
 export function GrantRight({ id, name }: { id: string; name: string }): ReactNode {
   const { company } = useHere();
   const companyId = company.id;

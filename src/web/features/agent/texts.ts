@@ -1,6 +1,6 @@
 import { counted } from "../../ui/figures.tsx";
 
-/** The sentences of an agent's page. */
+/** Texts of an agent's page. */
 export const hasNoOutcomes = (name: string): string => `${name} has no outcomes.`;
 export const hadNoSessions = (name: string): string => `${name} has had no sessions.`;
 export const whenItWorks = (name: string): string =>

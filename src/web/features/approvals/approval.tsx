@@ -27,7 +27,7 @@ export function ApprovalPage(): ReactNode {
   const { id = "" }: { id?: string } = useParams({ strict: false });
   const navigate = useNavigate();
   const request = useRead(ops.viewApproval, { id });
-  // The order of the list.
+  // In the order of the list.
   const waiting = useWaiting().requests;
   const at = waiting?.findIndex((each) => each.id === id) ?? -1;
   const step = (by: number) => (): void => {
@@ -122,7 +122,7 @@ function Whole({ newest, title }: { newest: Request; title: string }): ReactNode
   );
 }
 
-/** The texts of the request that someone wrote: mandate, prompt, plan. */
+/** The written texts of the request: mandate, prompt, plan. */
 function Words({ request }: { request: Request }): ReactNode {
   const { requestedBy } = request;
   const payload = askedIn(request);

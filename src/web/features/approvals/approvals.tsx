@@ -138,7 +138,7 @@ const RequestRow = memo(function RequestRow({
   of: Listed;
   holdsUp: HoldsUp | undefined;
   isChosen: boolean;
-  /** Why it can't be selected with the others. */
+  /** The reason why it can't be selected with the others. */
   because: string | undefined;
   onToggle: ((one: Listed) => void) | undefined;
   isBeside: boolean;

@@ -23,7 +23,7 @@ const fields = [
   "capabilities",
 ] as const;
 
-/** What is asked for beside the configuration of an agent that is already here. */
+/** The requested configuration beside that of an employed agent. */
 export function CompareWith({ request }: { request: Request }): ReactNode {
   const { company } = useHere();
   const isHire = request.type === "hire_agent" || request.type === "create_agent";
@@ -36,7 +36,7 @@ export function CompareWith({ request }: { request: Request }): ReactNode {
     2 * Number(isLike(role, like)) +
     Number(adapterType === (asked["adapterType"] ?? request.changes.brain?.type)) +
     Number(model === (asked["model"] ?? null));
-  // The most similar come first: by role, then by brain and model.
+  // The most similar agents come first: by role, then by brain and model.
   const agents = roster
     .filter(({ id }) => id !== request.agentId)
     .toSorted((a, b) => likeness(b) - likeness(a));

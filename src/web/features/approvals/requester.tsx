@@ -7,7 +7,7 @@ import { Tile } from "../../ui/tile.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import type { Request } from "../../ui/request.ts";
 
-/** Who asks, and how its earlier requests and work turned out. */
+/** The requester, and the results of its earlier requests and work. */
 export function Requester({ request }: { request: Request }): ReactNode {
   const { company } = useHere();
   const id = request.requestedBy?.id ?? null;

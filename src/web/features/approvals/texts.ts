@@ -1,4 +1,4 @@
-/** The sentences of the pages about approvals. */
+/** Texts of the pages about approvals. */
 export const noneOf = (status: string): string =>
   ({
     pending: "No request waits for you.",

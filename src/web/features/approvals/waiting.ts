@@ -7,7 +7,7 @@ import type { HoldsUp } from "../../ui/holding.tsx";
 export type Listed = Answer<typeof ops.listApprovals>["approvals"][number];
 
 export interface Waiting extends Omit<Reading<unknown>, "data"> {
-  /** In the order of Home: what holds up most, then what expires first, then what waits longest. */
+  /** In the order of Home: first what holds up most, then what expires first, then what waits longest. */
   readonly requests: readonly Listed[] | undefined;
   readonly holdsUp: (id: string) => HoldsUp | undefined;
 }

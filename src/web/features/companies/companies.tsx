@@ -17,7 +17,7 @@ import "./companies.css";
 
 type Listed = Answer<typeof ops.listCompanies>["companies"][number];
 
-/** Every company of the installation: what needs you there, and whether the rest moves. */
+/** Every company of the installation: what needs the person there, and whether the rest moves. */
 export function CompaniesPage(): ReactNode {
   const navigate = useNavigate();
   const { me } = useHere();

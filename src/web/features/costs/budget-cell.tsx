@@ -9,7 +9,7 @@ import { Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import * as texts from "./texts.ts";
 
-/** The monthly budget of an agent, edited where it stands: Enter saves, Escape takes it back, a refusal stays below it. */
+/** The monthly budget of an agent, edited in place. Enter saves, Escape discards, and a refusal stays below the field. */
 export function BudgetCell({
   id,
   name,
@@ -30,13 +30,13 @@ export function BudgetCell({
     edit.drop();
     setOpen(false);
     save.forget();
-    // The button is there again only after the field is gone.
+    // The button returns only after the field is gone.
     setTimeout(() => button.current?.focus());
   };
   const submit = async (): Promise<void> => {
     if (edit.behind.length > 0) return;
     const text = edit.values.usd.trim();
-    // What is not a number is sent as it is, and refused with an explanation.
+    // A text that is not a number is sent unchanged, and refused with an explanation.
     const usd = text === "" ? null : Number(text);
     if ((await save.run({ id, usd })) === undefined) return;
     toast(texts.budgetChanged);

@@ -24,7 +24,7 @@ type Costs = Answer<typeof ops.listCosts>;
 const monthWords = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
 const wordsOf = (month: string): string => monthWords.format(new Date(`${month}-01T00:00:00Z`));
 
-/** Where does the money go, and will it last? */
+/** Shows where the money goes, and whether it will last. */
 export function CostsPage(): ReactNode {
   const { company } = useHere();
   const navigate = useNavigate();
@@ -141,7 +141,7 @@ function CostTable({
   isPart,
 }: {
   costs: Costs;
-  /** Only what is below one agent. */
+  /** True for only the agents below one agent. */
   isPart: boolean;
   budgets: Answer<typeof ops.listBudgets>["budgets"];
 }): ReactNode {
@@ -149,7 +149,7 @@ function CostTable({
   const lines = new Map(
     budgets.map(({ of, budget }) => [of.id, budget.find(({ measure }) => measure === "usd")]),
   );
-  // An agent with a budget is there before it has spent any of it.
+  // An agent with a budget is listed before it has spent any of it.
   const spent = new Set(costs.costs.map(({ id }) => id));
   const unspent = budgets.flatMap(({ of }) =>
     isAgents &&

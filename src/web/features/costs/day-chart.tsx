@@ -8,8 +8,8 @@ import { type CostDay, seriesOf } from "./series.ts";
 import * as texts from "./texts.ts";
 
 /**
- * One bar for each day, stacked by the agents that spent most, and the sum so far as a line. In the present month the line
- * continues, dashed, to where this pace leads. The text of the figure says the same.
+ * One bar for each day, stacked by the agents that spent most, and the sum so far as a line. In the present month a dashed line
+ * continues at the present pace. The text of the figure says the same.
  */
 export function DayChart({
   days,
@@ -19,7 +19,7 @@ export function DayChart({
 }: {
   days: readonly CostDay[];
   month: string;
-  /** Day of the month, if the month has not ended. */
+  /** The day of the month, if the month has not ended. */
   today: number | undefined;
   limit: number | null;
 }): ReactNode {
@@ -28,14 +28,14 @@ export function DayChart({
   const scheme = useScheme();
   const { names, layers, length, sums, pace } = seriesOf(days, month, today);
   const top = Math.max(...sums.map((sum) => sum ?? 0), ...pace.map((sum) => sum ?? 0), 0.000_001);
-  // A budget that is far above what is spent would press everything else to the ground.
+  // A budget far above the spending would make everything else too small.
   const showsLimit = limit !== null && limit > 0 && limit < top * 3;
   const drawn = JSON.stringify([layers, sums, pace, limit, scheme]);
   useEffect(() => {
     const box = place.current;
     const swatches = [...(legend.current?.querySelectorAll("i") ?? [])];
     if (box === null) return;
-    // The style sheet knows the colours of each theme. A canvas gets them as they are now.
+    // The style sheet knows the colours of each theme. The canvas gets the present ones.
     const colour = (at: number): string => {
       const swatch = swatches[at];
       return swatch === undefined ? "" : getComputedStyle(swatch).backgroundColor;
@@ -117,7 +117,7 @@ export function DayChart({
       resized.disconnect();
       chart.destroy();
     };
-    // The chart is made again when what it shows changes, and only then.
+    // The chart is made again only when its content changes.
   }, [drawn]);
   return (
     <figure className="box cost-days">

@@ -1,4 +1,4 @@
-/** A month's days as what a chart draws: bars that are stacked by adding them up, the sum so far, and where it leads. */
+/** The days of a month for a chart: stacked bars as cumulative sums, the sum so far, and its forecast. */
 export interface CostDay {
   readonly day: string;
   readonly total: { readonly costUsd: number };
@@ -6,9 +6,9 @@ export interface CostDay {
 }
 
 export interface CostSeries {
-  /** What each layer is. Undefined: everyone else. */
+  /** The name of each layer. Undefined for everyone else. */
   readonly names: readonly (string | undefined)[];
-  /** The first layer is the highest: each contains the ones after it. */
+  /** The first layer is the highest: each layer contains the ones after it. */
   readonly layers: readonly (number | null)[][];
   readonly length: number;
   readonly sums: (number | null)[];

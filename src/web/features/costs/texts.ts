@@ -1,4 +1,4 @@
-/** The sentences of Costs. */
+/** Texts of Costs. */
 export const spentOf = (spent: string, limit: string | null, month: string): string =>
   limit === null ? `${spent} in ${month}` : `${spent} of ${limit} in ${month}`;
 export const pace = (usd: string): string => `About ${usd} by the end of the month at this pace.`;

@@ -12,7 +12,7 @@ import * as texts from "./texts.ts";
 
 type Copied = Pick<HireDraft, "adapterType" | "adapterConfig" | "model" | "effort" | "prompt">;
 
-/** Takes the brain and the prompt of an agent that works well, after it showed what that changes. */
+/** Copies the brain and the prompt of an agent that works well, after showing what that changes. */
 export function CopyFrom({
   agents,
   draft,

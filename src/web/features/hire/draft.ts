@@ -1,7 +1,7 @@
 import type { Values } from "../../ui/schema-form.tsx";
 import { useDraftFields } from "../../ui/draft.ts";
 
-/** What is asked for, as it is typed. It survives a reload. */
+/** The typed request. It survives a reload. */
 export interface HireDraft {
   readonly name: string;
   readonly role: string;
@@ -14,7 +14,7 @@ export interface HireDraft {
   readonly model: string;
   readonly effort: string;
   readonly usd: string;
-  /** Resources with their levels. */
+  /** The levels by resource. */
   readonly grants: Readonly<Record<string, string>>;
 }
 

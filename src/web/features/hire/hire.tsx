@@ -23,7 +23,7 @@ import "./hire.css";
 
 type Hired = Answer<typeof ops.hireAgent>;
 
-/** Asks for the right agent once: who, what for, which brain, which rights, which budget. */
+/** Asks once for everything about the new agent: name, purpose, brain, rights, budget. */
 export function HirePage(): ReactNode {
   const { company, cantDecide: because } = useHere();
   const { boss: asked }: { boss?: string } = useSearch({ strict: false });
@@ -51,7 +51,7 @@ export function HirePage(): ReactNode {
     page.current?.querySelector(".refusal")?.scrollIntoView({ block: "center" });
     page.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus({ preventScroll: true });
   }, [hire.refused]);
-  /** The server's no, at what caused it: a field, or else its part of the form. */
+  /** A refusal by the server, shown at its cause: a field, or else the part of the form. */
   const refusal = (part: HirePart): ReactNode =>
     field === undefined && part === refusedPart ? <Refusal of={hire.refused} /> : null;
   const fieldRefusal = (name: HireField): ReactNode =>

@@ -1,9 +1,9 @@
 import type { Refused } from "../../data/calling.ts";
 
-/** The parts of the form. A refusal is shown at the part that it is about. */
+/** The parts of the form. A refusal is shown at the part it concerns. */
 export type HirePart = "who" | "purpose" | "brain" | "rights" | "budget" | "whole";
 
-/** Refusals name the field or the thing that is not possible. The first part that one of these words belongs to is meant. */
+/** Refusals name the field or the thing that is not possible. The first part with a matching word counts. */
 const words: readonly (readonly [HirePart, RegExp])[] = [
   ["brain", /\badapter(?:Type|Config)\b|\bbrain\b|\bmodel\b|\beffort\b|\bprovider\b/i],
   ["budget", /\bbudget\b|\busd\b|\$\d/i],
@@ -12,10 +12,10 @@ const words: readonly (readonly [HirePart, RegExp])[] = [
   ["who", /\bname\b|\brole\b|\btitle\b|\breportsTo\b|\breports? to\b|\bagents\b/i],
 ];
 
-/** Fields that a refusal can be about alone. */
+/** Fields that a refusal can concern alone. */
 export type HireField = "name" | "role" | "title" | "mandate" | "capabilities" | "prompt" | "usd";
 
-/** The field that a refusal names, where it is certain: the one that is not valid, or a name that is taken. */
+/** The field that a refusal names, if it is certain: an invalid field, or a name that is taken. */
 export function fieldOf(refused: Refused | undefined): HireField | undefined {
   if (refused === undefined) return undefined;
   const [, named] =

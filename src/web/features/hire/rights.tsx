@@ -6,7 +6,7 @@ import { ResourceWords } from "../../ui/resource.tsx";
 import { Line } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 
-/** The rights that the new agent begins with: those that its manager holds. */
+/** The rights of the new agent at its start. It can get those that its manager holds. */
 export function Rights({
   boss,
   bossName,

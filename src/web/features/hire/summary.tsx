@@ -14,7 +14,7 @@ import * as texts from "./texts.ts";
 type Boss = Answer<typeof ops.viewAgent>;
 type Position = Answer<typeof ops.viewOrg>["agents"][number];
 
-/** The request as the board will see it, while it is written. */
+/** A preview of the request as the board will see it. */
 export function HireSummary({
   draft,
   boss,
@@ -48,7 +48,7 @@ export function HireSummary({
   );
 }
 
-/** What the draft asks for, in the shape in which a request says what a yes changes. */
+/** The content of the draft, in the form in which a request shows what a yes changes. */
 function changesOf(
   draft: HireDraft,
   boss: Boss,
@@ -109,7 +109,7 @@ function changesOf(
   };
 }
 
-/** From the root agent down to this one. */
+/** The path from the root agent to this one. */
 function pathTo(agents: readonly Position[], id: string): { id: string; name: string }[] {
   const byId = new Map(agents.map((agent) => [agent.id, agent]));
   const path: Position[] = [];

@@ -1,4 +1,4 @@
-/** The sentences of the page on which people hire. */
+/** Texts of the page for hiring. */
 export const boardDecides = "The board decides about it before the agent can start.";
 export const startsAtOnce = "The agent can start immediately.";
 export const newAgent = "a new agent";

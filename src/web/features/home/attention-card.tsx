@@ -20,7 +20,7 @@ export function AttentionCard({ item }: { item: Item }): ReactNode {
 
 function Offers({ item }: { item: Item }): ReactNode {
   const to = placeOf(item.subject);
-  // A question is there to be answered, and an answered one is done.
+  // A question waits for an answer, and is done once it is answered.
   const isAnswer = ({ name }: { name: string }): boolean => name === ops.sendMessage.name;
   const abilities = item.abilities.toSorted((a, b) => Number(isAnswer(b)) - Number(isAnswer(a)));
   const done = abilities.find(({ name }) => name === ops.acknowledgeMessage.name);
@@ -61,7 +61,7 @@ function Deciding({ item }: { item: Item }): ReactNode {
       detail.data === undefined ? "Decided." : decidedWords(detail.data, verdict, item.holdsUp.count),
   );
   const arm = (verdict: Verdict) => (): false | void => {
-    // Only for the item that has the focus, or while none has it.
+    // Only for the item that has the focus, or if none has it.
     const card = document.querySelector(".card[data-item]");
     const active = document.activeElement;
     if (active !== document.body && active?.closest("[data-item]") && !card?.contains(active)) return false;

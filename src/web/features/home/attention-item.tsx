@@ -6,7 +6,7 @@ import { AttentionCard } from "./attention-card.tsx";
 import { ItemLine, type Pick } from "./attention-row.tsx";
 import { Settled } from "./settled.tsx";
 
-/** What W and E ask about: the thing itself if it moves, else who asks. */
+/** The thing that the keys W and E ask about: the subject if it can move, else the requester. */
 function aboutOf({ subject, by }: Item): string | undefined {
   const about = [subject, by].find((each) => each?.kind === "agent" || each?.kind === "outcome");
   return about?.id == null ? undefined : `${about.kind} ${about.id}`;
@@ -46,7 +46,7 @@ export const AttentionItem = memo(function AttentionItem({
   const ref = useRef<HTMLLIElement>(null);
   const hasFocus = useRef(false);
   const note = useDraftText(`note.${item.subject.id ?? ""}`);
-  // A field that went away took the focus with it. The item takes it back.
+  // A field that disappeared had the focus. The item takes it back.
   useLayoutEffect(() => {
     if (hasFocus.current && document.activeElement === document.body) ref.current?.focus();
   });

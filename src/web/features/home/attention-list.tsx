@@ -13,16 +13,16 @@ import type { Item } from "./item.ts";
 import { type SteadyRow, useSteadyRows } from "./steady.ts";
 import * as texts from "./texts.ts";
 
-/** The list of what needs a person. The first item is open at the beginning; others open with → or a click. */
+/** The list of items that need a person. At first, the first item is open. Others open with → or a click. */
 export function AttentionList({
   items,
   rows: asked,
   more,
 }: {
   items: readonly Item[];
-  /** How many the person wants to see. */
+  /** The number of rows that the person wants to see. */
   rows: number;
-  /** The button that shows more. */
+  /** A button that shows more rows. */
   more: ReactNode;
 }): ReactNode {
   const navigate = useNavigate();
@@ -47,7 +47,7 @@ export function AttentionList({
       const row = focused();
       if (row === undefined || isInField(event)) return false;
       flushSync(() => setOpen(want ? row.key : null));
-      // What is folded away can't keep the focus; the row can.
+      // A closed card can't keep the focus, so its row gets it.
       document.activeElement?.closest<HTMLElement>("[data-item]")?.focus();
     };
   useKeys({
@@ -56,7 +56,7 @@ export function AttentionList({
     " ": (event) => {
       const row = focused();
       const request = row && requestOf(row.item);
-      // On a button, the space bar presses it.
+      // If a button has the focus, the space bar presses it.
       const isOnRow = event.target instanceof HTMLElement && event.target.dataset["item"] !== undefined;
       return request === undefined || !isOnRow ? false : picked.toggle(request);
     },
@@ -116,7 +116,7 @@ function requestIn({ kind, subject, facts }: Item): Pickable[] {
     : [];
 }
 
-/** The open row is chosen once, by its identity. Another item that is ranked higher meanwhile does not replace it. */
+/** The open row is chosen once, by its identity. If another item ranks higher meanwhile, it does not replace the open one. */
 function useOpenRow(rows: readonly SteadyRow[]): [string | null, (key: string | null) => void] {
   const first = rows.find(({ settledAt }) => settledAt === null)?.key;
   const [open, setOpen] = useState<string | null>(first ?? null);

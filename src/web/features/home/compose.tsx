@@ -13,7 +13,7 @@ import { toast } from "../../ui/toast.tsx";
 import { Line } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 
-/** A goal for the root agent. */
+/** A form that sets a goal for the root agent. */
 export function Compose({ isFirst }: { isFirst: boolean }): ReactNode {
   const { company, cantDecide } = useHere();
   const root = useRead(ops.viewAgent, { id: company.rootAgentId }).data;
@@ -82,7 +82,7 @@ export function Compose({ isFirst }: { isFirst: boolean }): ReactNode {
 
 const mostInTitle = 300;
 
-/** A long text is the description, and its beginning the title. */
+/** A long text becomes the description, and its beginning the title. */
 const goalOf = (text: string): { title: string; description?: string } =>
   text.length <= mostInTitle
     ? { title: text }

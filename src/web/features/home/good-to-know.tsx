@@ -8,7 +8,7 @@ import * as texts from "./texts.ts";
 
 const kinds: Readonly<Record<Note["kind"], IconName>> = { budget: "coins", growth: "hire", limit: "stop" };
 
-/** What needs no decision: each in one sentence that leads to what it is about. */
+/** Notes that need no decision. Each is one sentence, which leads to its subject. */
 export function GoodToKnow({ notes }: { notes: readonly Note[] }): ReactNode {
   if (notes.length === 0) return null;
   return (

@@ -21,7 +21,7 @@ import { firstItems } from "./reads.ts";
 import * as texts from "./texts.ts";
 import "./home.css";
 
-/** What needs me? Then: does the rest move? */
+/** First shows what needs the person, then whether the rest moves. */
 export function Home(): ReactNode {
   const { company, me } = useHere();
   // A member works from a position: goals and figures of the company are the board's.

@@ -7,7 +7,7 @@ const hires: ReadonlySet<unknown> = new Set(["hire_agent", "create_agent"]);
 
 export const isHire = ({ kind, facts }: Asking): boolean => kind === "approval" && hires.has(facts["type"]);
 
-/** What the item is called here. A hire begins as the page of its request does. */
+/** The title of an item. A hire begins like the page of its request. */
 export function titleOfItem({ kind, facts, title }: Asking & { readonly title: string }): string {
   if (kind === "question") return `“${title}”`;
   return isHire({ kind, facts }) ? title.replace(/^The (hire of|agent) /, "Hire ") : title;

@@ -12,7 +12,7 @@ import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name } from "../../ui/words.tsx";
 import { homeReads, lastVisit } from "./reads.ts";
 
-/** At work now, what ended since the last visit, and the month. */
+/** Agents at work now, work that ended since the last visit, and the costs of the month. */
 export function Rail(): ReactNode {
   const { company } = useHere();
   return (
@@ -81,7 +81,7 @@ function SinceLastVisit({ companyId }: { companyId: string }): ReactNode {
   const [from] = useState(() => lastVisit(companyId));
   const present = useNow(60);
   const events = useRead(ops.listEvents, homeReads.ended(companyId, from)).data?.events;
-  // What Agency completes by itself are inboxes that are empty again.
+  // The outcomes that Agency completes itself are inboxes that are empty again. They are left out.
   const ended = (events ?? []).filter(
     ({ operation, actor }) =>
       operation in ends && !(operation === "outcome.complete" && actor.kind === "system"),

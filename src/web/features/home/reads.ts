@@ -2,10 +2,10 @@ import { ops } from "virtual:operations";
 import type { PageOperation } from "../../data/operations.ts";
 import { firstAgents } from "../../data/roster.ts";
 
-/** How many items Home shows first. */
+/** The number of items that Home shows first. */
 export const firstItems = 100;
 
-/** What Home reads of a company, and with which input. The same reads are asked for ahead, while the page's code still loads. */
+/** The reads of Home for a company, with their inputs. They are made while the page's code still loads. */
 export const homeReads = {
   attention: (companyId: string) => ({ companyId, limit: firstItems }),
   sessions: (companyId: string) => ({ companyId, live: true, limit: 12 }),
@@ -31,7 +31,7 @@ export function readHomeAhead(
   readAhead(ops.listRoster, firstAgents(companyId));
 }
 
-/** When this browser last looked at Home, before the present visit. A visit ends after an hour. */
+/** When this browser last showed Home, before the present visit. A visit ends after an hour. */
 export function lastVisit(companyId: string): string {
   const place = `agency.visit.${companyId}`;
   const now = Date.now();

@@ -12,7 +12,7 @@ const deeds: Readonly<Record<string, string>> = {
   revision_requested: "sent back",
 };
 
-/** An item that was settled while the person looked: who did it, for a moment. */
+/** An item that was settled while the person looked. It shows for a moment who settled it. */
 export function Settled({ item }: { item: Item }): ReactNode {
   const { data } = useRead(
     ops.viewApproval,

@@ -2,20 +2,20 @@ import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useSta
 import { type Item, keyOf } from "./item.ts";
 
 /**
- * The list as the person sees it. Rows keep their identity: a row that is read or written in never moves or goes away because of
- * an event. While the person writes, or is not at the top, rows keep their order and new items wait. A settled item says so for
- * ten seconds, and longer while it has the focus.
+ * The list as the person sees it. Rows keep their identity: a row that is being read or written in never moves or disappears
+ * because of an event. While the person writes, or is not at the top, rows keep their order and new items wait. A settled item
+ * says so for ten seconds, and longer while it has the focus.
  */
 export interface SteadyRow {
   readonly key: string;
   readonly item: Item;
-  /** When it was settled. Null: it still waits. */
+  /** When it was settled. Null while it still waits. */
   readonly settledAt: number | null;
 }
 
 interface Kept {
   readonly rows: readonly SteadyRow[];
-  /** How many items are not shown yet. */
+  /** The number of items that are not shown yet. */
   readonly fresh: number;
 }
 
@@ -24,7 +24,7 @@ const leavingMilliseconds = 10_000;
 export function useSteadyRows(
   items: readonly Item[],
   list: RefObject<HTMLElement | null>,
-  /** More rows that the person asked for are shown at once. */
+  /** If the person asked for more rows, they are shown at once. */
   asked: number,
 ): Kept & { readonly release: () => void } {
   const [kept, setKept] = useState<Kept>(() => ({ rows: items.map(waiting), fresh: 0 }));
@@ -35,7 +35,7 @@ export function useSteadyRows(
     setKept((old) => merged(old, items, isHere, list.current));
   }, [items]);
   const release = useCallback(() => setKept((old) => merged(old, items, false, list.current)), [items]);
-  // Back at the top, everything is shown.
+  // When the person is back at the top, everything is shown.
   useEffect(() => {
     const scroller = list.current?.closest(".scroll");
     const look = (): void => {
@@ -59,7 +59,7 @@ export function useSteadyRows(
 
 const waiting = (item: Item): SteadyRow => ({ key: keyOf(item), item, settledAt: null });
 
-/** The person writes in the list, or has scrolled down. */
+/** Whether the person writes in the list, or has scrolled down. */
 function isHeld(list: HTMLElement | null): boolean {
   const active = document.activeElement;
   const writes = active !== null && /^(?:INPUT|TEXTAREA|SELECT)$/.test(active.tagName);

@@ -1,12 +1,12 @@
 import { counted } from "../../ui/figures.tsx";
 
-/** The sentences of Home. */
+/** Texts of Home. */
 export function needYou(total: number): string {
   if (total === 0) return "Nothing needs you";
   return total === 1 ? "1 thing needs you" : `${total} things need you`;
 }
 
-/** What waits for the person, and how the rest does. It never says that something moves which does not. */
+/** What waits for the person, and the state of the rest. Never calls an outcome moving that does not move. */
 export function holdUp(
   { moving, scheduled, waitingForYou, stuck }: Readonly<Record<keyof typeof health, number>>,
   total: number,

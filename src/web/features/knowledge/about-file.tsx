@@ -15,7 +15,7 @@ import { AgentName } from "../../ui/agent-name.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 
-/** A file that was deleted: who did it, why, and the versions it had. */
+/** A deleted file: who deleted it and why, and its versions. */
 export function GoneFile({ id, refused }: { id: string; refused: Refused }): ReactNode {
   const { company, me } = useHere();
   const deleted = useRead(
@@ -51,7 +51,7 @@ export function GoneFile({ id, refused }: { id: string; refused: Refused }): Rea
   );
 }
 
-/** Every version, with who wrote it. `newest` is null if the file is gone, and no version can be opened. */
+/** Every version with its author. `newest` is null if the file is deleted; then no version can be opened. */
 export function HistoryPart({ id, newest }: { id: string; newest: number | null }): ReactNode {
   const history = useList(ops.viewHistory, "versions", { id });
   const name = useAuthor();
@@ -132,7 +132,7 @@ export function LinksPart({ id }: { id: string }): ReactNode {
   );
 }
 
-/** Who can read it and why, and who did. */
+/** Who can read the file and why, and who has read it. */
 export function AccessPart({ id }: { id: string }): ReactNode {
   const { company } = useHere();
   const holders = useList(ops.listHolders, "holders", {

@@ -5,7 +5,7 @@ interface Binary {
   readonly content: string;
 }
 
-/** Saves the file. It never opens here, whatever its type says: the browser gets bytes without a type. */
+/** Saves the file. It never opens here, whatever its type is: the browser gets bytes without a type. */
 export function download(file: Binary): void {
   const bytes = Uint8Array.from(atob(file.content), (char) => char.charCodeAt(0));
   const address = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
@@ -16,7 +16,7 @@ export function download(file: Binary): void {
   URL.revokeObjectURL(address);
 }
 
-/** The first words of what it contains, with the ending of its type. */
+/** The first words of the description, with the ending of the file's type. */
 export function fileName({ description, mediaType }: Pick<Binary, "description" | "mediaType">): string {
   const words =
     description

@@ -15,7 +15,7 @@ import * as texts from "./texts.ts";
 
 type FileText = Answer<typeof ops.readFile>;
 
-/** The text with the version that it is based on: together they are one field of the draft. */
+/** The text with the version on which it is based: together they are one field of the draft. */
 interface FileEdit {
   readonly file: Pick<FileText, "content" | "version" | "hash">;
 }
@@ -25,7 +25,7 @@ export const useFileEdit = (id: string, of: FileText | undefined): Edited<FileEd
     file: { content: of?.content ?? "", version: of?.version ?? 0, hash: of?.hash ?? "" },
   });
 
-/** Writes a new version. If another one was saved meanwhile, both texts are shown and the person decides. */
+/** Writes a new version. If another version was saved meanwhile, both texts are shown and the person decides. */
 export function Editor({ file, onDone }: { file: FileText; onDone: () => void }): ReactNode {
   const { cantDecide } = useHere();
   const edit = useFileEdit(file.id, file);

@@ -26,7 +26,7 @@ import "./knowledge.css";
 const parts = ["", "history", "links", "access"] as const;
 type FileText = Answer<typeof ops.readFile>;
 
-/** One document: its text, any two versions compared, its links, who can read it, and who did. */
+/** One document: its text, a comparison of any two versions, its links, who can read it, and who has. */
 export function FilePage(): ReactNode {
   const { id = "", part: asked = "" }: { id?: string; part?: string } = useParams({ strict: false });
   const search: { v?: string; against?: string } = useSearch({ strict: false });

@@ -32,7 +32,7 @@ export function KnowledgePage(): ReactNode {
   const kind = kinds.find((each) => each === search.kind) ?? "file";
   const words = (search.q ?? "").trim();
   const companyId = company.id;
-  // Each search is on record, with every file it finds. So one waits until the word is typed.
+  // Each search is recorded, with every file that it finds. So a search waits until the word is typed.
   const rested = useRested(words, 300);
   const query = words === "" ? "" : rested;
   const list = useList(
@@ -120,9 +120,9 @@ function Files({
   empty: string;
   hint: string;
   note: string;
-  /** Before the files. */
+  /** Shown before the files. */
   first?: ReactNode;
-  /** After them. */
+  /** Shown after the files. */
   end?: ReactNode;
 }): ReactNode {
   const ref = useRowKeys("a.file-row");
@@ -167,7 +167,7 @@ function Files({
   );
 }
 
-/** Links that lead nowhere, with the files to fix. */
+/** Links to missing files, with the files to fix. */
 function BrokenLinks({ companyId }: { companyId: string }): ReactNode {
   const { data, more } = useList(ops.listBrokenLinks, "links", { companyId });
   if (data === undefined || data.links.length === 0) return null;

@@ -3,10 +3,10 @@ import { type ReactNode, useMemo } from "react";
 import { shown } from "../../../contract/visible-text.ts";
 
 const mostCharacters = 400_000;
-/** Longer changes are marked line by line only. */
+/** Longer texts are marked only line by line. */
 const mostWords = 4000;
 
-/** Two texts line by line: what was removed and what was added. Within changed lines, the words that differ are marked. */
+/** Two texts line by line: removed and added lines. Within changed lines, the differing words are marked. */
 export function TextDiff({ before, after }: { before: string; after: string }): ReactNode {
   const parts = useMemo(
     () => (before.length + after.length > mostCharacters ? undefined : diffLines(before, after)),

@@ -1,4 +1,4 @@
-/** The sentences of the pages about knowledge. */
+/** Texts of the pages about knowledge. */
 export const fileKindWords = {
   file: "Files",
   result: "Results",
@@ -11,7 +11,7 @@ export const fileKindWords = {
 export const noFiles = "No knowledge files yet.";
 export const noFilesHint = "Agents write them as they work. You can add one.";
 export const noneOfKind = (kind: string): string => `No ${kind.toLowerCase()} yet.`;
-/** How a file of each kind comes to be. */
+/** How files of each kind are made. */
 export const kindHints = {
   result: "The result of an outcome is kept here when the outcome is completed.",
   message: "Every message is kept here.",

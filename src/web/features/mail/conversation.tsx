@@ -20,7 +20,7 @@ import { PartyName } from "./party-name.tsx";
 import { receiptOf } from "../../ui/receipt.ts";
 import * as texts from "./texts.ts";
 
-/** What can be done with a message. */
+/** The actions on a message. */
 export interface MessageVerbs {
   readonly onDone: (id: string) => void;
   readonly onAnswer: (id: string) => void;
@@ -33,7 +33,7 @@ export function Conversation({
   ...verbs
 }: MessageVerbs & {
   agent: string;
-  /** The chosen message: it is in view. */
+  /** The id of the chosen message, which is in view. */
   message: string | undefined;
 }): ReactNode {
   const { company } = useHere();
@@ -115,7 +115,7 @@ export function OneMessage({ id, ...verbs }: MessageVerbs & { id: string }): Rea
   );
 }
 
-/** What the person sees is read. */
+/** Messages that the person sees count as read. */
 function useMarkRead(messages: readonly ShownMessage[] | undefined): void {
   const { me } = useHere();
   const unread = (messages ?? [])
@@ -137,7 +137,7 @@ function Message({
 }: MessageVerbs & {
   of: ShownMessage;
   isChosen?: boolean;
-  /** The message that it answers, if that is on the page. */
+  /** The message that it answers, if it is on the page. */
   answers?: ShownMessage | undefined;
 }): ReactNode {
   const { mark, label } = receiptOf(of);

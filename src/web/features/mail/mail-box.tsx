@@ -17,12 +17,12 @@ import * as texts from "./texts.ts";
 
 interface Letter {
   readonly text: string;
-  /** When it is delivered, as the field has it. Empty: now. */
+  /** The delivery time, as the field has it. Empty means now. */
   readonly at: string;
   readonly file: string;
 }
 
-/** Writes to an agent: now or later, with a file if it helps, and as the answer to a message. The draft survives a reload. */
+/** Writes to an agent: now or later, with an optional file, and as the answer to a message. The draft survives a reload. */
 export function MailBox({
   agent,
   message,
@@ -30,10 +30,10 @@ export function MailBox({
   onNew,
 }: {
   agent: string | undefined;
-  /** The chosen message. What is written answers it, if the agent wrote it. */
+  /** The chosen message. If the agent wrote it, the new message answers it. */
   message: string | undefined;
   onTo: (agent: string) => void;
-  /** The person writes without answering, or the answer is sent. */
+  /** Called when the person writes without answering, or the answer is sent. */
   onNew: () => void;
 }): ReactNode {
   const { company, cantDecide, me } = useHere();

@@ -26,7 +26,7 @@ import "./mail.css";
 
 const boxes = ["waiting", "all", "sent", "deferred"] as const;
 
-/** Talk with the organization: what waits, and one conversation for each agent. */
+/** Mail with the organization: waiting messages, and one conversation for each agent. */
 export function MailPage(): ReactNode {
   const { agent }: { agent?: string } = useParams({ strict: false });
   const { box: asked, message }: { box?: string; message?: string } = useSearch({ strict: false });
@@ -122,7 +122,9 @@ const searchOf = (box: (typeof boxes)[number], message: string | undefined) => (
   ...(message !== undefined && { message }),
 });
 
-/** The message that has the focus. Else the chosen one, or the last of the conversation that waits. Undefined: it is done. */
+/**
+ * The message that has the focus. Else the chosen one, or the last waiting one of the conversation. Undefined if it is done.
+ */
 function messageAtHand(chosen: string | undefined): string | undefined {
   const focused = document.activeElement?.closest<HTMLElement>("[data-message]");
   const open = [...document.querySelectorAll<HTMLElement>(".messages [data-message]")];
@@ -220,5 +222,5 @@ function MessageList({
   );
 }
 
-/** The party that is not the reader. */
+/** The party other than the reader. */
 const otherOf = (one: ShownMessage, me: Me | undefined): Party => (isMine(one, me) ? one.to : one.from);

@@ -11,7 +11,7 @@ export type Party = ShownMessage["from"];
 export const isMine = ({ from }: ShownMessage, me: Me | undefined): boolean =>
   me?.role === "member" ? me.positions.some(({ id }) => id === from.id) : from.kind === "board";
 
-/** The reader got it and has not marked it as done. */
+/** Whether the reader got it and has not marked it as done. */
 export const waits = (one: ShownMessage, me: Me | undefined): boolean =>
   !isMine(one, me) && one.deliveredAt !== null && one.acknowledgedAt === null;
 

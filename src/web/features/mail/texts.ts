@@ -1,4 +1,4 @@
-/** The sentences of Mail. */
+/** Texts of Mail. */
 export const boxWords = { waiting: "Waiting", all: "All", sent: "Sent", deferred: "Deferred" } as const;
 export const emptyBox = {
   waiting: "No messages wait.",

@@ -4,13 +4,13 @@ import { pointIn } from "../../ui/pointer.ts";
 import type { MapLayout } from "./map-layout.ts";
 import type { Position } from "./position.ts";
 
-/** An agent that the pointer drags over the map to another card. */
+/** An agent that is dragged over the map to another card. */
 export interface AgentDrag {
-  /** The agent under way, and where the pointer is. */
+  /** The dragged agent, and the position of the pointer. */
   readonly dragged: { readonly agent: Position; readonly x: number; readonly y: number } | null;
-  /** The card below the pointer, to which the agent would go. */
+  /** The card under the pointer, to which the agent would move. */
   readonly over: string | null;
-  /** What a pointer that goes down there holds. Null: the map itself. */
+  /** Returns the thing that a pressed pointer holds. Null for the map itself. */
   readonly grab: (event: PointerEvent<HTMLElement>) => Grip | null;
 }
 
@@ -45,7 +45,7 @@ export function useAgentDrag(
   return { dragged, over, grab };
 }
 
-/** The card under the pointer. A row lies on the card of its manager. */
+/** The card under the pointer. A row belongs to the card of its manager. */
 function teamAt({ clientX, clientY }: PointerEvent<HTMLElement>): string | null {
   const card = document
     .elementsFromPoint(clientX, clientY)

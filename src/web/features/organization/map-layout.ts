@@ -3,16 +3,17 @@ import { boundsOf, nearest, type Rect } from "../../ui/camera.ts";
 import type { Position } from "./position.ts";
 
 /**
- * Where everything stands on the map. A manager is a card with its reports without reports as rows; teams stand below the card
- * of their manager's manager, and the board above all. A planned change is drawn at both places: rows leave, and arrive.
+ * The positions of everything on the map. A manager is a card. Its reports without reports are rows in the card. Teams are
+ * below the card of their manager's manager, and the board is above all. A planned change is drawn at both places: rows leave
+ * and arrive.
  */
 export interface MapBox extends Rect {
   readonly key: string;
   readonly kind: "board" | "team" | "row";
-  /** Null: the board. */
+  /** Null for the board. */
   readonly agent: Position | null;
   readonly depth: number;
-  /** All agents directly below it. */
+  /** The number of its direct reports. */
   readonly reports: number;
   readonly planned: "leaves" | "arrives" | null;
 }
@@ -24,7 +25,7 @@ export interface MapLayout {
   readonly bounds: Rect;
 }
 
-/** A change that is planned, not applied: new managers by agent, and agents that leave. */
+/** A change that is planned but not applied: new managers by agent, and agents that leave. */
 export interface PlannedPlaces {
   readonly arrives: ReadonlyMap<string, string>;
   readonly leaves: ReadonlySet<string>;
@@ -102,7 +103,7 @@ function teamsOf(agents: readonly Position[], { arrives, leaves }: PlannedPlaces
         })),
       ...(coming.get(agent?.id ?? "") ?? []).map((each) => ({ agent: each, planned: "arrives" as const })),
     ];
-    // A long list stands in columns: a card stays about as wide as it is high.
+    // A long list is split into columns: a card stays about as wide as it is high.
     const perColumn = rows.length <= 14 ? rows.length : Math.max(12, Math.ceil(Math.sqrt(rows.length * 4)));
     const columns = Math.max(1, Math.ceil(rows.length / Math.max(1, perColumn)));
     return {
@@ -156,7 +157,7 @@ function boxesOf(team: Team, x: number, y: number, { arrives, leaves }: PlannedP
   ];
 }
 
-/** Of a card, its head: what the focus is on. */
+/** For a card, its head, which can have the focus. */
 export const headOf = (box: MapBox): MapBox => (box.kind === "row" ? box : { ...box, h: headHeight });
 
 /** The next agent in a direction. */

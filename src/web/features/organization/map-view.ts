@@ -4,18 +4,18 @@ import { type PanZoom, usePanZoom } from "../../ui/pan-zoom.tsx";
 import type { AgentDrag } from "./agent-drag.ts";
 import type { MapLayout } from "./map-layout.ts";
 
-/** At most so many boxes are added in one frame: a big organization appears within a few frames instead of in one long one. */
+/** The most boxes that are added in one frame: a big organization appears over a few frames instead of in one long one. */
 const mostNewBoxes = 60;
 const margin = 120;
 
 export interface MapWindow extends PanZoom {
   readonly layer: RefObject<HTMLDivElement | null>;
-  /** The keys of the boxes that are rendered: those in view. */
+  /** The keys of the rendered boxes, which are those in view. */
   readonly seen: ReadonlySet<string>;
   readonly isFar: boolean;
 }
 
-/** What part of the map is in view. Moving changes one transform; boxes are rendered only when they come into view. */
+/** The part of the map in view. Moving changes one transform, and boxes are rendered only when they come into view. */
 export function useMapWindow(layout: MapLayout, grab: AgentDrag["grab"]): MapWindow {
   const layer = useRef<HTMLDivElement>(null);
   const rendered = useRef<ReadonlySet<string>>(new Set());

@@ -28,16 +28,16 @@ export function OrgMap({
   onMove,
 }: {
   agents: readonly Position[];
-  /** Who the board is. */
+  /** The names of the board people. */
   people: string;
   plan: PlannedPlaces;
   selected: string | undefined;
-  /** It does not match the filters. */
+  /** Whether the agent does not match the filters. */
   isDim: (agent: Position) => boolean;
   canMove: boolean;
   onSelect: (id: string) => void;
   onOpen: (id: string) => void;
-  /** Undefined: the person can't reorganize. */
+  /** Undefined if the person can't reorganize. */
   onMenu: ((id: string) => void) | undefined;
   onMove: (agent: string, to: string) => void;
 }): ReactNode {
@@ -54,7 +54,7 @@ export function OrgMap({
   };
   const goTo = (box: MapBox | undefined): void => {
     if (box === undefined) return;
-    // Rendered before the next key is read.
+    // Rendered before the next key is handled.
     flushSync(() => setFocus(box.key));
     show(box, true);
     map.frame.current
@@ -73,7 +73,7 @@ export function OrgMap({
     else if (!zoomedByKey(key, map)) return;
     event.preventDefault();
   };
-  // What arrives is what the person planned: it comes into view.
+  // The arriving box, which the person planned, comes into view.
   const arriving = layout.boxes.find(({ planned }) => planned === "arrives");
   const shownPlan = useRef<PlannedPlaces>(null);
   useEffect(() => {
@@ -81,7 +81,7 @@ export function OrgMap({
     shownPlan.current = plan;
     show(arriving, false);
   }, [arriving, plan]);
-  // The panel takes room from the map: what it is about stays in view.
+  // The panel takes room from the map, but its subject stays in view.
   useEffect(() => {
     const box = layout.boxes.find(({ key }) => key === selected);
     if (box === undefined) return;
@@ -99,7 +99,7 @@ export function OrgMap({
         onKeyDown={onKey}
       >
         <svg className="wires" aria-hidden="true">
-          {/* One element for all of them: a thousand would be styled and laid out with every change around the map. */}
+          {/* One element for all lines: a thousand elements would be styled and laid out with every change around the map. */}
           <path d={layout.wires} />
         </svg>
         {boxes.map((box) =>
@@ -168,7 +168,7 @@ const Box = memo(function Box({
   isTarget: boolean;
   isDim: boolean;
   canFocus: boolean;
-  /** Only the name can be read, so the rest is not there: hundreds of cards are in view. */
+  /** True if only the name can be read. Other texts are then left out, because hundreds of cards are in view. */
   isFar: boolean;
   onSelect: (id: string) => void;
   onFocus: (id: string) => void;
@@ -247,7 +247,7 @@ const Box = memo(function Box({
   );
 }, isSame);
 
-/** Layouts are made new with each answer; a box is the same if it stands at the same place and says the same. */
+/** Each answer makes new layouts. A box counts as the same if it has the same place and the same texts. */
 function isSame(
   before: Readonly<Record<string, unknown>> & { readonly box: MapBox; readonly agent: Position },
   after: typeof before,

@@ -3,7 +3,7 @@ import { Icon } from "../../ui/icons.tsx";
 import type { Position } from "./position.ts";
 import * as texts from "./texts.ts";
 
-/** The verbs of a card or row, for the mouse. Keys reach them with Shift M and the full stop. */
+/** The actions of a card or row, for the mouse. The keys are Shift M and the full stop. */
 export function MenuButton({
   agent,
   onMenu,
@@ -19,7 +19,7 @@ export function MenuButton({
       tabIndex={-1}
       aria-label={texts.reorganizeTitle(agent.name)}
       title={texts.menuHint}
-      // A press here does not begin to drag the card.
+      // A press here must not drag the card.
       onPointerDown={(event) => event.stopPropagation()}
       onClick={(event) => {
         event.stopPropagation();

@@ -23,23 +23,23 @@ import "./organization.css";
 import "../../ui/agent-panel.css";
 import "../../ui/work.css";
 
-/** Above this number the outline is shown first. */
+/** With more agents than this, the outline is shown first. */
 const mostOnMap = 60;
 
 const none: readonly Position[] = [];
 
-/** Everything that the page shows is in the address. `at` is kept for points in the past. */
+/** Everything that the page shows is in the address. `at` is reserved for points in the past. */
 interface Shown {
   readonly view?: string | undefined;
   readonly state?: string | undefined;
   /** Words in the names and roles of agents. */
   readonly q?: string | undefined;
   readonly at?: string | undefined;
-  /** Slugs of agents whose reports are folded away in the outline. */
+  /** Slugs of agents whose reports are hidden in the outline. */
   readonly folded?: string | undefined;
 }
 
-/** Who reports to which manager, and what each agent does. */
+/** Shows who reports to which manager, and what each agent does. */
 export function Organization(): ReactNode {
   const { company, me, cantDecide } = useHere();
   const navigate = useNavigate();
@@ -95,7 +95,7 @@ export function Organization(): ReactNode {
     return new Set(agents.filter(({ slug }) => slugs.has(slug)).map(({ id }) => id));
   }, [search.folded, agents]);
   const words = (search.q ?? "").trim().toLowerCase();
-  /** Chooses the next agent that is found, and unfolds what hides it. */
+  /** Chooses the next match, and unfolds the rows that hide it. */
   const findNext = (): void => {
     const found = words === "" ? [] : treeOf(agents, new Set()).filter(({ agent }) => isFound(agent, words));
     const at = found.findIndex(({ agent }) => agent.id === shown);
@@ -116,7 +116,7 @@ export function Organization(): ReactNode {
     selected: shown,
     isDim: (agent: Position) =>
       (search.state !== undefined && stateOf(agent) !== search.state) || !isFound(agent, words),
-    // On a narrow screen there is no room beside: a tap opens the page.
+    // A narrow screen has no room for the panel, so a tap opens the page.
     onSelect: (id: string) => (isNarrow ? open(id) : beside.choose({ kind: "agent", id })),
     onOpen: open,
     onMenu: canMove ? menu : undefined,
@@ -181,7 +181,7 @@ export function Organization(): ReactNode {
                   onKeyDown={(event) => {
                     if (event.key === "Enter") findNext();
                     if (event.key !== "Escape") return;
-                    // Leaves the field. The next one closes the panel.
+                    // Escape leaves the field. The next Escape closes the panel.
                     event.preventDefault();
                     event.currentTarget.blur();
                   }}

@@ -24,7 +24,7 @@ import * as texts from "./texts.ts";
 /** On a narrow screen an agent has two lines. */
 const isNarrow = matchMedia("(max-width: 760px)").matches;
 const rowHeight = isNarrow ? 56 : 33;
-/** Agents stand below the board. A narrow screen has no room to show it. */
+/** Agents are indented below the board, unless the screen is narrow. */
 const indent = isNarrow ? 0 : 1;
 
 /** The columns of words and counts, each with its look. What was spent comes after them. */
@@ -50,19 +50,19 @@ export function Outline({
 }: {
   agents: readonly Position[];
   selected: string | undefined;
-  /** It does not match the filters. */
+  /** Whether the agent does not match the filters. */
   isDim: (agent: Position) => boolean;
   onSelect: (id: string) => void;
   onOpen: (id: string) => void;
-  /** Undefined: the person can't reorganize. */
+  /** Undefined if the person can't reorganize. */
   onMenu: ((id: string) => void) | undefined;
-  /** Who the board is. */
+  /** The names of the board people. */
   people: string;
-  /** Ids of agents whose reports are folded away. */
+  /** Ids of agents whose reports are hidden. */
   folded: ReadonlySet<string>;
   onFold: (folded: ReadonlySet<string>) => void;
 }): ReactNode {
-  // By identity: rows that come and go above it don't move the focus to another agent.
+  // Kept by identity: if rows above it come and go, the focus stays on the same agent.
   const [focus, setFocus] = useState(selected);
   const last = useRef(0);
   const rows = useMemo(() => treeOf(agents, folded), [agents, folded]);
@@ -74,15 +74,15 @@ export function Outline({
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: () => rowHeight,
-    // The head and the board are above the rows: a row that the keys go to is not hidden behind the edge by their height.
+    // The head and the board are above the rows. With this padding, a focused row is never hidden at the edge.
     scrollPaddingEnd: 2 * rowHeight + 14,
     getItemKey: (index) => rows[index]?.agent.id ?? index,
     overscan: 12,
     rangeExtractor: (range) => [...new Set([...defaultRangeExtractor(range), at])].toSorted((a, b) => a - b),
   });
-  // What is chosen elsewhere, in the field that finds agents, comes into view.
+  // An agent that was chosen in the find field comes into view.
   const chosenAt = rows.findIndex(({ agent }) => agent.id === selected);
-  // A row that was clicked is in view already.
+  // A clicked row is already in view.
   const clicked = useRef<string>(undefined);
   useEffect(() => {
     if (chosenAt === -1 || clicked.current === selected) return;
@@ -93,7 +93,7 @@ export function Outline({
   const goTo = (next: number): void => {
     const index = Math.max(0, Math.min(rows.length - 1, next));
     const id = rows[index]?.agent.id;
-    // Rendered before the next key is read.
+    // Rendered before the next key is handled.
     flushSync(() => setFocus(id));
     virtual.scrollToIndex(index);
     box.current?.querySelector<HTMLElement>(`[data-agent="${id}"]`)?.focus({ preventScroll: true });
@@ -129,7 +129,7 @@ export function Outline({
     setFocus(agent);
     onSelect(agent);
   };
-  // The rows get functions that stay the same, so a row is rendered only if something about it changes.
+  // The rows get functions that never change, so a row is rendered only if its own data changes.
   const latest = useRef({ fold, select });
   latest.current = { fold, select };
   const onFoldRow = useCallback((row: Branch, wants: boolean) => latest.current.fold(row, wants), []);

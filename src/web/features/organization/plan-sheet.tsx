@@ -9,7 +9,7 @@ import type { Position } from "./position.ts";
 import type { Change, Reorganizing } from "./reorganizing.ts";
 import * as texts from "./texts.ts";
 
-/** What the planned change would do. Nothing has changed yet. */
+/** The effects of the planned change. Nothing has changed yet. */
 export function PlanSheet({ of, agents }: { of: Reorganizing; agents: readonly Position[] }): ReactNode {
   const { cantDecide: because } = useHere();
   useKeys({
@@ -78,7 +78,7 @@ function titleOf(change: Change, agents: readonly Position[]): string {
   }
 }
 
-/** What was applied last, and whether it can still be undone. */
+/** The last applied change, and whether it can still be undone. */
 export function AppliedBar({ of }: { of: Reorganizing }): ReactNode {
   const { applied } = of;
   if (applied === null) return null;

@@ -28,7 +28,7 @@ export interface Branch {
   readonly reports: number;
 }
 
-/** The agents in the order of the tree. Agents below a folded one are left out. */
+/** The agents in the order of the tree, without those below a folded agent. */
 export function treeOf(agents: readonly Position[], folded: ReadonlySet<string>): Branch[] {
   const below = new Map<string | null, Position[]>();
   const known = new Set(agents.map(({ id }) => id));

@@ -20,7 +20,10 @@ import "./organization.css";
 import "../../ui/agent-panel.css";
 import "../../ui/work.css";
 
-/** Every change of the reporting lines, newest first, and what each one moved. Each can be undone while nothing of it has changed. */
+/**
+ * Every change of the reporting lines, newest first, with its moves. A change can be undone while nothing that it moved has
+ * changed.
+ */
 export function ReorganizationsPage(): ReactNode {
   const { company } = useHere();
   const navigate = useNavigate();

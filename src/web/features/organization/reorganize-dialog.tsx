@@ -12,7 +12,7 @@ import * as texts from "./texts.ts";
 const kinds = ["move_report", "insert_layer", "remove_layer", "split", "merge", "hand_over", "fire"] as const;
 type Kind = (typeof kinds)[number];
 
-/** Asks what should change about an agent's place. The answer is a plan: nothing changes yet. */
+/** Asks what should change about an agent's place. The result is a plan: nothing changes yet. */
 export function ReorganizeDialog({
   agent,
   agents,
@@ -20,7 +20,7 @@ export function ReorganizeDialog({
   onPropose,
   onClose,
 }: {
-  /** Null: the dialog is closed. */
+  /** Null if the dialog is closed. */
   agent: Position | null;
   agents: readonly Position[];
   brains: readonly string[];
@@ -310,7 +310,7 @@ function AgentPicker({
 /** The agent and everyone below it: none of them can be its manager. */
 function subtreeOf(agents: readonly Position[], id: string): ReadonlySet<string> {
   const below = new Set([id]);
-  // Managers come before their reports in no fixed order, so it is repeated until nothing is added.
+  // Managers and reports come in no fixed order, so this is repeated until no agent is added.
   for (let size = 0; size !== below.size;) {
     size = below.size;
     for (const agent of agents) if (agent.boss !== null && below.has(agent.boss.id)) below.add(agent.id);

@@ -14,12 +14,12 @@ export type Change = InputOf<typeof ops.planReorganization>["change"];
 export type Plan = Answer<typeof ops.planReorganization>;
 export type Applied = Answer<typeof ops.applyReorganization>;
 
-/** What is typed for a change is kept until the change is applied: a plan may be refused. */
+/** The typed fields of a change are kept until it is applied, because a plan may be refused. */
 export const changeDraft = (companyId: string): string => `reorganize.${companyId}`;
 
 /**
- * A reorganization under way: nothing → planned → applied → nothing. A plan changes nothing; applying is bound to its hash, and
- * what was applied can be undone from the bar until the person puts it away.
+ * A reorganization under way: nothing → planned → applied → nothing. A plan changes nothing, and applying is bound to its hash.
+ * An applied change can be undone from the bar until the person closes the bar.
  */
 export interface Reorganizing {
   readonly change: Change | null;
@@ -93,7 +93,7 @@ export function useReorganizing(companyId: string): Reorganizing {
   };
 }
 
-/** Where agents would stand with the plan, for the picture. */
+/** The positions of agents with the plan, for the picture. */
 export function placesOf(plan: Plan | null, agents: readonly Position[]): PlannedPlaces {
   const arrives = new Map<string, string>();
   const leaves = new Set<string>();

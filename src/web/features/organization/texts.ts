@@ -1,4 +1,4 @@
-/** The sentences of the organization. */
+/** Texts of the organization. */
 export const stateWords = {
   working: "working",
   idle: "idle",

@@ -16,11 +16,11 @@ export interface Leaf<N extends { readonly id: string }> {
   readonly depth: number;
   readonly hasChildren: boolean;
   readonly isFolded: boolean;
-  /** It matches the filters. Others are there because something below them does. */
+  /** Whether it matches the filters. Other rows are shown because a row below them matches. */
   readonly matches: boolean;
 }
 
-/** Which outcome stands below which. It changes only with the graph, not with what is folded or looked for. */
+/** The tree of outcomes. It changes only with the graph, not with folding or filters. */
 export interface Forest<N extends { readonly id: string }> {
   readonly roots: readonly N[];
   readonly children: ReadonlyMap<string, readonly N[]>;

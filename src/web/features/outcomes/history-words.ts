@@ -1,10 +1,10 @@
-/** What an entry in the history of an outcome says, after the name of who did it. */
+/** The text of an entry in an outcome's history, after the name of the actor. */
 
 type Changes = Readonly<Record<string, { readonly before?: unknown; readonly after?: unknown }>>;
 
 export interface HistoryWords {
   readonly says: string;
-  /** In the words of who did it. */
+  /** The words of the actor. */
   readonly quote?: string;
 }
 
@@ -25,7 +25,7 @@ const deeds: Readonly<Record<string, string>> = {
   "org.plan_work": "divided it",
 };
 
-/** Fields that are only named: their page or their file has both values. */
+/** Fields that are only named, because their page or file has both values. */
 const fields: Readonly<Record<string, string>> = {
   description: "the description",
   acceptance: "how it is verified",

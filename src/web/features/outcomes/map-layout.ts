@@ -2,7 +2,7 @@ import { flextree } from "d3-flextree";
 import type { MapItem } from "../../ui/camera.ts";
 import { type Graph, forestOf, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
 
-/** An outcome on the map. Purposes are at the left, and what serves them is right of them. */
+/** An outcome on the map. Purposes are at the left, and the outcomes that serve them are to their right. */
 export interface Placed extends MapItem {
   readonly node: GraphNode;
   readonly matches: boolean;
@@ -11,7 +11,7 @@ export interface Placed extends MapItem {
 export interface Wire {
   readonly from: Placed;
   readonly to: Placed;
-  /** `serves`: the tree. `also`: a further parent. `waits`: a dependency. */
+  /** `serves`: a line of the tree. `also`: another parent. `waits`: a dependency. */
   readonly kind: "serves" | "also" | "waits";
 }
 
@@ -42,7 +42,7 @@ export function layOutcomes(graph: Graph, matches: (node: GraphNode) => boolean)
   }
   const layout = flextree<Branch>({
     children: ({ below }) => below,
-    // The layout grows downwards; the map grows to the right.
+    // The layout grows downwards, but the map grows to the right.
     nodeSize: ({ data }) => (data.leaf === null ? [0, 0] : [height + gapY, width + gapX]),
   });
   const tree = layout.hierarchy(top);

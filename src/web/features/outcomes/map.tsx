@@ -13,7 +13,7 @@ import { NoMatch } from "./no-match.tsx";
 import { layOutcomes, type Placed, type Wire } from "./map-layout.ts";
 import * as texts from "./texts.ts";
 
-/** Why and how from left to right. A click or Enter opens one beside the map. */
+/** Outcomes from why at the left to how at the right. A click or Enter opens one in the panel. */
 export function OutcomeMap({ graph, matches }: Searched): ReactNode {
   const navigate = useNavigate();
   const choosing = useBeside("outcome");
@@ -94,7 +94,7 @@ const fills = {
   done: "line-2",
 } as const;
 
-/** Thousands of boxes at once: one path for each colour. */
+/** Thousands of boxes at once, with one path for each colour. */
 function drawFar(
   { context, items, colour, focused, zoom }: Drawing<Placed>,
   standing: Standing,
@@ -173,5 +173,5 @@ function drawMark(
   context.restore();
 }
 
-/** One line of an agent's words. Characters that run backwards are written as \uXXXX, as everywhere. */
+/** One line of an agent's text. Characters that run backwards are written as \uXXXX, as everywhere. */
 const lineOf = (text: string): string => shown(text).replace(/\s+/g, " ");

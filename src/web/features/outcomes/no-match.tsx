@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Empty } from "../../ui/states.tsx";
 import * as texts from "./texts.ts";
 
-/** The filters leave nothing. */
+/** Shown if no row matches the filters. */
 export function NoMatch({ view }: { view?: string }): ReactNode {
   return (
     <div className="work-inner">

@@ -26,7 +26,7 @@ import * as texts from "./texts.ts";
 import "../../ui/work.css";
 import "./outcomes.css";
 
-/** One outcome: how it stands and why, what it serves, how it is verified, and what was done for it. */
+/** One outcome: its state and the reason, what it serves, how it is verified, and what was done for it. */
 export function OutcomePage(): ReactNode {
   const { id = "" }: { id?: string } = useParams({ strict: false });
   const navigate = useNavigate();
@@ -102,7 +102,7 @@ function Whole({ outcome }: { outcome: OneOutcome }): ReactNode {
   );
 }
 
-/** The chain of whys: from the company's purpose down to this outcome. */
+/** The chain of purposes: from the company's purpose down to this outcome. */
 function Chains({ id }: { id: string }): ReactNode {
   const data = useRead(ops.viewAncestors, { id }).data;
   if (data === undefined || data.chains.every((chain) => chain.length === 0)) return null;

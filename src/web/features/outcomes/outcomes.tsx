@@ -38,7 +38,7 @@ const statuses = ["live", "open", "submitted", "completed", "closed", "all"] as 
 const views = ["tree", "map", "table"] as const;
 const kinds = ["perpetual", "mandate", "work", "integration", "inbox"] as const;
 
-/** What are we doing, and why is something not moving? */
+/** Shows the work of the company, and why some of it does not move. */
 export function OutcomesPage(): ReactNode {
   const navigate = useNavigate();
   const filters: Filters = useSearch({ strict: false });
@@ -96,7 +96,7 @@ function FilterBar({ filters, change }: { filters: Filters; change: (part: Filte
   );
 }
 
-/** It has an option for every agent, which a letter in the field beside it does not render again. */
+/** It has an option for every agent, so it is not rendered again with each letter in the find field. */
 const OwnerFilter = memo(function OwnerFilter({
   value,
   change,
@@ -119,7 +119,7 @@ const OwnerFilter = memo(function OwnerFilter({
   );
 });
 
-/** What a company has before it was given any work. */
+/** The kinds of outcomes that exist before a company gets any work. */
 const beforeWork: ReadonlySet<string> = new Set(["perpetual", "mandate"]);
 
 function Forest({ filters }: { filters: Filters }): ReactNode {

@@ -1,4 +1,4 @@
-/** The sentences of the pages about outcomes. */
+/** Texts of the pages about outcomes. */
 export const outcomeKindWords = {
   perpetual: "Purpose",
   mandate: "Mandate",

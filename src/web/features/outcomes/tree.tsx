@@ -16,13 +16,13 @@ import { type GraphNode, type Leaf, type Searched, forestOf, rowsOfTree } from "
 import { NoMatch } from "./no-match.tsx";
 
 const rowHeight = 34;
-/** Two lines: the second says whose it is, since when, and why it does not move. */
+/** Two lines: the second names the owner, the time, and the reason why it does not move. */
 const narrowHeight = 56;
 
-/** Folded rows are in the address by the end of their ids, which is random. */
+/** The address names folded rows by the end of their ids, which is random. */
 const endOf = (id: string): string => id.slice(-8);
 
-/** Why and how: each outcome below the one it serves. Rows that don't move say why. */
+/** The tree of outcomes: each is below the one it serves. Rows that don't move say why. */
 export function OutcomeTree({ graph, matches }: Searched): ReactNode {
   const navigate = useNavigate();
   const search: { folded?: string } = useSearch({ strict: false });
@@ -107,7 +107,7 @@ export function OutcomeTree({ graph, matches }: Searched): ReactNode {
   };
   const latest = useRef(acts);
   latest.current = acts;
-  // The rows get functions that stay the same.
+  // The rows get functions that never change.
   const on = useMemo(
     (): RowActs => ({
       choose: (event, id) => latest.current.choose(event, id),
@@ -162,7 +162,7 @@ interface RowActs {
   readonly fold: (id: string, wants: boolean) => void;
 }
 
-/** It is rendered again only if something about it changes. */
+/** Rendered again only if its own data changes. */
 const OutcomeRow = memo(function OutcomeRow({
   node,
   depth,

@@ -1,6 +1,6 @@
 import { plural } from "../../../contract/phrases.ts";
 
-/** What calls of tools did, in a few words. Tools of Agency are named verb_noun; the others are those of the known programs. */
+/** Short texts about calls of tools. Tools of Agency are named verb_noun; the others are those of known programs. */
 
 const things = new Set([
   "file",
@@ -25,7 +25,7 @@ const pasts: Readonly<Record<string, string>> = {
   view: "viewed",
 };
 
-/** Tools of programs, as verb_noun. */
+/** Tools of other programs, as verb_noun. */
 const others: Readonly<Record<string, string>> = {
   Read: "read_file",
   Write: "write_file",
@@ -47,20 +47,20 @@ export function runWords(tool: string, count: number): string {
 
 const pastOf = (verb: string): string => (verb.endsWith("e") ? `${verb}d` : `${verb}ed`);
 
-/** An id, a hash, a time to the millisecond: nothing a reader of one line looks for. */
+/** An id, a hash, or a time to the millisecond, which no reader of a line needs. */
 const isNoise =
   /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{40,}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/;
 const leading = ["title", "name", "description", "message", "summary"] as const;
 const most = 200;
 
-/** JSON in a few words, without ids and what is empty. Any other text is returned as it is. */
+/** JSON in a few words, without ids and empty values. Any other text is returned unchanged. */
 export function gistOf(text: string): string {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
     const words = wordsOf(JSON.parse(text));
     return words.length > most ? `${words.slice(0, most)}…` : words;
   } catch {
-    // A long result is cut when it is recorded, so its JSON has no end.
+    // A long result was cut when it was recorded, so its JSON is incomplete.
     return text;
   }
 }

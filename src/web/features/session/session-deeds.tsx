@@ -8,7 +8,7 @@ import { Name } from "../../ui/words.tsx";
 type Session = Pick<Answer<typeof ops.viewSession>, "id" | "agent" | "startedAt" | "endedAt">;
 type Told = Answer<typeof ops.listEvents>["events"][number];
 
-/** The files that a session wrote and the outcomes that it changed, as the record has them. */
+/** The files that a session wrote and the outcomes that it changed, from the record. */
 export function SessionDeeds({ of: { id, agent, startedAt, endedAt } }: { of: Session }): ReactNode {
   const { company, me } = useHere();
   const events = useRead(

@@ -21,7 +21,7 @@ import { ColouredText, type Entry, Transcript, useTranscript } from "./transcrip
 import * as texts from "./texts.ts";
 import "./session.css";
 
-/** Ends the session. The agent is paused with it, because it would otherwise start again at once. */
+/** Ends the session. Also pauses the agent, which would otherwise start again at once. */
 function StopSession({ agent }: { agent: { readonly id: string; readonly name: string } }): ReactNode {
   return (
     <AskFor
@@ -39,7 +39,7 @@ function StopSession({ agent }: { agent: { readonly id: string; readonly name: s
   );
 }
 
-/** One session: watch it, then understand it. */
+/** One session: to watch it while it runs, and to understand it afterwards. */
 export function SessionPage(): ReactNode {
   const { id = "" }: { id?: string } = useParams({ strict: false });
   return <OneSession key={id} id={id} />;
@@ -55,7 +55,7 @@ function OneSession({ id }: { id: string }): ReactNode {
   const [isEarlier, setEarlier] = useState(false);
   const heard = useTranscript(id, session.data?.end === "running", asksWhole || isEarlier);
   const opened = heard.entries.find(({ place }) => place === line);
-  // The address names an entry before the end that was read: only the whole transcript has it.
+  // The address names an entry before the part that was read. Only the whole transcript has it.
   const isBefore = line !== undefined && heard.truncated && line < (heard.entries[0]?.place ?? 0);
   useEffect(() => {
     if (isBefore) setEarlier(true);
@@ -167,7 +167,7 @@ function OneSession({ id }: { id: string }): ReactNode {
   );
 }
 
-/** JSON with its lines. Other text as it is. */
+/** JSON with line breaks. Other text is returned unchanged. */
 function indented(text: string): string {
   if (!/^\s*[[{]/.test(text)) return text;
   try {

@@ -1,6 +1,6 @@
 import { shown } from "../../../contract/visible-text.ts";
 
-/** A part of a text in one look. Only these looks exist: what a program prints can't choose any other class. */
+/** A part of a text with one style. Only these styles exist, so the output of a program can't choose any other class. */
 export interface Coloured {
   readonly text: string;
   readonly look: string;
@@ -15,7 +15,7 @@ const commands = /\u001b(?:\[([0-?]*)[ -/]*([@-~])|\][^\u0007\u001b]*(?:\u0007|\
 export const visibleText = (text: string): string =>
   shown(text.replace(commands, "").replace(/\r\n?/g, "\n"));
 
-/** The same text in parts, with the colours that its control sequences ask for. */
+/** The text in parts, with the colours of its control sequences. */
 export function colouredParts(text: string): readonly Coloured[] {
   const parts: Coloured[] = [];
   let colour = "";
@@ -38,7 +38,7 @@ export function colouredParts(text: string): readonly Coloured[] {
       else if (code === 1) isBold = true;
       else if (code === 22) isBold = false;
       else if (code === 39) colour = "";
-      // Colours by number or by their three parts are not in the set. What follows them is part of them.
+      // Colours by number or by RGB values are not supported. The values after them belong to them.
       else if (code === 38 || code === 48) at += codes[at + 1] === 5 ? 2 : 4;
       else if (code >= 30 && code <= 37) colour = colours[code - 30] ?? "";
       else if (code === 90) colour = "grey";
@@ -49,7 +49,7 @@ export function colouredParts(text: string): readonly Coloured[] {
   return parts;
 }
 
-/** The lines of a text. A colour that continues over the end of a line is asked for again at the start of the next. */
+/** The lines of a text. If a colour continues after the end of a line, it is repeated at the start of the next. */
 export function terminalLines(text: string): string[] {
   const lines = text.replace(/\r\n?/g, "\n").split("\n");
   let open = "";

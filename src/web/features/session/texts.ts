@@ -1,4 +1,4 @@
-/** The sentences of the pages about sessions. */
+/** Texts of the pages about sessions. */
 export const noSessions = "No agent has worked yet.";
 export const noSessionFound = "No session matches.";
 export const noneEndedSo = "No session is in this state.";

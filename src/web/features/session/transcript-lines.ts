@@ -1,7 +1,7 @@
 import { terminalLines } from "./terminal-colours.ts";
 import { gistOf, runWords } from "./deed-words.ts";
 
-/** What this needs of an entry of a transcript. */
+/** The fields of a transcript entry that this file needs. */
 export interface LineEntry {
   readonly kind: string;
   readonly text: string;
@@ -9,27 +9,30 @@ export interface LineEntry {
   readonly hidden?: true | undefined;
 }
 
-/** One row of the transcript. All rows have the same height, so a longer entry is several rows, or is cut and opens beside. */
+/**
+ * One row of the transcript. All rows have the same height, so a longer entry has several rows, or is cut and opens in the
+ * panel.
+ */
 export interface TranscriptLine<E extends LineEntry> {
   readonly entry: E;
-  /** What the row says. */
+  /** The text of the row. */
   readonly text: string;
-  /** The place of its entry among those that were read. */
+  /** The position of its entry among those that were read. */
   readonly at: number;
-  /** The first row of its entry has the time and the tool. */
+  /** True for the first row of an entry, which shows the time and the tool. */
   readonly isFirst: boolean;
-  /** How many calls this row stands for. 0: it is of one entry. */
+  /** The number of calls in this row. 0 if it belongs to one entry. */
   readonly folded: number;
-  /** The result of the call right above it. */
+  /** True if it is the result of the call right above it. */
   readonly answers: boolean;
-  /** How many lines of the entry are left out here. */
+  /** The number of lines of the entry that are left out here. */
   readonly left: number;
 }
 
-/** So many lines of a result are shown. */
+/** The number of lines of a result that are shown. */
 const mostOfResult = 8;
 
-/** Several calls of one kind, one after another, are one row until it is opened. A failed call is never folded away. */
+/** Several calls of one kind in a row become one row until it is opened. A failed call is always shown. */
 export function linesOf<E extends LineEntry>(
   entries: readonly E[],
   unfolded: ReadonlySet<number>,
@@ -69,7 +72,7 @@ function runFrom(entries: readonly LineEntry[], at: number): { end: number; call
   return { end, calls };
 }
 
-/** What the calls were about: what they asked for, else what they returned. */
+/** The subject of the calls: from their inputs, else from their results. */
 function gistOfRun(run: readonly LineEntry[]): string {
   const gists = (kind: string): string[] =>
     run.flatMap((each) => (each.kind === kind ? textsOf(each).slice(0, 1) : [])).filter(isSaid);
@@ -90,7 +93,7 @@ function addEntry<E extends LineEntry>(lines: TranscriptLine<E>[], entry: E, at:
   if (isCut) lines.push({ ...whole, entry, at, text: "", isFirst: false, left: texts.length - mostOfResult });
 }
 
-/** A transcript grows while it is read, and an entry never changes. */
+/** A transcript grows while it is read, but its entries never change. */
 const known = new WeakMap<LineEntry, readonly string[]>();
 
 function textsOf(entry: LineEntry): readonly string[] {
@@ -99,7 +102,7 @@ function textsOf(entry: LineEntry): readonly string[] {
   return texts;
 }
 
-/** What an entry says, line by line. JSON is said in a few words: as it is, it opens beside. */
+/** The text of an entry, line by line. JSON is shown in a few words; the panel shows it whole. */
 function readTexts({ kind, text, hidden }: LineEntry): readonly string[] {
   if (hidden === true) return ["a result that you can't read"];
   const isData = kind === "tool" || kind === "result";
@@ -110,7 +113,7 @@ function readTexts({ kind, text, hidden }: LineEntry): readonly string[] {
   return lines;
 }
 
-/** What a program prints arrives in pieces that end anywhere: the end of one and the start of the next are one line. */
+/** The output of a program arrives in pieces that end anywhere: the end of one and the start of the next may be one line. */
 function addPrinted<E extends LineEntry>(lines: TranscriptLine<E>[], entry: E, at: number): void {
   const before = lines.at(-1);
   const isOpen = before !== undefined && before.at === at - 1 && before.entry.kind === "output";
@@ -124,6 +127,6 @@ function addPrinted<E extends LineEntry>(lines: TranscriptLine<E>[], entry: E, a
 /** The piece ended with the line. */
 const endsLine = ({ text }: LineEntry): boolean => /[\r\n]$/.test(text);
 
-/** What the chip of a row says: the tool, or what a run of calls did. */
+/** The label of a row: the tool, or a summary of several calls. */
 export const chipOf = ({ entry, folded, answers }: TranscriptLine<LineEntry>): string | undefined =>
   entry.tool === undefined || answers ? undefined : folded > 0 ? runWords(entry.tool, folded) : entry.tool;

@@ -17,8 +17,8 @@ import * as texts from "./texts.ts";
 export type Entry = Answer<typeof ops.viewTranscript>["entries"][number];
 
 /**
- * What the session said and did, then what comes. Every line is one row of the same height; a longer one opens beside. It
- * follows the end until the person scrolls up.
+ * What the session said and did, then new entries. Every line is one row of the same height; a longer one opens in the panel.
+ * The view follows the end until the person scrolls up.
  */
 export function Transcript({
   of: { entries, truncated, refused, isRead },
@@ -31,10 +31,10 @@ export function Transcript({
   of: Heard;
   isRunning: boolean;
   startedAt: string;
-  /** The place of the entry that is open beside. */
+  /** The position of the entry that is open in the panel. */
   opened: number | undefined;
   onOpen: (entry: Entry) => void;
-  /** The person wants the earlier entries too. */
+  /** Called when the person asks for the earlier entries too. */
   onWhole: () => void;
 }): ReactNode {
   const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set());
@@ -53,7 +53,7 @@ export function Transcript({
     virtual.scrollToIndex(lines.length - 1, { align: "end" });
     setSeen(lines.length);
   }, [lines.length, follows]);
-  // An address names an entry: it is in view as soon as it is read.
+  // If the address names an entry, it comes into view as soon as it is read.
   const sought = useRef(opened);
   useEffect(() => {
     const at = lines.findIndex(({ entry }) => entry.place === sought.current);
@@ -88,7 +88,7 @@ export function Transcript({
     [lines],
   );
   const nextError = (): false | void => {
-    // After the last error comes the first.
+    // After the last error, the first one follows.
     const next = errors.find((at) => at > (chosen ?? -1)) ?? errors[0];
     if (next === undefined) return false;
     setFollows(false);
@@ -187,7 +187,7 @@ function Row({
   of: TranscriptLine<Entry>;
   index: number;
   start: number;
-  /** The keys go on from here. */
+  /** True for the row from which the keys continue. */
   isChosen: boolean;
   isOpen: boolean;
   onFocus: () => void;
@@ -247,7 +247,7 @@ export interface Heard {
   readonly refused: Refused | undefined;
 }
 
-/** Reads the transcript, then what was added: every second while the session runs, and once more when it has ended. */
+/** Reads the transcript, then new entries: every second while the session runs, and once more when it has ended. */
 export function useTranscript(id: string, isRunning: boolean, isWhole: boolean): Heard {
   const [heard, setHeard] = useState<Heard>(nothing);
   const reader = useMemo(() => readerOf(id, isWhole, setHeard), [id, isWhole]);
@@ -268,7 +268,7 @@ export function useTranscript(id: string, isRunning: boolean, isWhole: boolean):
   return heard;
 }
 
-/** Reads the end of a transcript and what is added to it, or all of it, a megabyte at a time. */
+/** Reads the end of a transcript and new entries, or all of it, a megabyte at a time. */
 function readerOf(id: string, isWhole: boolean, tell: (heard: Heard) => void) {
   let next = 0;
   let entries: readonly Entry[] = [];
@@ -302,7 +302,7 @@ function readerOf(id: string, isWhole: boolean, tell: (heard: Heard) => void) {
         await readOn();
       }
     } catch (error) {
-      // Without an answer, the next second asks again.
+      // If there is no answer, it asks again in the next second.
       if (error instanceof Refused && !signal.aborted) tell({ ...nothing, refused: error });
     } finally {
       isBusy = false;

@@ -55,7 +55,7 @@ function Brain({
   last,
 }: {
   of: Answer<typeof ops.listBrains>["brains"][number];
-  /** The entry of the last test that ended. */
+  /** The entry of the last finished test. */
   last: Ended | undefined;
 }): ReactNode {
   const { company, cantDecide } = useHere();
@@ -129,7 +129,7 @@ function Brain({
   );
 }
 
-/** What a test found, from its entry in the record. */
+/** The result of a test, from its entry in the record. */
 function resultIn({ at, data }: Ended) {
   const textOf = (field: string): string => (typeof data[field] === "string" ? data[field] : "");
   return {

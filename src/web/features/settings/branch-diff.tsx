@@ -15,7 +15,7 @@ import { Line, Name } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 import { filesOfDiff } from "./unified-diff.ts";
 
-/** What a published branch changes, commit by commit and file by file, and the push that brings it to the origin. */
+/** The changes of a published branch, commit by commit and file by file, and the push that brings it to the origin. */
 export function BranchDiff({ repo, branch }: { repo: string; branch: string }): ReactNode {
   const { company } = useHere();
   const navigate = useNavigate();

@@ -104,7 +104,7 @@ export function CompanySettings(): ReactNode {
   );
 }
 
-/** The hiring toggle, and every limit with what it does. */
+/** The hiring toggle, and every limit with its explanation. */
 export function Limits(): ReactNode {
   const { company, cantDecide } = useHere();
   const save = useDo(ops.updateCompany);
@@ -126,7 +126,7 @@ export function Limits(): ReactNode {
             role="switch"
             checked={isOn}
             disabled={cantDecide !== undefined}
-            // A switch that is disabled meanwhile would lose the focus.
+            // If the switch were disabled meanwhile, it would lose the focus.
             onChange={({ target }) =>
               !save.isBusy &&
               void save
@@ -166,7 +166,7 @@ const numberOf = (value: string): number | null => (value.trim() === "" ? null :
 
 type Change = Omit<Parameters<NonNullable<typeof ops.updateCompany.types>>[0], "companyId">;
 
-/** One setting. It is saved by itself, with Enter or its button, and a refusal stays below it. */
+/** One setting. It is saved separately, with Enter or its button, and a refusal stays below it. */
 function Field({
   label,
   hint,
@@ -180,7 +180,7 @@ function Field({
   hint: string;
   value: string;
   isNumber?: boolean;
-  /** The value in a larger unit: 10 MB, 1 day. */
+  /** The value in a larger unit, such as 10 MB or 1 day. */
   means?: string;
   changed: Changed | undefined;
   change: (value: string) => Change;
@@ -189,14 +189,14 @@ function Field({
   const edit = useEdited(`setting.${company.id}.${label}`, { value });
   const save = useDo(ops.updateCompany);
   const isChanged = edit.changed.length > 0;
-  // Until the saved value is read again, the one before it stands here. It is not another person's change.
+  // Until the saved value is read again, the field shows the old one. That is not another person's change.
   const [replaced, setReplaced] = useState<string>();
   useEffect(() => setReplaced(undefined), [value]);
   const isBehind = edit.behind.length > 0 && value !== replaced && !save.isBusy;
   const because = cantDecide ?? (isBehind ? chooseFirst : undefined);
   const latest = useRef(edit);
   latest.current = edit;
-  // What is typed and entered while a save is under way is saved after it.
+  // Text that is entered while a save is under way is saved after it.
   const isSaving = useRef(false);
   const isWanted = useRef(false);
   const submit = async (): Promise<void> => {
@@ -260,10 +260,10 @@ interface Changed {
 
 type Page = Pick<Answer<typeof ops.listEvents>, "events" | "nextCursor">;
 
-/** A program may change settings every minute. What was changed longer ago than 2,500 changes is shown without a name. */
+/** A program may change settings every minute. A setting last changed more than 2,500 changes ago is shown without a name. */
 const mostOlderPages = 4;
 
-/** Who changed each setting last, by its key. The newest changes are read live, and those before them page by page, once. */
+/** Who last changed each setting, by key. The newest changes are read live. Older ones are read page by page, once. */
 function useChanges(): ReadonlyMap<string, Changed> {
   const { company } = useHere();
   const asked = {
@@ -277,7 +277,7 @@ function useChanges(): ReadonlyMap<string, Changed> {
   const [older, setOlder] = useState<Page["events"]>([]);
   const first = useRef<string>(undefined);
   useEffect(() => {
-    // What is older than the newest page at the first look never changes.
+    // Changes before the newest page of the first look never change.
     if (data === undefined || first.current === company.id) return;
     first.current = company.id;
     const readOlder = async (): Promise<Page["events"]> => {
@@ -290,7 +290,7 @@ function useChanges(): ReadonlyMap<string, Changed> {
       }
       return events;
     };
-    // Without them, the newest tell enough.
+    // Without the older ones, the newest are enough.
     void readOlder().then(setOlder, () => undefined);
   }, [data, company.id]);
   return useMemo(() => {

@@ -164,7 +164,7 @@ function Server({
   );
 }
 
-/** Secrets by name. A value is written, never read. */
+/** Secrets by name. A value can be set, but never read. */
 export function Secrets(): ReactNode {
   const { company } = useHere();
   const companyId = company.id;

@@ -19,7 +19,7 @@ const roles = [
 const roleOf = (value: string | undefined): "member" | "board" | "viewer" =>
   roles.find((each) => each.value === value)?.value ?? "member";
 
-/** Who may do what, and how they sign in. */
+/** The people, their roles, and how they sign in. */
 export function People(): ReactNode {
   const list = useRead(ops.listPeople, {});
   const [link, setLink] = useState<{ readonly link: string; readonly name: string }>();
@@ -128,7 +128,7 @@ export function People(): ReactNode {
   );
 }
 
-/** Where this person is signed in. Each can be ended. */
+/** The sign-ins of this person. Each can be ended. */
 export function Browsers(): ReactNode {
   const me = useRead(ops.viewMe, {});
   return (

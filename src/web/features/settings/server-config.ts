@@ -1,7 +1,7 @@
 import { fieldsOf } from "../../data/unknown-value.ts";
 import { pairsIn } from "../../ui/secret-pairs.tsx";
 
-/** The configuration of an MCP server: as a person types it, and as a line that a person reads. */
+/** The configuration of an MCP server: as a person types it, and as a line for a person to read. */
 
 export function configOf({
   url = "",
@@ -34,7 +34,7 @@ const wordsIn = (text: string): string[] => text.split(/[\s,]+/).filter((word) =
 type Config = Readonly<Record<string, unknown>>;
 const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
-/** Where the server is, and what it may reach. */
+/** The address of the server, and what it may reach. */
 export function placeIn({ url, command, args, hosts, privateNetwork }: Config): string {
   const place = typeof url === "string" ? url : [command, ...listIn(args)].join(" ");
   const reach = listIn(hosts);

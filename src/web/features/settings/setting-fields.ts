@@ -2,7 +2,7 @@ import type { ops } from "virtual:operations";
 import type { Answer } from "../../data/operations.ts";
 import * as texts from "./texts.ts";
 
-/** Which settings have a field, and how a field's text becomes a value. The schema comes from the server. */
+/** Which settings have a field, and how the text of a field becomes a value. The schema comes from the server. */
 
 type Settings = Answer<typeof ops.viewCompany>["settings"];
 type Kind = "number" | "list" | "text";
@@ -14,7 +14,7 @@ export interface SettingField {
   readonly kind: Kind;
 }
 
-/** Numbers, lists and texts, those with a known name first. Switches and budgets have forms of their own. */
+/** Numbers, lists and texts. Settings with a known label come first. Switches and budgets have separate forms. */
 export function shownSettings(schema: Readonly<Record<string, unknown>>, settings: Settings): SettingField[] {
   const isSetting = (key: string): key is keyof Settings => key in settings;
   const parts = new Map<string, unknown>(Object.entries(Object(schema["properties"])));
@@ -22,7 +22,7 @@ export function shownSettings(schema: Readonly<Record<string, unknown>>, setting
   return order.flatMap((key) => {
     const part: Readonly<Record<string, unknown>> = Object(parts.get(key));
     const kind = kindOf(part);
-    // What one outcome may cost is on the page of the company.
+    // The limit for one outcome is on the page of the company.
     if (kind === undefined || !isSetting(key) || key === "maxOutcomeUsd") return [];
     return [
       {
@@ -50,7 +50,7 @@ export function valueText(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** An empty field is null. What is not a number is sent as it is, and refused with an explanation. */
+/** An empty field is null. A text that is not a number is sent unchanged, and refused with an explanation. */
 export function typed(kind: Kind, value: string): unknown {
   const text = value.trim();
   if (kind === "list") return text.split(/[\s,]+/).filter((word) => word !== "");

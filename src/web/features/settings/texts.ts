@@ -1,4 +1,4 @@
-/** The sentences of Settings. */
+/** Texts of Settings. */
 export const tabs = {
   company: "Company",
   advanced: "Advanced",
@@ -15,7 +15,7 @@ export const requireApproval = "Require board approval for new agent hires";
 export const requireApprovalHint =
   "On: an agent that another agent hires waits until the board approves it. Off: it can work immediately.";
 
-/** What the settings are called here. The server says what each one does (company.settings). */
+/** The labels of the settings. The server explains each setting (company.settings). */
 export const settingLabels: Readonly<Record<string, string>> = {
   maxAgents: "Maximum number of agents",
   maxSessions: "Sessions at the same time",
@@ -39,7 +39,7 @@ export const settingLabels: Readonly<Record<string, string>> = {
   maxAgentBytes: "Storage of one agent, in bytes",
   maxCompanyBytes: "Storage of the company, in bytes",
 };
-/** What a schema says of a setting, as a field says it: an empty one is null. */
+/** The description of a setting for its field, where an empty field means null. */
 export const settingHint = (description: string, initially: string): string =>
   `${description.replaceAll("Null:", "Empty:")}${initially === "" ? "" : ` Initially ${initially}.`}`;
 

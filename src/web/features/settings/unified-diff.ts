@@ -1,7 +1,7 @@
-/** A diff of git, as its files with their lines. What is not understood stays a line of the file. */
+/** A diff of git, as its files with their lines. Unknown content stays a line of the file. */
 export interface DiffLine {
   readonly kind: "added" | "removed" | "same" | "place";
-  /** With its line break, and without the sign. */
+  /** The text with its line break, without the sign. */
   readonly text: string;
 }
 
