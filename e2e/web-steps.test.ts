@@ -73,7 +73,7 @@ describe("the dashboard: reasons, names, choices", () => {
     assert.match(page.url(), /\/agents\//);
   });
 
-  test("Home: Space chooses requests of one type, the address keeps them, and the result says what goes on", async () => {
+  test("Home: Space chooses requests of one type, the address keeps them, and the result says what continues", async () => {
     const { page } = site.visit;
     const ids = [await site.hire("Space Sid"), await site.hire("Space Sue")];
     await page.goto(site.at("/"));

@@ -115,7 +115,7 @@ test("a model server of this machine is used after keys, with its first model th
   assert.equal((await find({ ports: [port], secrets: [key] })).type, "anthropic_api");
 });
 
-test("what listens at such a port and is no model server is passed over, and a silent one is not waited for", async () => {
+test("a server at such a port that serves no model is passed over, and a silent one is not waited for", async () => {
   const strange = await Promise.all(
     [
       listing(),

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { daemonLog, newestLines, openLog, shortenLog } from "./daemon-log.ts";
 
-test("a long log is moved aside, and the daemon goes on in the same file", () => {
+test("a long log is moved aside, and the daemon continues in the same file", () => {
   const home = mkdtempSync(join(tmpdir(), "agency-log-"));
   const most = 1000;
   assert.equal(newestLines(home, 5), undefined);

@@ -34,14 +34,14 @@ The board is you: the people who govern a company. The root agent reports to the
   agency org            the reporting lines
   agency tree           the outcomes, and who is responsible
   agency why <name>     why something moves or does not`,
-  brains: `A brain is what thinks for an agent: a program such as Claude Code or Codex, a model behind an API, a person
+  brains: `A brain thinks for an agent. It is a program such as Claude Code or Codex, a model behind an API, a person
 (\`human\`), your own program (\`process\`), or a rehearsal without a model.
 
   agency brains                 which brains are here
   agency brains test <type>     whether one works with its key and model
   agency brains use <type>      choose the brain of the root agent and of later hires
   agency hire <name> --brain <type>   choose one for a new agent`,
-  approvals: `Agents ask the board before they hire, and for whatever else only people decide. Nothing happens until you do.
+  approvals: `Agents ask the board before they hire, and before other changes that only people decide. Nothing happens until you do.
 What you approve is exactly what runs: a decision carries the hash of the request that was shown to you.
 
   agency approvals              all requests

@@ -181,7 +181,7 @@ export const viewOutcome = operation("outcome.view", "GET /api/outcomes/:id", {
 export const viewTimeline = operation("outcome.timeline", "GET /api/outcomes/:id/timeline", {
   summary: "Show everything that was done for an outcome, newest first, and what it cost.",
   guidance:
-    "Lists the sessions that were started for the outcome, their calls, and what happened to the outcome itself. Of calls of agents that don't report to you, only those about the outcome are listed. Shows the newest 500 entries.",
+    "Lists the sessions that were started for the outcome, their calls, and what happened to the outcome itself. For agents that don't report to you, lists only their calls about the outcome. Shows the newest 500 entries.",
   input: z.strictObject({ id: outcomeId }),
   output: z.object({
     id: z.string(),
@@ -319,7 +319,7 @@ export const listAgentOutcomes = operation("outcome.of_agent", "GET /api/agents/
 });
 
 export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:id", {
-  summary: "Change an outcome, or mark it as blocked. What you leave out stays.",
+  summary: "Change an outcome, or mark it as blocked. Fields left out stay.",
   guidance:
     "Don't wait: block it, and a session starts when the block ends. If delegated to you, you can change only `blocked`.",
   input: z.strictObject({

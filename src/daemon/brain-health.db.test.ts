@@ -138,7 +138,7 @@ for (const kind of storeKinds)
       await stage.rest();
     });
 
-    staged("a session that began before the trouble is no proof that the brain works", async (stage) => {
+    staged("a session that began before the trouble does not prove that the brain works", async (stage) => {
       const { org } = stage;
       const brain = { adapterType: "acp", adapterConfig: { command: process.execPath } };
       const { runner, starts } = await twoOn(stage, brain.adapterType, brain.adapterConfig);

@@ -75,7 +75,7 @@ if (testStores.has("postgres"))
     const names = async (client: pg.Client): Promise<unknown[]> =>
       (await client.query("select datname from pg_database where datname like 'agency_bench_%'")).rows;
 
-    test("is a database of its own, which is dropped in the end", async () => {
+    test("is a separate database, which is dropped in the end", async () => {
       const database = await testDatabase();
       const client = new pg.Client({ connectionString: database.url });
       await client.connect();

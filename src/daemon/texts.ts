@@ -115,7 +115,7 @@ export const brokenRecord = (path: string, problems: number, first: string) =>
   new Refusal(
     "damaged",
     `The record in ${path} does not verify (${problems} found): ${first} Nothing was restored.`,
-    "Restore an older backup. To restore this one all the same: --despite-damage",
+    "Restore an older backup. To restore this one nevertheless: --despite-damage",
   );
 
 export const notEmptyHome = (path: string) =>

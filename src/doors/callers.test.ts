@@ -37,7 +37,7 @@ const code =
     error instanceof Refusal && error.code === expected && error.hint !== "";
 
 describe("the rate of a caller", () => {
-  test("has a burst, then a steady rate; another caller has an account of its own", async () => {
+  test("has a burst, then a steady rate; another caller has a separate account", async () => {
     const { admit, seen } = callersWith({ agentCallsPerSecond: 2, boardCallsPerSecond: 4 });
     for (let count = 0; count < 50; count++) await admit("one");
     await assert.rejects(admit("one"), code("limited"));

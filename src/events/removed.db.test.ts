@@ -270,7 +270,7 @@ for (const kind of bothStores)
         assert.deepEqual(await damage(), []);
       });
 
-    test("the next month follows, and new work goes on", async () => {
+    test("the next month follows, and new work continues", async () => {
       await exportMonth(client, ofMonth("2026-09"), fileOf("2026-09"));
       await verifyFile(fileOf("2026-09"), [testKey]);
       await removeMonth(client, ofMonth("2026-09"), fileOf("2026-09"));

@@ -11,7 +11,7 @@ export const wrong = {
     `The anchor of ${timeOf(at)} has another hash for this event. The ledger was rewritten, or the database was put back to an earlier state, with the audit key.`,
   rolledBack: (seq: number, at: number): string =>
     `The anchor of ${timeOf(at)} has event ${seq}, which is missing. The database was put back to an earlier state.`,
-  removal: "What is stored about removed events was edited, or sealed again without the audit key.",
+  removal: "The stored row about removed events was edited, or sealed again without the audit key.",
   lines: "The list of the rows that the event changed was edited: it names something that is not a row.",
   rowChanged: "The row differs from what the ledger recorded: a value was edited outside Agency.",
   rowInserted: "The ledger never recorded this row: it was inserted outside Agency.",

@@ -58,7 +58,7 @@ export const workInvariants = [
     },
     "budget-room": {
       statement:
-        "What an agent's budget has spent, reserved and given to agents below it is never more than its limit.",
+        "An agent's budget has never spent, reserved and given to agents below it more than its limit.",
       subject: "budgets",
       find: `with recursive under(pool, measure, id) as (
         select b.agent_id, b.measure, a.id from budgets b join agents a on a.boss_id = b.agent_id where {here}

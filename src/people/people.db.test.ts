@@ -364,7 +364,7 @@ for (const kind of storeKinds)
       await board(contract.removePerson, { id: "Cy" });
     });
 
-    test("nobody decides a request of their own position while another board person exists", async () => {
+    test("no person decides a request of their own position while another board person exists", async () => {
       const dee = await add("Dee", "board");
       const seat = await position(undefined);
       const ask = async () => {

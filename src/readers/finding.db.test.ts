@@ -296,7 +296,7 @@ for (const kind of bothStores)
       assert.deepEqual([only?.found.length, only?.truncated], [1, true]);
     });
 
-    test("a message is found by those who sent or got it, with only the names of its own sender and receiver", async () => {
+    test("a message is found by those who sent or got it, with only the names of its sender and receiver", async () => {
       const uma = await org.agent("Uma");
       const [vic, wes, xia] = [
         await org.agent("Vic", uma.id),

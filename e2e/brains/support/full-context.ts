@@ -12,7 +12,7 @@ export function testFullContext(given: Adapter): void {
   // Programs guess the context of an unknown model. The first context here is larger than the guess, the second much smaller.
   const adapter = { ...given, model: "house-model" };
   for (const contextTokens of adapter.compacts === true ? [1_200_000] : [1_200_000, 60_000])
-    test(`a context of ${contextTokens} tokens that is nearly full: the state is saved, and the work goes on`, () => {
+    test(`a context of ${contextTokens} tokens that is nearly full: the state is saved, and the work continues`, () => {
       /** Most of the input was read from the cache. */
       const usage = { input: contextTokens * 0.02, cacheRead: contextTokens * 0.85 };
       const script = always((conversation) => {

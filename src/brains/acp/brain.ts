@@ -27,7 +27,7 @@ export const acpBrain = brain({
   documentation: [
     "Runs any agent that speaks the Agent Client Protocol (ACP) over standard input and output, such as `gemini --acp`,",
     "`opencode acp` or `copilot --acp`. The agent gets Agency's MCP tools over HTTP, and the prompt and the briefing as its",
-    "first message. What it asks permission for is answered from the agent's rights. The agent's `model` and `effort` are set if the",
+    "first message. Its requests for permission are answered from the agent's rights. The agent's `model` and `effort` are set if the",
     "program offers a choice. If it does not, the transcript says so.",
     "",
     "The program finds its models through Agency: `ANTHROPIC_BASE_URL` and `OPENAI_BASE_URL` lead to the providers `anthropic` and",

@@ -36,7 +36,7 @@ function apiBrain<C extends z.ZodObject<typeof exposing>>(
     documentation: [...about, ...shared].join("\n"),
     safety: [
       "The session runs in a sandbox: its commands can write only the workspace and reach only Agency. No session holds the provider's key.",
-      "What the agent reads is sent to the provider.",
+      "Everything that the agent reads is sent to the provider.",
       "The board may hire with it. Agents may do so only if the company allows it.",
     ],
     examples,

@@ -57,7 +57,7 @@ export const processBrain = brain({
     "programs of the system and files that its own configuration names.",
   ].join("\n"),
   safety: [
-    "The command runs on this machine in a sandbox: it can write only its workspace, read only system folders, its own install folder and files named in args, and reach only Agency.",
+    "The command runs on this machine in a sandbox. It can write only its workspace, and reach only Agency. It can read only system folders, its own install folder and files named in args.",
     "Without a sandbox it does not start, unless the installation allows it. It then has all rights of the daemon's user.",
     "The board may hire with it. Agents may do so only if the company allows it.",
     "Values of env are stored only encrypted. Configurations never show them again, and those that look like secrets are hidden everywhere. Without a secrets key they are lost when the daemon stops.",
