@@ -4,7 +4,8 @@ import type { Files } from "./architecture.ts";
 export interface Passage {
   readonly file: string;
   readonly line: number;
-  readonly kind: "text" | "comment";
+  /** A "name" is the name of a test or a suite. */
+  readonly kind: "text" | "comment" | "name";
   readonly words: string;
 }
 
@@ -23,8 +24,8 @@ const banned: readonly RegExp[] = [
   /\bin words\b/i,
   /(?<!\bthere )\bis no\b(?! longer)/i,
   /\bthere is no one\b/i,
-  /\bhands in\b/i,
-  /\bgoes on\b/i,
+  /\bhand(?:s|ed|ing)? in\b/i,
+  /\b(?:go|goes|going|went) on\b/i,
   /\bis to be\b/i,
   /\bso that\b/i,
   /\blets go on\b/i,
@@ -45,21 +46,39 @@ export function bannedWords(passages: readonly Passage[]): string[] {
 
 export function passagesIn(files: Files): Passage[] {
   return [...files].flatMap(([file, text]) =>
-    file.endsWith(".md")
-      ? text.split("\n").map((words, index) => ({ file, line: index + 1, kind: "text" as const, words }))
-      : sourcePassages(file, text),
+    /\.(?:tsx?|mjs)$/.test(file) ? sourcePassages(file, text) : paragraphs(file, text),
   );
+}
+
+/** The paragraphs of a document, a style sheet or a script. A line break may be in the middle of a phrase. */
+function paragraphs(file: string, text: string): Passage[] {
+  let line = 1;
+  return text.split(/\n(?=[ \t]*\n)/).map((words) => {
+    const start = line + (words.match(/^\s*\n/)?.[0].split("\n").length ?? 1) - 1;
+    line += words.split("\n").length;
+    return { file, line: start, kind: "text", words };
+  });
 }
 
 /**
  * The string literals, templates, comments and JSX texts of a TypeScript file. A template counts as one text with its expressions
- * left out; texts inside those expressions count for themselves. A `/` starts a regular expression where a value is expected.
+ * left out; texts inside those expressions count for themselves. Strings that `+` joins count as one text. A `/` starts a
+ * regular expression where a value is expected.
  */
 function sourcePassages(file: string, text: string): Passage[] {
   const found: Passage[] = [];
   const lineAt = (index: number): number => text.slice(0, index).split("\n").length;
   const keep = (kind: Passage["kind"], start: number, words: string): void => {
     if (words.trim() !== "") found.push({ file, line: lineAt(start), kind, words });
+  };
+  /** The end of the last string or template, whose passage is the last one found. */
+  let lastEnd = 0;
+  const keepText = (start: number, end: number, words: string): void => {
+    const last = found.at(-1);
+    const isJoined = lastEnd > 0 && /^\s*\+\s*$/.test(text.slice(lastEnd, start));
+    if (isJoined && last !== undefined) found[found.length - 1] = { ...last, words: last.words + words };
+    else keep(namesTest.test(text.slice(Math.max(0, start - 80), start)) ? "name" : "text", start, words);
+    lastEnd = end;
   };
   /** The file with blanks for its literals and comments, which count for themselves. */
   let bare = text;
@@ -89,7 +108,7 @@ function sourcePassages(file: string, text: string): Passage[] {
         at = end + 2;
       } else if (char === '"' || char === "'") {
         const end = closing(char, at + 1);
-        keep("text", at, text.slice(at + 1, end));
+        keepText(at, end + 1, text.slice(at + 1, end));
         blank(at, end + 1);
         at = end + 1;
         valueEnded = true;
@@ -124,7 +143,7 @@ function sourcePassages(file: string, text: string): Passage[] {
         at += length;
       }
     }
-    keep("text", from, words);
+    keepText(from, at + 1, words);
     return at + 1;
   }
 
@@ -147,6 +166,8 @@ function sourcePassages(file: string, text: string): Passage[] {
   code(0, false);
   // JSX text lies between a tag or an expression and the next one. Some code between them is read as text too, which does no
   // harm.
+  // `{" "}` is a space between two of its lines.
+  bare = bare.replace(/\{\s*\}/g, (gap) => gap.replace(/[{}]/g, " "));
   if (file.endsWith(".tsx"))
     for (const { 0: words, index } of bare.matchAll(/(?<=[>}])[^<>{}]+(?=[<{])/g)) keep("text", index, words);
   return found;
@@ -155,3 +176,6 @@ function sourcePassages(file: string, text: string): Passage[] {
 /** Words after which a value follows, although they look like one. */
 const endsInKeyword = (code: string): boolean =>
   /(?:^|[^\w$.])(?:return|typeof|case|throw|else|await|of|in)\s*$/.test(code.slice(-20));
+
+/** The code before the name of a test or a suite. */
+const namesTest = /\b(?:test|describe|staged\w*)\(\s*$/;
