@@ -8,9 +8,9 @@ import type { Value } from "./columns.ts";
 export type About = ReadonlyMap<string, number>;
 
 /**
- * For a read of several tables: of each other table, it sees only the row whose id is in this column of its own row. All other
+ * For a read of several tables: of each other table, it sees only the row whose id this column of its main row names. All other
  * rows of that table don't matter to it. A pair names two columns: it sees the rows whose second column equals the first column
- * of its own row.
+ * of its main row.
  */
 export type Sees = Readonly<Record<string, string | readonly [own: string, other: string]>>;
 
