@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pauseAgent, resumeAgent } from "../src/contract/agents.ts";
 import { createCompany, updateCompany } from "../src/contract/companies.ts";
 import { delegateOutcome } from "../src/contract/delegation.ts";
+import { createGoal } from "../src/contract/goals.ts";
 import { createAgent } from "../src/contract/hiring.ts";
 import { createFile, deleteFile } from "../src/contract/knowledge.ts";
 import { closeOutcome, createOutcome, updateOutcome } from "../src/contract/outcomes.ts";
@@ -83,6 +85,42 @@ describe("details of the dashboard", () => {
       reportsTo: site.press.rootId,
     });
     await page.getByText(new RegExp(`^${Number(before) + 1} agents now`)).waitFor();
+  });
+
+  test("rows that only pass by while a list is scrolled are not asked about", async () => {
+    const { page } = site.visit;
+    const { board } = site.daemon;
+    const { id: companyId } = await board.call(createCompany, { name: "Long Row" });
+    await board.call(updateCompany, { companyId, maxSessions: 0 });
+    const goals = Array.from({ length: 150 }, (_, at) => `Row ${at}`);
+    for (let from = 0; from < 150; from += 30)
+      await Promise.all(
+        goals.slice(from, from + 30).map((title) => board.call(createGoal, { companyId, title })),
+      );
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      const said = `${request.url()} ${request.postData() ?? ""}`;
+      if (/\bwhy\b/.test(said)) asked.push(said);
+    });
+    await page.goto(site.at(`/outcomes?company=${companyId}`));
+    await page.locator("[id^='o-']").first().waitFor();
+    while (asked.length === 0) await sleep(20);
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve, 1000))");
+    asked.length = 0;
+    await page.evaluate(`new Promise((done) => {
+      const list = document.querySelector(".outcome-tree").parentElement;
+      let steps = 0;
+      const step = () => {
+        list.scrollTop += 120;
+        if (++steps < 30) requestAnimationFrame(step);
+        else setTimeout(done, 1500);
+      };
+      step();
+    })`);
+    assert.ok(asked.length > 0 && asked.length <= 3, asked.join("\n"));
+    // The rows that stay are asked about.
+    const last = await page.locator("[id^='o-']").last().getAttribute("id");
+    assert.ok(asked.at(-1)?.includes(last?.slice("o-".length) ?? ""), last ?? "");
   });
 
   test("the palette knows what the browser has read before the server answers, and finds sessions", async () => {

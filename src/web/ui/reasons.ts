@@ -2,6 +2,7 @@ import { useMemo } from "react";
 import { ops } from "virtual:operations";
 import type { Answer } from "../data/operations.ts";
 import { useRead } from "../data/reading.ts";
+import { useRested } from "./rested.ts";
 
 export type Reason = Answer<typeof ops.whyMany>["answers"][number];
 
@@ -15,11 +16,13 @@ export const inParts = <T>(list: readonly T[], size: number): readonly (readonly
 export function useReasons(
   nodes: readonly { readonly id: string; readonly status: string | null }[],
 ): ReadonlyMap<string, Reason> {
-  const ids = nodes
+  const shown = nodes
     .filter(({ status }) => status === "open" || status === "submitted")
     .map(({ id }) => id)
     .slice(0, mostReasons)
     .toSorted();
+  const rested = useRested(shown.join(), 120);
+  const ids = rested === "" ? [] : rested.split(",");
   const { data } = useRead(ops.whyMany, ids.length === 0 ? null : { ids }, { keep: true });
   return useMemo(() => new Map((data?.answers ?? []).map((answer) => [answer.id, answer])), [data]);
 }
