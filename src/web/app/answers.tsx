@@ -12,7 +12,7 @@ import { StatusMark } from "../ui/status.tsx";
 import { Why } from "../ui/why.tsx";
 import { Line, Said } from "../ui/words.tsx";
 import { ask, type Question, useQuestion } from "./questions.ts";
-import * as texts from "./texts.ts";
+import * as texts from "./later-texts.ts";
 import "../ui/agent-panel.css";
 
 /** The answer to a question, over any page. */

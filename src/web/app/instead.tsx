@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Button } from "../ui/buttons.tsx";
 import { Page } from "../ui/page.tsx";
 import { Empty } from "../ui/states.tsx";
-import * as texts from "./texts.ts";
+import * as texts from "./later-texts.ts";
 
 /** Nothing is at this address. */
 export function NotFound(): ReactNode {

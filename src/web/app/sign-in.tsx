@@ -5,7 +5,7 @@ import { asRefused } from "../data/doing.ts";
 import { keepPageKey, pageKey } from "../data/page-key.ts";
 import { Mark } from "../ui/icons.tsx";
 import { Refusal } from "../ui/states.tsx";
-import * as texts from "./texts.ts";
+import * as texts from "./later-texts.ts";
 
 /** Uses the one-time code of the address. The code is removed from the address at once, so it stays in no history. */
 export function SignIn(): ReactNode {

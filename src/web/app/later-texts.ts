@@ -1,0 +1,26 @@
+/** The sentences of the parts of the shell that are loaded later: signing in, answers, and what is shown instead of a page. */
+export const signingIn = "Signing in…";
+export const notSignedIn = "You are not signed in.";
+export const openAgency = "Open Agency";
+export const browserNotSignedIn = "This browser is not signed in.";
+export const runSignIn = ["Run", "where the daemon runs, then open the link that it prints."] as const;
+export const whyTitle = "Why";
+export const whyNothing = "Nothing can be said about this.";
+export const whyStates = {
+  moving: "moving",
+  scheduled: "scheduled",
+  waiting: "waiting for a decision",
+  stuck: "stuck",
+} as const;
+export const accessTitle = "Explain access";
+export const accessFixes = "What would change the answer:";
+export const fixWords: Readonly<Record<string, string>> = {
+  "permission.grant": "Grant it",
+  "permission.revoke": "Revoke it",
+  "outcome.reopen": "Reopen it",
+};
+export const notFound = "Not found";
+export const pageNotFound = "There is no such page.";
+export const broken = "Error";
+export const pageBroken = "This page can't be shown because of an error in Agency. What you typed is kept.";
+export const reload = "Load it again";
