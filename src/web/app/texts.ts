@@ -1,9 +1,4 @@
 /** The sentences of the shell. */
-export const signingIn = "Signing in…";
-export const notSignedIn = "You are not signed in.";
-export const openAgency = "Open Agency";
-export const browserNotSignedIn = "This browser is not signed in.";
-export const runSignIn = ["Run", "where the daemon runs, then open the link that it prints."] as const;
 export const noCompany = "There is no company yet.";
 export const noCompanyHint = "Run `agency up` where the daemon runs: its first start creates one.";
 export const unknownCompany = (name: string): string => `You can't open a company called “${name}”.`;

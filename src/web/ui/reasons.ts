@@ -12,7 +12,10 @@ export const mostReasons = 100;
 export const inParts = <T>(list: readonly T[], size: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size));
 
-/** The reasons of the live outcomes on the screen, read together. The last answer stays while a new one loads. */
+/**
+ * The reasons of the live outcomes on the screen, read together. The last answer stays while a new one loads. Rows that only pass by,
+ * while a person scrolls or searches, are not asked about: each answer makes the daemon look at everything that is open.
+ */
 export function useReasons(
   nodes: readonly { readonly id: string; readonly status: string | null }[],
 ): ReadonlyMap<string, Reason> {
