@@ -265,7 +265,7 @@ export const approvalTimeline = operation("approval.timeline", "GET /api/approva
   input: z.strictObject({ id: approvalId, ...Page }),
   output: z.object({ timeline: z.array(Step), nextCursor }),
   needs: "member",
-  // For no agent's list: view_approval shows the newest entries.
+  // In no agent's list, because view_approval shows the newest entries.
   mcp: { server: "org", tool: "approval_timeline", for: [] },
 });
 
@@ -378,7 +378,7 @@ export const listComments = operation("approval.list_comments", "GET /api/approv
   input: z.strictObject({ id: approvalId, ...Page }),
   output: z.object({ comments: z.array(Comment), nextCursor }),
   needs: "member",
-  // For no agent's list: view_approval shows the same.
+  // In no agent's list, because view_approval shows the same.
   mcp: { server: "org", tool: "list_comments", for: [] },
   cli: { command: "approvals comments <id>", example: "<approval id>" },
 });
