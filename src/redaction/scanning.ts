@@ -43,7 +43,7 @@ const known = `(?<![A-Za-z0-9])(?:${anyOf(beginnings)}(?:[A-Za-z0-9]{20,}|(?=[a-
 
 /**
  * Each line: the test that may reject a match (below), the hint, and the expression. A text that lacks the hint is skipped.
- * Lines with @: the test, programs, and their flags whose value is a secret. · separates two words: a space, or NUL in a list.
+ * Lines with @: the test, programs, and their flags whose value is a secret. {s} separates two words: a space, or NUL in a list.
  */
 const shapes = String.raw`
 # Tokens without a beginning: Telegram, Mailchimp, Terraform; Azure, Twilio; a provider that is not in the list
@@ -55,7 +55,7 @@ any    PuTTY      (?<=PuTTY-User-Key-File-\d)[^]+
 any    -----      -----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,9}-----[^]*?(?:-----END [A-Z0-9 ]{0,40}-----|(?![^]))
 any    LS0tLS     LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM)[\w+/=-]+(?:\r?\n[\w+/=-]+)*
 any    hook|\.com/|/bot  (?<=(?:slack|discord|discordapp|zapier|office)\.com/(?:\w{1,20}/)?(?:services|workflows|triggers|webhooks|catch|webhookb2|webhook)/|hook(?:\.\w{2,4})?\.(?:make|integromat)\.com/|ifttt\.com/trigger/[\w-]{1,60}/(?:json/)?with/key/)[\w/.:@%-]{6,}|(?<=telegram\.org/bot)[\w:-]{6,}
-# Logins: root:password@db:3306/shop, but not app:1.2@sha256:…; scott/tiger@db; -u user:password, but not -u 1000:1000; htpasswd -b
+# Logins: root:password@db:3306/shop, but not app:1.2@sha256:...; scott/tiger@db; -u user:password, but not -u 1000:1000; htpasswd -b
 any    @          (?<=(?<![\w/@:.%-])(?!(?:mailto|acct|b?cc|to|from|sips?|xmpp):)[\w.-]{1,64}:)[^\s"'\x60@/:[|,]{1,256}(?=@(?!sha\d)[\w.-]{1,200}(?::\d|/|\())
 any    @          (?<=(?:oracle:(?:thin|oci):|\bsqlplus )[\w$#]{1,64}/)[^\s"'\x60@[]{1,256}(?=@)
 user   [:%]       (?<=[\s\0](?:-[uUa]|--(?:user|proxy-user|auth|username|basic|login))[ =\0]?["']?[^\s:%/"'\0]{0,100}[:%])(?:(?<=["'][^\s:%/"'\0]{0,100}[:%])[^"'\n]+|[^\s\0"'|;&]+)
@@ -68,17 +68,17 @@ any    :          (?<=^[\w.*-]{1,200}:(?:\d{1,5}|\*):[\w*-]{1,64}:[\w*-]{1,64}:)
 any    \|         (?<=\becho\s{1,3}(?:-n )?["']?)[^\s"'|$]{1,200}(?=["']?\s{0,3}\|[^\n|]{0,200}(?:-stdin|--with-token|sudo -S|chpasswd))
 # Flags
 set@ mysql\w*|mariadb[\w-]*|mycli|7z\w*|rar|unrar  -p
-set@ sshpass|mongo\w*  -p·?
-set@ unzip|zip|sqlcmd|bcp|osql|isql|tsql  -P·?
-set@ redis-cli  -a·
-set@ openssl  -[kK]·
-set@ ldap\w+  -w·
-set@ snmp\w+  -[AX]·
-set@ ssh-keygen  -N·
-set@ secrets?·(?:set|put|add|create)  -b·?|--(?:body|value|text|secret-string|data)(?:·|=)|\w{1,64}=
-set@ curl  -b·["']?[\w.-]{1,64}=
-port@ login|-[uU][^\s\0]{0,100}|--user(?:name)?  -[pP]·
-key@ vault|cargo  login·
+set@ sshpass|mongo\w*  -p{s}?
+set@ unzip|zip|sqlcmd|bcp|osql|isql|tsql  -P{s}?
+set@ redis-cli  -a{s}
+set@ openssl  -[kK]{s}
+set@ ldap\w+  -w{s}
+set@ snmp\w+  -[AX]{s}
+set@ ssh-keygen  -N{s}
+set@ secrets?{s}(?:set|put|add|create)  -b{s}?|--(?:body|value|text|secret-string|data)(?:{s}|=)|\w{1,64}=
+set@ curl  -b{s}["']?[\w.-]{1,64}=
+port@ login|-[uU][^\s\0]{0,100}|--user(?:name)?  -[pP]{s}
+key@ vault|cargo  login{s}
 key@ [^]?  -[pP]
 set@ [^]?  pass:|/p(?:ass)?:
 `;
@@ -110,7 +110,7 @@ const tests = new Map<string, Test>([
 
 /** One rule for each line of a table. */
 const rulesOf = (table: string): Rule[] =>
-  [...table.replaceAll("·", "[\\0\\x20]").matchAll(/^(\w+)(@?) +(\S+) {2,}(.*)$/gm)].map(
+  [...table.replaceAll("{s}", "[\\0\\x20]").matchAll(/^(\w+)(@?) +(\S+) {2,}(.*)$/gm)].map(
     ([, name = "", flags, hint = "", shape = ""]) => {
       const flagged = `(?<=[\\s\\0](?:${shape})["']?)(?<=(?<![\\w-])(?:${hint})(?!\\w)[^\\n|;&]{0,200})(?:(?<=\\0)[^\\0]+|(?<=")[^"\\n]+|(?<=')[^'\\n]+|[^\\s\\0"'|;&]+)`;
       const [test, needed] = [tests.get(name), new RegExp(hint)];
