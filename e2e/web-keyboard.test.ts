@@ -84,7 +84,12 @@ describe("pages about people and work, by keyboard alone", () => {
     await keys.type("operations lead");
     await page.getByRole("option", { name: /Greta/ }).waitFor();
     await keys.press("Enter");
-    await page.getByRole("region", { name: "Planned change" }).getByText("Sol reports to Greta").waitFor();
+    // The title says it before the plan is there, and the plan says it too.
+    await page
+      .getByRole("region", { name: "Planned change" })
+      .getByText("Sol reports to Greta")
+      .first()
+      .waitFor();
     await page
       .getByRole("region", { name: "Planned change" })
       .getByRole("button", { name: "Apply" })
