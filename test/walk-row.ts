@@ -34,6 +34,8 @@ export interface Row {
   readonly elsewhere: "not_found" | "missing" | NotApplicable;
   /** The name under which a write is recorded, if it differs from the operation's name. */
   readonly recordedAs?: string;
+  /** The name of the event that ends what the operation started. Without waiting for it, the event would fall into the next test. */
+  readonly endsWith?: string;
   /**
    * For an operation that answers even malformed input with its usual result: does this result report malformed input? Input
    * that is not an object is still refused.
@@ -47,7 +49,7 @@ export function row<I extends z.ZodObject, O extends z.ZodType>(
   input: (world: World) => z.input<I> | Promise<z.input<I>>,
   denied: Row["denied"],
   elsewhere: Row["elsewhere"] = "not_found",
-  more: Pick<Row, "recordedAs" | "saysMalformed"> = {},
+  more: Pick<Row, "recordedAs" | "endsWith" | "saysMalformed"> = {},
 ): Row {
   return {
     operation,

@@ -402,7 +402,9 @@ export const table: readonly Row[] = [
     boss: "forbidden",
   }),
   row(hiring.listBrains, "root", () => ({}), { stranger: "forbidden" }, noCompany),
-  row(hiring.testBrain, "board", (w) => ({ ...company(w), type: "rehearsal" }), boardOnly),
+  row(hiring.testBrain, "board", (w) => ({ ...company(w), type: "rehearsal" }), boardOnly, "not_found", {
+    endsWith: "brain.tested",
+  }),
   row(hiring.brainIndex, "root", () => ({}), { stranger: "forbidden" }, noCompany),
   row(hiring.brainPage, "root", () => ({ adapterType: "process" }), { stranger: "forbidden" }, noCompany),
 

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { JsonObject } from "../src/contract/words.ts";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -189,7 +190,11 @@ function testRows(kind: StoreKind, part: number, rows: readonly Row[]): void {
           const answer = await door(operation, token, input);
           assert.ok("output" in answer, `${name}: ${JSON.stringify(answer)}`);
           operation.output.parse(answer.output);
-          const events = await daemon.store.read((tx) => newEvents(tx, seen));
+          const news = () => daemon.store.read((tx) => newEvents(tx, seen));
+          const hasEnded = async () =>
+            row.endsWith === undefined || (await news()).some(({ operation }) => operation === row.endsWith);
+          while (!(await hasEnded())) await sleep(20);
+          const events = await news();
           // The ledger seals itself from time to time.
           const added = events.map(({ operation }) => operation).filter((name) => name !== sealOperation);
           if (operation.effect === "write")
