@@ -193,7 +193,7 @@ test("files start until the cores are in use, the longest of all lanes first, an
   for (const file of ["e2e/seed-001-doors", "src/a", "src/b"]) turns.end(`${file}.test.ts`);
   assert.equal(turns.take(first), "src/d.test.ts");
   assert.equal(turns.take(second), undefined);
-  // A process that has ended a file goes on with the next one, up to two for each core.
+  // A process that has ended a file takes the next one, up to two files for each core.
   first.files.push(...["e", "f", "g", "h", "i", "j", "k", "l"].map((name) => `src/${name}.test.ts`));
   let follows = 0;
   while (turns.follow(first) !== undefined) follows += 1;

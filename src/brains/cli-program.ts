@@ -35,7 +35,7 @@ export const cliBrain = (program: CliProgram) => ({
   examples: [{}, { login: "subscription" }],
   reads: ({ command }: Pick<CliSettings, "command">) => filesNamed(command === undefined ? [] : [command]),
   program: ({ command }: Pick<CliSettings, "command">) => neededCli(program, command),
-  provider: (config: Pick<CliSettings, "provider" | "login">) => providerOf(program, config),
+  provider: (config: Pick<CliSettings, "provider" | "login">) => askedProvider(program, config),
   probe: (config?: Pick<CliSettings, "command">, closing?: AbortSignal) =>
     probeCli(program, config?.command, closing),
   judge: (end: End) => judgeCli(program, end),
@@ -44,7 +44,7 @@ export const cliBrain = (program: CliProgram) => ({
 type CliSettings = z.infer<z.ZodObject<ReturnType<typeof cliSettings>>>;
 
 /** The provider that sessions with this configuration ask. */
-export const providerOf = (
+export const askedProvider = (
   { providers }: CliProgram,
   { provider, login = "key" }: Pick<CliSettings, "provider" | "login">,
 ): string => provider ?? providers[login];

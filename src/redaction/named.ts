@@ -1,4 +1,4 @@
-import { announces, isCompound, type Place, testFor } from "./names.ts";
+import { announces, isCompound, type ValuePlace, testFor } from "./names.ts";
 import { anyText, couldBeKey, notPath, notScheme, oneWord, type Test } from "./values.ts";
 
 /** A range of a text. */
@@ -49,7 +49,7 @@ const isLine = /(?:authori[sz]ation|cookie)$/i;
 type Context = Readonly<{ sign: string; inside?: string; isHeader?: boolean; startsLine?: boolean }>;
 
 function valueOf(text: string, name: string, lead: string, after: number): Iterable<Span> {
-  const test = (place: Place): Test => testFor(name, place) ?? (() => false);
+  const test = (place: ValuePlace): Test => testFor(name, place) ?? (() => false);
   const startsLine = lead === "" || /[\r\n][ \t-]{0,40}$/.test(lead);
   const isTag = /<(?:[\w.-]{1,40}:)?$/.test(lead);
   if (isTag || pairBefore.test(lead)) {

@@ -6,7 +6,7 @@ import { anyText, notPath, type Test } from "./values.ts";
  * `tokenLimit` is a limit. Where the name stands decides how much its value must look like a secret:
  * header (`X-Auth:`, any value) · tight (a flag, a variable, a key of a query) · loose (anywhere else).
  */
-export type Place = "header" | "tight" | "loose";
+export type ValuePlace = "header" | "tight" | "loose";
 
 const { oneWord, notAmount, digits, looksMade, couldBeWord, couldBeLogin, isLogin } = values;
 const plainTests = { anyText, oneWord, notPath, notAmount, digits, looksMade };
@@ -57,7 +57,7 @@ export const announces = new RegExp(
 );
 
 /** The test that decides which values of this name are secrets. Undefined if none are. */
-export function testFor(name: string, place: Place): Test | undefined {
+export function testFor(name: string, place: ValuePlace): Test | undefined {
   const key = `${place} ${name}`;
   if (known.has(key)) return known.get(key);
   const test = name.length > 120 || !announces.test(name) ? undefined : decide(name, place);
@@ -67,7 +67,7 @@ export function testFor(name: string, place: Place): Test | undefined {
 }
 const known = new Map<string, Test | undefined>();
 
-function decide(name: string, place: Place): Test | undefined {
+function decide(name: string, place: ValuePlace): Test | undefined {
   const words = wordsOf(name);
   const withoutTails = (some: readonly string[]): readonly string[] =>
     some.slice(0, Math.max(some.findLastIndex((word) => !tails.test(word)) + 1, 1));

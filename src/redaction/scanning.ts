@@ -18,7 +18,7 @@ const ordinary =
   /^(?:(?:[\p{L}\p{M}\s.,;!?'()&]|(?<![\p{L}\p{M}\d])\d{1,6}(?![\p{L}\p{M}\d]))*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{40}|[0-9a-f]{64})$/u;
 
 /**
- * Well-known tokens: beginnings that go on with letters and digits, because they are words as well; beginnings that nothing
+ * Well-known tokens: beginnings that letters and digits must follow, because they are words as well; beginnings that nothing
  * else has; and whole forms. Publishable keys (`pk_live_…`) are public and stay.
  */
 const beginnings = `

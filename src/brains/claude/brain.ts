@@ -9,7 +9,7 @@ import {
   copySkills,
   openingOf,
   programAt,
-  providerOf,
+  askedProvider,
 } from "../cli-program.ts";
 import { claudeEar } from "./claude-ear.ts";
 
@@ -68,7 +68,7 @@ export const claudeBrain = brain({
       ].flat(),
       env: {
         ...withValues(exposeSecrets),
-        ANTHROPIC_BASE_URL: `${url}/model/${providerOf(claudeProgram, { provider, login })}`,
+        ANTHROPIC_BASE_URL: `${url}/model/${askedProvider(claudeProgram, { provider, login })}`,
         [login === "key" ? "ANTHROPIC_AUTH_TOKEN" : "CLAUDE_CODE_OAUTH_TOKEN"]: token,
         ...(model === null ? {} : Object.fromEntries(otherModels.map((name) => [name, model]))),
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",

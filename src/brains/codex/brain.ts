@@ -9,7 +9,7 @@ import {
   copySkills,
   openingOf,
   programAt,
-  providerOf,
+  askedProvider,
 } from "../cli-program.ts";
 import { ownServer } from "../mcp-config.ts";
 import { codexEar } from "./codex-ear.ts";
@@ -87,7 +87,7 @@ const ServerFile = z.object({ mcpServers: z.record(z.string(), ServerEntry) });
  * Codex's own sandbox is off, because it fails inside ours. By default Codex would also obey the AGENTS.md of a cloned
  * repository, and offer sub-agents and a web search.
  */
-function settingsFor(config: Parameters<typeof providerOf>[1] & Exposing, session: SessionSpec) {
+function settingsFor(config: Parameters<typeof askedProvider>[1] & Exposing, session: SessionSpec) {
   const { url, model, effort } = session;
   const { mcpServers } = ServerFile.parse(JSON.parse(readFileSync(session.mcpConfigFile, "utf8")));
   return {
@@ -108,7 +108,7 @@ function settingsFor(config: Parameters<typeof providerOf>[1] & Exposing, sessio
     model_providers: {
       agency: {
         name: "Agency",
-        base_url: `${url}/model/${providerOf(codexProgram, config)}/v1`,
+        base_url: `${url}/model/${askedProvider(codexProgram, config)}/v1`,
         env_key: "AGENCY_TOKEN",
         wire_api: "responses",
         request_max_retries: 2,
