@@ -26,12 +26,12 @@ export function useDo<I, O>(operation: PageOperation<I, O>): Doing<I, O> {
       setRefused(undefined);
       try {
         const output = await sendOnce(operation, input);
-        refreshAll();
+        void refreshAll();
         return output;
       } catch (error) {
         setRefused(asRefused(error));
         // Another person may have been faster.
-        refreshAll();
+        void refreshAll();
         return undefined;
       } finally {
         setBusy(false);

@@ -274,18 +274,23 @@ onEvents((events, cursor, hasGap) => {
   pump();
 });
 
-/** After a change made here, everything is read again at once, because the person waits for it. */
-export function refreshAll(): void {
-  for (const query of cache.getQueryCache().getAll()) {
-    query.invalidate();
-    if (query.isActive()) void query.fetch().catch(() => undefined);
-  }
+/**
+ * After a change made here, everything is read again at once, because the person waits for it. An answer that is on its way may be
+ * from before the change, so it is not waited for. Resolves when everything on the screen has been read.
+ */
+export async function refreshAll(): Promise<void> {
+  const reads = cache.getQueryCache().getAll();
+  for (const query of reads) query.invalidate();
+  const shown = reads.filter((query) => query.isActive());
+  await Promise.all(
+    shown.map((query) => query.fetch(undefined, { cancelRefetch: true }).catch(() => undefined)),
+  );
 }
 
 /** A member gets no events: what is on the screen is read again every ten seconds. A hidden page asks for nothing. Returns how to end it. */
 export function keepReading(): () => void {
   const timer = setInterval(() => {
-    if (!document.hidden) refreshAll();
+    if (!document.hidden) void refreshAll();
   }, 10_000);
   return () => clearInterval(timer);
 }

@@ -60,7 +60,7 @@ export function BatchDialog({ ids, onClose }: { ids: readonly string[]; onClose:
       setResults(new Map(said));
     }
     setBusy(false);
-    refreshAll();
+    void refreshAll();
   };
   const isOver = requests !== undefined && open.length === 0;
   // Enter approves, once everything is shown.

@@ -34,7 +34,7 @@ export function Brains(): ReactNode {
               Install a brain's program, such as Claude Code, on the machine where the daemon runs. Then look
               again.
             </p>
-            <Button onClick={refreshAll}>Look again</Button>
+            <Button onClick={() => void refreshAll()}>Look again</Button>
           </Empty>
         ) : (
           all.map((brain) => (

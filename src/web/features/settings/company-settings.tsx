@@ -4,7 +4,7 @@ import { call } from "../../data/calling.ts";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
-import { useRead } from "../../data/reading.ts";
+import { refreshAll, useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { useEdited } from "../../ui/draft.ts";
@@ -166,6 +166,9 @@ const numberOf = (value: string): number | null => (value.trim() === "" ? null :
 
 type Change = Omit<Parameters<NonNullable<typeof ops.updateCompany.types>>[0], "companyId">;
 
+/** In milliseconds. Without a connection, a saved setting is not waited for longer. */
+const longestRead = 2000;
+
 /** One setting. It is saved separately, with Enter or its button, and a refusal stays below it. */
 function Field({
   label,
@@ -189,27 +192,26 @@ function Field({
   const edit = useEdited(`setting.${company.id}.${label}`, { value });
   const save = useDo(ops.updateCompany);
   const isChanged = edit.changed.length > 0;
-  // Until the saved value is read again, the field shows the old one. That is not another person's change.
-  const [replaced, setReplaced] = useState<string>();
-  useEffect(() => setReplaced(undefined), [value]);
-  const isBehind = edit.behind.length > 0 && value !== replaced && !save.isBusy;
+  // Text that is entered while a save is under way is saved after it.
+  const isSaving = useRef(false);
+  // A value that changes during a save is the saved one, and no change by another person.
+  const isBehind = edit.behind.length > 0 && !isSaving.current;
   const because = cantDecide ?? (isBehind ? chooseFirst : undefined);
   const latest = useRef(edit);
   latest.current = edit;
-  // Text that is entered while a save is under way is saved after it.
-  const isSaving = useRef(false);
   const isWanted = useRef(false);
   const submit = async (): Promise<void> => {
     if (!isChanged || because !== undefined) return;
     isWanted.current = true;
     if (isSaving.current) return;
     isSaving.current = true;
-    setReplaced(value);
     try {
       while (isWanted.current && latest.current.changed.length > 0) {
         isWanted.current = false;
         const sent = latest.current.values;
         if ((await save.run({ companyId: company.id, ...change(sent.value) })) === undefined) return;
+        // Until the saved value is read, the field keeps the typed one, and a text that is typed then is not based on the old value.
+        await Promise.race([refreshAll(), new Promise((resolve) => setTimeout(resolve, longestRead))]);
         latest.current.saved(sent);
         toast(texts.saved(label));
       }
