@@ -278,8 +278,14 @@ async function unfitting(tx: ReadTx, found: readonly Difference[]): Promise<stri
       reasons.push(...(await misplaced(tx, textIn(key["id"]))));
       reasons.push(...(await unaffordable(tx, textIn(key["id"]))));
     }
-    if (table === "outcomes") reasons.push(...(await stranded(tx, textIn(key["id"]))));
   }
+  // An outcome may have lost or regained a parent without any other change.
+  const hung = new Set<string>();
+  for (const { table, key, before } of found) {
+    if (table === "edges") hung.add(textIn(key["child_id"]));
+    else if (table === "outcomes" && before !== null) hung.add(textIn(key["id"]));
+  }
+  for (const id of hung) reasons.push(...(await stranded(tx, id)));
   return reasons;
 }
 
