@@ -13,6 +13,7 @@ import { z } from "zod";
 import { openPostgres } from "../src/store/postgres.ts";
 import { openSqlite } from "../src/store/sqlite.ts";
 import { bothStores } from "../src/testing/organization.ts";
+import { togetherOf } from "../src/store/waves.ts";
 import { storeDatabase } from "../src/testing/postgres.ts";
 
 const { stdout } = await promisify(execFile)(
@@ -70,10 +71,24 @@ async function prepareOnPostgres(texts: readonly string[]): Promise<string[]> {
   await client.connect();
   const problems: string[] = [];
   try {
-    for (const [number, text] of texts.entries())
-      await client
-        .query(`prepare query_${number} as ${text}`)
+    const prepare = (name: string, text: string) =>
+      client
+        .query(`prepare ${name} as ${text}`)
         .catch((error: unknown) => problems.push(`${String(error)}\n${text}`));
+    for (const [number, text] of texts.entries()) await prepare(`query_${number}`, text);
+    // Reads are also made together with others that have the same text (store/waves.ts).
+    const { rows } = await client.query<{ number: number; types: string[] }>(
+      "select substr(name, 7)::integer as number, parameter_types::text[] as types from pg_prepared_statements where name like 'query_%'",
+    );
+    for (const { number, types } of rows) {
+      const text = texts[number] ?? "";
+      const values = types.map((type) =>
+        type === "bytea" ? null : /int|numeric|double|real/.test(type) ? 0 : "",
+      );
+      const several = togetherOf(text, values);
+      if (several !== undefined && !/\b(?:insert into|update|delete from)\s/.test(text))
+        await prepare(`together_${number}`, several);
+    }
   } finally {
     await client.end();
     await database.drop();

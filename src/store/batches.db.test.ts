@@ -289,9 +289,13 @@ if (testStores.has("postgres"))
       if (typeof sent !== "function") throw new TypeError("the driver has no queries");
       const reads: number[] = [];
       Reflect.set(pg.Client.prototype, "query", function (this: pg.Client, ...args: unknown[]): unknown {
-        const texts: unknown[] = Object(args[0]).statements ?? [];
-        const found = texts.filter((each) => String(Object(each).text).startsWith('select "role"')).length;
-        if (found > 0) reads.push(found);
+        const statements: unknown[] = Object(args[0]).statements ?? [];
+        for (const statement of statements) {
+          const { text, sent: values } = Object(statement);
+          if (String(text).startsWith('select "role"')) reads.push(1);
+          // One statement that reads for several writes.
+          else if (String(text).includes('select "role"')) reads.push(JSON.parse(String(values)).length);
+        }
         return Reflect.apply(sent, this, args);
       });
       const holding = Promise.withResolvers<void>();

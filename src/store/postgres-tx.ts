@@ -25,10 +25,10 @@ export function asking(prepared: PreparedQuery, params: Readonly<Record<string, 
 }
 
 export async function rowsOf(link: Link, asked: Asking, isEarly = false): Promise<unknown[]> {
-  const { checks, sql, changes, together } = asked.prepared;
+  const { checks, sql, changes } = asked.prepared;
   link.reach(asked);
   const { values } = asked;
-  const { rows } = await link.ask({ text: sql, values, isRead: !changes, isEarly, together });
+  const { rows } = await link.ask({ text: sql, values, isRead: !changes, isEarly });
   if (checks.length > 0) for (const row of rows) checkRow(Object(row), checks);
   return rows;
 }

@@ -58,8 +58,6 @@ export interface PreparedQuery {
   readonly sets: ReadonlySet<string> | undefined;
   readonly words: ReadonlySet<string>;
   readonly whole: readonly string[];
-  /** On PostgreSQL: the text that makes several such reads at once (waves.ts). */
-  readonly together?: string;
   /** Set if PostgreSQL may insert the row later, together with others. */
   readonly holds?: Holds;
   /** The same statement for a row that already has its number (numbers.ts) and may be inserted later. */
@@ -300,21 +298,10 @@ export function selection<
   B extends keyof Row<T> & string,
   E extends Params = Record<never, never>,
 >(table: T, by: readonly B[], ending?: Ending<E>): Query<Found<T, B> & E, Row<T>> {
-  const one = textQuery(
+  return textQuery(
     (p: Found<T, B> & E) => sql<Row<T>>`select * from ${sql.table(table)} where ${matching(by, p, ending)}`,
     checksIn(table),
   );
-  const columns: Readonly<Record<string, Column>> = tables[table];
-  const areTexts = by.every((name) => columns[name]?.type === "text");
-  if (ending !== undefined || by.length === 0 || !areTexts || "at" in columns) return one;
-  // The inner query is planned for a single row, so it uses its index whatever the number of rows.
-  const where = by.map((name, place) => `"${name}" = v.keys ->> ${place}`).join(" and ");
-  const together = `select v.at, t.* from json_array_elements($1::json) with ordinality as v(keys, at),
-    lateral (select * from "${table}" where ${where} offset 0) as t`;
-  let both: PreparedQuery | undefined;
-  return {
-    on: (dialect) => (dialect === "sqlite" ? one.on(dialect) : (both ??= { ...one.on(dialect), together })),
-  };
 }
 
 /** The number of rows that selection() would find. */

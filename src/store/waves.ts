@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Value } from "./columns.ts";
 import { getTypeParser } from "./connections.ts";
+import { inMap } from "../contract/in-map.ts";
 
 /**
  * Statements on one connection that need not wait for each other travel together, as a wave: one message to the server, and one
@@ -27,11 +28,6 @@ export interface Statement {
    * would take an error of another one's values for its own.
    */
   readonly isEarly?: boolean;
-  /**
-   * The text that reads for several. Its value is a list of their values, as JSON. A row has the place of its values in the list, as
-   * `at`.
-   */
-  readonly together?: string | undefined;
 }
 
 export interface StatementAnswer {
@@ -102,12 +98,9 @@ export function wavesOn(
       text: together,
       sent: [JSON.stringify(all.map(({ sent }) => sent))],
       prepared: prepared(together),
-      resolve: ({ rows, command }) => {
-        const found = Map.groupBy(rows.map(Object), ({ at }) => Number(at));
-        for (const [at, { resolve }] of all.entries()) {
-          const own = (found.get(at + 1) ?? []).map(({ at: _, ...row }) => row);
-          resolve({ rows: own, command, count: own.length });
-        }
+      rowsOf: all.map(({ rows }) => rows),
+      resolve: ({ command }) => {
+        for (const { rows, resolve } of all) resolve({ rows, command, count: rows.length });
       },
       reject,
     };
@@ -118,24 +111,14 @@ export function wavesOn(
       const { isEarly = false } = statement;
       const sent = values.map(asSent);
       return new Promise((resolve, reject) => {
-        const together = sent.every((value) => typeof value === "string") ? statement.together : undefined;
-        const asked = {
-          text,
-          sent,
-          isArrays,
-          isFirst,
-          isRead,
-          together,
-          mates: [],
-          rows: [],
-          resolve,
-          reject,
-        };
-        const readKey =
-          isRead && !isArrays ? `${isEarly} ${together ?? text + JSON.stringify(sent)}` : undefined;
+        const isShared = isRead && !isArrays;
+        const shared = isShared ? togetherOf(text, values) : undefined;
+        const asked = { text, sent, isArrays, isFirst, isRead, together: shared, rowsOf: undefined, resolve, reject };
+        const readKey = isShared ? `${isEarly} ${shared ?? text + JSON.stringify(sent)}` : undefined;
         const mate = readKey === undefined ? undefined : reads.get(readKey);
-        if (mate !== undefined) return void mate.mates.push({ ...asked, prepared: mate.prepared });
-        const own = { ...asked, prepared: prepared(text) };
+        if (mate !== undefined)
+          return void mate.mates.push({ ...asked, mates: [], rows: [], prepared: mate.prepared });
+        const own = { ...asked, mates: [], rows: [], prepared: prepared(text) };
         if (!isRead) reads.clear();
         else if (readKey !== undefined) reads.set(readKey, own);
         waiting.push(own);
@@ -171,11 +154,14 @@ interface Asked {
   readonly isArrays: boolean;
   readonly isFirst: boolean;
   readonly isRead: boolean;
+  /** The text that makes this read together with others. Undefined if it can be shared only with equal ones. */
   readonly together: string | undefined;
   /** The reads that are made together with it. */
   readonly mates: Asked[];
   readonly prepared: Prepared;
   readonly rows: unknown[];
+  /** If reads are made together: the rows of each. The first column of a row then says whose it is. */
+  readonly rowsOf: readonly unknown[][] | undefined;
   readonly resolve: (answer: StatementAnswer) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -223,20 +209,22 @@ class Wave implements pg.Submittable {
     prepared.columns = {
       names: fields.map(({ name }) => name),
       parsers: fields.map(({ dataTypeID }) => getTypeParser(dataTypeID, "text")),
-      empty: Object.fromEntries(fields.map(({ name }) => [name, null])),
+      empty: Object.fromEntries(
+        fields.map(({ name }) => [name, null]).filter(([name]) => name !== whose),
+      ),
     };
   }
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
-    const { prepared, rows, isArrays } = this.#current();
+    const { prepared, rows, rowsOf, isArrays } = this.#current();
     const { names, parsers, empty } = prepared.columns ?? noColumns;
     const valueAt = (value: string | null, index: number): unknown =>
       value === null ? null : parsers[index]?.(value);
     if (isArrays) return void rows.push(fields.map(valueAt));
     const row: Record<string, unknown> = { ...empty };
-    for (let index = 0; index < names.length; index++)
+    for (let index = rowsOf === undefined ? 0 : 1; index < names.length; index++)
       row[names[index] ?? ""] = valueAt(fields[index] ?? null, index);
-    rows.push(row);
+    (rowsOf?.[Number(fields[0]) - 1] ?? rows).push(row);
   }
 
   handleCommandComplete({ text }: { text: string }): void {
@@ -272,6 +260,42 @@ class Wave implements pg.Submittable {
     clearTimeout(this.#timer);
     this.#ended();
   }
+}
+
+/** The column that says whose row it is, if reads are made together. No column of a table is called so. */
+const whose = "#";
+
+/**
+ * The text that makes several reads with this text at once. Its value is a list of their values, as JSON. The inner query is
+ * planned for one read, so it uses its indexes whatever the number of reads. Undefined if a value has no place in JSON (bytes)
+ * or no type there (null).
+ */
+export function togetherOf(text: string, values: readonly Value[]): string | undefined {
+  if (values.length === 0) return undefined;
+  let types = "";
+  for (const value of values) {
+    if (typeof value === "string") types += "t";
+    else if (Number.isSafeInteger(value)) types += "n";
+    else return undefined;
+  }
+  const key = `${types} ${text}`;
+  if (!together.has(key)) {
+    // Lists with optional filters have many texts.
+    if (together.size >= mostPrepared) together.clear();
+    together.set(key, textTogether(text, types));
+  }
+  return together.get(key);
+}
+const together = new Map<string, string | undefined>();
+
+function textTogether(text: string, types: string): string | undefined {
+  if (!/^(?:select|with)\s/.test(text) || /\boffset\b/.test(text)) return undefined;
+  const one = text.replace(/\$(\d+)/g, (_, number: string) => {
+    const value = `(those.given ->> ${Number(number) - 1})`;
+    return types[Number(number) - 1] === "n" ? `${value}::bigint` : value;
+  });
+  return `select those.place as "${whose}", one.* from json_array_elements($1::json) with ordinality as those(given, place),
+    lateral (${one} offset 0) as one`;
 }
 
 const noColumns: Columns = { names: [], parsers: [], empty: {} };
