@@ -55,9 +55,10 @@ export function keepSockets() {
 
 /**
  * A prepared statement keeps its plan. If its tables were small when it was planned, it would read all their rows, until the
- * server checks them again after a minute of load. So a plan uses an index if there is one.
+ * server checks them again after a minute of load. So a plan uses an index if there is one. Plans are not compiled: that takes
+ * longer than any of these statements, and the server would decide by costs that this setting makes meaningless.
  */
-const plans = "-c enable_seqscan=off";
+const plans = "-c enable_seqscan=off -c jit=off";
 
 /** `isShared` means that a program such as PgBouncer gives each transaction another connection (pooling.ts). */
 export interface Address {
