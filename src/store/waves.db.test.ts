@@ -84,6 +84,36 @@ if (testStores.has("postgres"))
       assert.deepEqual(sent, [4, 1, 1]);
     });
 
+    test("reads with numbers, an order and a limit are one statement too, and each has its own rows in order", async () => {
+      const numbers = [3, 1, 2, 5, 4];
+      await Promise.all(
+        numbers.map((number) => ask("insert into wave values ($1, $2, null)", `n${number}`, number)),
+      );
+      const text = "select id, number from wave where id like $1 and number > $2 order by number limit $3";
+      const read = (...values: (string | number | null)[]) => waves.ask({ text, values, isRead: true });
+      sent = [];
+      const answers = await Promise.all([
+        read("n%", 1, 2),
+        read("n%", 3, 9),
+        read("n%", 5, 9),
+        read("n%", null, 9),
+        read("none", 0, 9),
+      ]);
+      assert.deepEqual(
+        answers.map(({ rows, count }) => [rows.map((found) => Object(found).id), count]),
+        [
+          [["n2", "n3"], 2],
+          [["n4", "n5"], 2],
+          [[], 0],
+          [[], 0],
+          [[], 0],
+        ],
+      );
+      assert.deepEqual(answers[0].rows[0], { id: "n2", number: 2 });
+      // Null has no type in the list of values, so that read is a statement by itself.
+      assert.deepEqual(sent, [2]);
+    });
+
     test("the same read is one statement, with rows for each who asks", async () => {
       const read = (value: number) =>
         waves.ask({ text: "select $1::bigint as n", values: [value], isRead: true });
