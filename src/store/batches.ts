@@ -172,7 +172,9 @@ export function createBatches(parts: {
       return leave(own);
     }
     // Lanes that became ready while the connection was opened.
-    if (shared !== undefined && shared === working) own.push(...take([...ready].slice(0, mostInBatch)));
+    // More than have a place would come back behind the first ones, each time.
+    if (shared !== undefined && shared === working)
+      own.push(...take([...ready].slice(0, mostInBatch - own.length)));
     const queue: { readonly job: Job; readonly lane: Lane }[] = [];
     const batch: Job[] = [];
     let turn = 0;

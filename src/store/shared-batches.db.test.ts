@@ -331,6 +331,24 @@ if (testStores.has("postgres"))
       assert.equal((await keysOf("slow")).length, many + 5);
     });
 
+    test("none of more busy companies than a batch has writes is passed over", async () => {
+      const runs = Array.from({ length: 70 }, () => 0);
+      let serial = 0;
+      const write = async (index: number): Promise<void> => {
+        while (Math.max(...runs) < 60) {
+          const hash = String((serial += 1));
+          await store.write(async (tx) => {
+            await tx.lock(`busy ${index}`);
+            await tx.run(keep, row("busy", hash));
+          });
+          runs[index] = (runs[index] ?? 0) + 1;
+        }
+      };
+      // Each company has the next write ready when one ends.
+      await Promise.all([...runs, ...runs, ...runs].map((_, index) => write(index % runs.length)));
+      assert.ok(Math.min(...runs) > 5, `writes of each company: ${runs.join(", ")}`);
+    });
+
     test("if the connection is lost at the commit, its writes are refused and not repeated, and the others are stored", async () => {
       const runs = Array.from({ length: count }, () => 0);
       const results = await Promise.allSettled(
