@@ -294,8 +294,9 @@ export function createBatches(parts: {
       for (const { job } of queue.slice(turn)) job.refuse(reason);
     }
     void link.close(failure);
-    // Writes that threw have seen no changes of others.
-    if (failure instanceof Undone && !hasChanges) failure = undefined;
+    // Writes that threw have seen no changes of others. But the error of a statement may be that of an earlier one.
+    if (failure instanceof Undone && !hasChanges && (batch.length === 1 || !link.hasFailed()))
+      failure = undefined;
     const isOwn = (batch.length === 1 && !link.isSpoilt()) || failure instanceof Undone;
     const reason = failure === undefined || isOwn || isLost(failure) ? failure : new BatchFailed();
     for (const job of batch) job.settle(reason);

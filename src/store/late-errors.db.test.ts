@@ -83,6 +83,28 @@ if (testStores.has("postgres"))
       }
     });
 
+    test("is not told to the write after it, if its own write ended before the error came", async () => {
+      const [hasTurn, isNext] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const first = store.write(async (tx) => {
+        await tx.lock("unheard");
+        await tx.turn();
+        hasTurn.resolve();
+        await isNext.promise;
+        tx.first(byId, broken).catch(() => undefined);
+        throw new Error("no");
+      });
+      first.catch(() => undefined);
+      await hasTurn.promise;
+      const second = store.write(async (tx) => {
+        await tx.lock("unheard");
+        isNext.resolve();
+        await tx.turn();
+        return tx.all(kept, { file_id: "none" });
+      });
+      assert.deepEqual(await second, []);
+      await assert.rejects(first, /^Error: no$/);
+    });
+
     test("is told as it is, after few runs, also if it comes from what the write announced", async () => {
       for (const announces of [false, true]) {
         let runs = 0;
