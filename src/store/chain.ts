@@ -88,30 +88,39 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
   /** Reads the ledger after sealing everything that was recorded before. */
   const sealed = async <R>(read: () => Promise<R>): Promise<R> => {
     await plain.turn();
-    if (isOver) throw new Error("the write has ended");
+    if (isOver) return late();
     if (hasLeft() || plain.pending.length > 0) {
       open += 1;
       await catchUp().finally(() => (open -= 1));
     }
     return read();
   };
-  const noteIn =
-    (changed: Map<string, Changed>) =>
-    ({ table, deletes }: Seals, values: readonly unknown[]): void => {
+  /** The number of statements so far. A row for later is known at once, while one before it may not be answered yet. */
+  let statements = 0;
+  const noteIn = (changed: Map<string, Changed>) => {
+    const by = (statements += 1);
+    return ({ table, deletes }: Seals, values: readonly unknown[]): void => {
       const { keys = [], company = -1 } = layouts.get(table) ?? {};
       const companyId = values[company];
-      const key = keys.map((index) => values[index]);
-      changed.set(nameOf(table, key), {
+      const name = nameOf(
+        table,
+        keys.map((index) => values[index]),
+      );
+      if ((changed.get(name)?.by ?? 0) > by) return;
+      changed.set(name, {
         companyId: company === -1 ? null : typeof companyId === "string" ? companyId : "",
         image: deletes ? null : JSON.stringify(values),
+        by,
       });
     };
+  };
   const tx: Tx = {
     ...plain,
     // Most statements pass through without another promise.
     all: (q, params) => {
       const prepared = q.on(dialect);
       const { seals } = prepared;
+      if (isOver && prepared.changes) return late();
       const note = noteIn(rows);
       if (seals !== undefined)
         return plain.all(q, params).then((found) => {
@@ -254,6 +263,8 @@ interface Changed {
   readonly companyId: string | null;
   /** Null if the row was deleted. */
   readonly image: string | null;
+  /** The number of the statement that changed it. */
+  readonly by: number;
 }
 
 interface Part {

@@ -6,7 +6,7 @@ import { RowCheck } from "../events/rows.ts";
 import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
 import { watchStatements } from "../testing/statements.ts";
 import { openPostgres } from "./postgres.ts";
-import { insertion, laterInsertion, selection, updating } from "./query.ts";
+import { deleting, insertion, laterInsertion, laterRow, selection, updating } from "./query.ts";
 import type { Store, Tx } from "./store.ts";
 
 const insert = insertion("reviews");
@@ -40,6 +40,8 @@ const file = (id: string) => ({
   updated_at: 0,
   deleted_at: null,
 });
+const addEdge = laterRow("edges", sql`on conflict do nothing`);
+const dropEdge = deleting("edges", ["parent_id", "child_id"]);
 const index = laterInsertion("search", (p: { id: string }) => ({
   rowid: sql`(select num from files where id = ${p.id})`,
   description: sql`${p.id}`,
@@ -126,6 +128,17 @@ if (testStores.has("postgres"))
       }
       const found = await (nodes[0] ?? assert.fail()).read((tx) => tx.all(files, { company_id: "company" }));
       assert.equal(found.length, 180);
+      await assertIntact();
+    });
+
+    test("a row for later that replaces a deleted one is sealed after it", async () => {
+      const edge = { parent_id: "parent", child_id: "child" };
+      for (const isStored of [false, true, true])
+        await writes(1, `replaced ${isStored}`, async (tx) => {
+          if (isStored) await tx.run(dropEdge, edge);
+          await tx.run(addEdge, edge);
+          if (!isStored) await tx.run(dropEdge, edge);
+        });
       await assertIntact();
     });
 
