@@ -42,7 +42,9 @@ export function macOf(key: string): Mac {
 }
 
 /** A transaction of a store, before this file adds the ledger. */
-export type PlainTx = Omit<Tx, "append"> & {
+export type PlainTx = Omit<Tx, "append" | "attempt"> & {
+  /** Once `isOver` is true, the savepoint is gone, and one with its name may belong to another write. */
+  attempt<T>(work: () => Promise<T>, isOver: () => boolean): Promise<T>;
   /** Runs a statement that seals, and returns the sealed columns of each row it changed. */
   changed<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<Value[][]>;
   /** What its writes recorded and changed and is not sealed yet. A write that fails removes its own part. */
@@ -70,8 +72,9 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
   let sent: Promise<void>[] = [];
   /** Attempts and reads of the ledger that have not ended. */
   let open = 0;
-  /** The write has ended. What is pending may belong to others now. */
+  /** The write has ended. What is pending, and on SQLite the transaction, may belong to others now. */
   let isOver = false;
+  const late = (): Promise<never> => Promise.reject(new Error("the write has ended"));
   const leave = (): void => {
     const [recorded, changed, known] = [events, rows, Promise.all(sent)];
     [events, rows, sent] = [[], new Map(), []];
@@ -136,6 +139,7 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
     },
     run: (q, params) => {
       const { seals, holds } = q.on(dialect);
+      if (isOver) return late();
       if (seals === undefined) return plain.run(q, params);
       const note = noteIn(rows);
       if (holds !== undefined) {
@@ -156,6 +160,7 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
     },
     count: (q, params) => {
       const { seals } = q.on(dialect);
+      if (isOver) return late();
       if (seals === undefined) return plain.count(q, params);
       const note = noteIn(rows);
       return plain.changed(q, params).then((found) => {
@@ -169,14 +174,18 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
     attempt: async (part) => {
       await plain.turn();
       await Promise.all(sent);
+      if (isOver) return late();
       const saved = { events: [...events], rows: new Map(rows), pending: [...plain.pending] };
       open += 1;
       try {
-        return await plain.attempt(async () => {
-          const result = await part();
-          await Promise.all(sent);
-          return result;
-        });
+        return await plain.attempt(
+          async () => {
+            const result = await part();
+            await Promise.all(sent);
+            return result;
+          },
+          () => isOver,
+        );
       } catch (error) {
         await Promise.allSettled(sent);
         if (isOver) throw error;

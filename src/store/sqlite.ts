@@ -83,7 +83,7 @@ export function openSqlite(options: SqliteOptions): Store {
     count: async (q, params) => connection.run(q.on("sqlite"), params),
     changed: async (q, params) => connection.values(q.on("sqlite"), params),
     lock: async () => undefined,
-    attempt: (work) => inSavepoint(connection, "part", work),
+    attempt: (work, isOver) => inSavepoint(connection, "part", work, isOver),
   });
 
   /** Adds work to the next group. It is settled when the group is committed. */
@@ -275,15 +275,17 @@ async function inSavepoint<T>(
   connection: Connection,
   name: "one" | "part",
   work: () => Promise<T>,
+  isOver = () => false,
 ): Promise<T> {
   connection.exec(`savepoint ${name}`);
   try {
     const result = await work();
+    if (isOver()) throw new Error("the write has ended");
     connection.exec(`release ${name}`);
     return result;
   } catch (error) {
     // After a full disk there may be no transaction left to roll back.
-    if (connection.isInTransaction) {
+    if (connection.isInTransaction && !isOver()) {
       connection.exec(`rollback to ${name}`);
       connection.exec(`release ${name}`);
     }

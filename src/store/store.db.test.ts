@@ -121,6 +121,43 @@ for (const kind of bothStores)
         assert.equal(await nameOf(store, "same"), "x");
       }));
 
+    for (const attempts of [false, true])
+      test(`what a write ${attempts ? "attempts" : "changes"} after it failed leaves nothing, and the next write whole`, () =>
+        withStore(async (store) => {
+          const goesOn = Promise.withResolvers<void>();
+          let late: Promise<void> = Promise.resolve();
+          const bad = store.write(async (tx) => {
+            await tx.lock("company");
+            await tx.turn();
+            const part = async (): Promise<void> => {
+              await goesOn.promise;
+              if (!attempts) return tx.run(put, { id: "late", name: "x" });
+              return tx.attempt(async () => {
+                for (let each = 0; each < 9; each++) await tx.first(get, { id: "none" });
+                throw new Error("undo");
+              });
+            };
+            late = part();
+            late.catch(() => undefined);
+            throw new Error("no");
+          });
+          bad.catch(() => undefined);
+          await store.write(async (tx) => {
+            await tx.lock("company");
+            await tx.turn();
+            goesOn.resolve();
+            for (let each = 0; each < 5; each++) await tx.first(get, { id: "none" });
+            await tx.run(put, { id: "good", name: "x" });
+            for (let each = 0; each < 9; each++) await tx.first(get, { id: "none" });
+          });
+          await assert.rejects(bad, /no/);
+          const [{ status }] = await Promise.allSettled([late]);
+          assert.deepEqual(
+            [await nameOf(store, "late"), await nameOf(store, "good"), status],
+            [undefined, "x", "rejected"],
+          );
+        }));
+
     test("a lock keeps concurrent read-then-write transactions from losing updates", () =>
       withStore(async (store) => {
         await store.write((tx) => tx.run(put, { id: "n", name: "0" }));
