@@ -1,7 +1,6 @@
 import type pg from "pg";
 import type { Value } from "./columns.ts";
 import { getTypeParser } from "./connections.ts";
-import { inMap } from "../contract/in-map.ts";
 
 /**
  * Statements on one connection that need not wait for each other travel together, as a wave: one message to the server, and one
@@ -113,7 +112,17 @@ export function wavesOn(
       return new Promise((resolve, reject) => {
         const isShared = isRead && !isArrays;
         const shared = isShared ? togetherOf(text, values) : undefined;
-        const asked = { text, sent, isArrays, isFirst, isRead, together: shared, rowsOf: undefined, resolve, reject };
+        const asked = {
+          text,
+          sent,
+          isArrays,
+          isFirst,
+          isRead,
+          together: shared,
+          rowsOf: undefined,
+          resolve,
+          reject,
+        };
         const readKey = isShared ? `${isEarly} ${shared ?? text + JSON.stringify(sent)}` : undefined;
         const mate = readKey === undefined ? undefined : reads.get(readKey);
         if (mate !== undefined)
@@ -209,9 +218,7 @@ class Wave implements pg.Submittable {
     prepared.columns = {
       names: fields.map(({ name }) => name),
       parsers: fields.map(({ dataTypeID }) => getTypeParser(dataTypeID, "text")),
-      empty: Object.fromEntries(
-        fields.map(({ name }) => [name, null]).filter(([name]) => name !== whose),
-      ),
+      empty: Object.fromEntries(fields.map(({ name }) => [name, null]).filter(([name]) => name !== whose)),
     };
   }
 
