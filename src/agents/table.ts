@@ -1,6 +1,5 @@
 import { sql } from "kysely";
 import type { Agent } from "../contract/agents.ts";
-import { inMap } from "../contract/in-map.ts";
 import { notFound } from "../contract/refusal.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { reportsOf } from "../capabilities/members.ts";
@@ -8,10 +7,10 @@ import { holderOf } from "../capabilities/people.ts";
 import { noReviews, reviewsOf } from "../outcomes/review.ts";
 import { statusIsLive } from "../outcomes/outcome.ts";
 import { redactText } from "../redaction/redact.ts";
-import { type Db, insertion, type Query, query, selection, updating } from "../store/query.ts";
-import { type Row, tables } from "../store/schema.ts";
+import { type Db, insertion, query, saving, selection, updating } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
 import { nextAgentIn } from "./agent.ts";
-import type { ReadTx, Tx } from "../store/store.ts";
+import type { ReadTx } from "../store/store.ts";
 
 export type AgentRow = Row<"agents">;
 type Shown = Pick<AgentRow, (typeof shownColumns)[number]> & {
@@ -41,19 +40,14 @@ export const newAgentDefaults = {
   person_id: null,
 } as const satisfies Partial<AgentRow>;
 
-/**
- * Saves the columns that differ. The statement names no other columns, so writes of the same batch that only read those need
- * not run again (store/known.ts).
- */
-export async function saveAgent(tx: Tx, before: AgentRow, changes: Partial<AgentRow>): Promise<void> {
-  const columns = Object.keys(changes)
-    .filter(canChange)
-    .filter((column) => changes[column] !== before[column])
-    .toSorted();
-  if (columns.length === 0) return;
-  const update = inMap(updates, columns.join(), () => updating("agents", columns, ["id"]));
-  await tx.run(update, { ...before, ...changes });
-}
+export const saveAgent = saving("agents", [
+  "company_id",
+  "mandate_id",
+  "generation",
+  "state_file_id",
+  "made_for_mandate",
+  "created_at",
+]);
 
 export async function agentById(tx: ReadTx, id: string): Promise<AgentRow> {
   const row = await tx.first(byId, { id });
@@ -295,16 +289,3 @@ const shownById = query((db, p: { id: string }) =>
 );
 
 export const insertAgent = insertion("agents");
-
-const fixed = [
-  "num",
-  "id",
-  "company_id",
-  "mandate_id",
-  "generation",
-  "state_file_id",
-  "made_for_mandate",
-  "created_at",
-];
-const canChange = (name: string): name is keyof AgentRow => name in tables.agents && !fixed.includes(name);
-const updates = new Map<string, Query<AgentRow, never>>();

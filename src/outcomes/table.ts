@@ -97,14 +97,15 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
 }
 
 /**
- * Saves all columns of an outcome and writes a new version of its file. Many texts repeat a title and the reason of a block, so both
+ * Saves an outcome and writes a new version of its file. Many texts repeat a title and the reason of a block, so both
  * lose their secrets here.
  */
 export async function saveOutcome(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<OutcomeRow> {
   const { title, blocked_reason: reason } = outcome;
   const shown = { title: redactText(title), blocked_reason: reason === null ? null : redactText(reason) };
   const saved: OutcomeRow = { ...outcome, ...shown, stale: 0, updated_at: tx.now };
-  await tx.run(updateRow, saved);
+  // The caller may have read the row before this write changed it.
+  await saveColumns(tx, await outcomeById(tx, outcome.id), saved);
   await renderFile(tx, saved, author);
   return saved;
 }
@@ -332,7 +333,7 @@ const waitersOn = query((db, p: { id: string }) =>
 
 const insertRow = insertion("outcomes");
 
-const updateRow = saving("outcomes", ["company_id", "made_by", "created_at"]);
+const saveColumns = saving("outcomes", ["company_id", "made_by", "created_at"]);
 
 const setOwner = updating(
   "outcomes",

@@ -276,17 +276,29 @@ const severalRows = new Map<string, Query<Params, unknown>>();
 /** PostgreSQL keeps each text as a prepared statement, and takes up to 65,535 values. */
 const mostAtOnce = 50;
 
-/** Updates the row with this id: all columns except the `fixed` ones, which never change. */
-export function saving<T extends TableName, F extends keyof NewRow<T> & string>(
-  table: T,
-  fixed: readonly F[],
-): Query<Omit<NewRow<T>, F>, never> {
+/**
+ * Makes a function that changes the row with the id of `before`, except the `fixed` columns, which never change. Only columns that differ
+ * are saved. The statement names no others, so writes of the same batch that only read those need not run again (known.ts).
+ */
+export function saving<T extends TableName>(table: T, fixed: readonly (keyof Row<T> & string)[]) {
   const kept: readonly string[] = ["id", ...fixed];
   const columns = columnsOf(table).filter((column) => !kept.includes(column));
-  return textQuery(
-    (p: Params) =>
-      sql<never>`update ${sql.table(table)} set ${equal(columns, p, sql`, `)} where id = ${p["id"]}`,
-  );
+  const updates = new Map<string, Query<Params, never>>();
+  return async (
+    tx: { run(query: Query<Params, never>, params: Params): Promise<void> },
+    before: Row<T> & Params,
+    changes: Partial<Row<T>> & Params,
+  ): Promise<void> => {
+    const changed = columns.filter((name) => name in changes && changes[name] !== before[name]);
+    if (changed.length === 0) return;
+    const update = inMap(updates, changed.join(), () =>
+      textQuery(
+        (p: Params) =>
+          sql<never>`update ${sql.table(table)} set ${equal(changed, p, sql`, `)} where id = ${p["id"]}`,
+      ),
+    );
+    await tx.run(update, { ...before, ...changes });
+  };
 }
 
 /**
