@@ -422,7 +422,7 @@ const ownerIn = (...places: readonly TableName[]) =>
     const parts = places.map((table) => sql`select company_id from ${sql.table(table)} where id = ${p.id}`);
     const text = sql<{ company_id: string }>`${sql.join(parts, sql` union `)}`;
     return { compile: () => text.compile(db) };
-  }, []);
+  });
 
 type Owner = Query<{ id: string }, { company_id: string }>;
 /** Most queries find the whole row. The handler reads it too, and on PostgreSQL a write reads a row only once. */

@@ -198,6 +198,5 @@ const byHash = query(
         "p.ended_at as person_ended_at",
       ])
       .where("c.hash", "=", p.hash),
-  undefined,
-  { agents: "agent_id", sessions: "session_id", people: "person_id" },
+  { sees: { agents: "agent_id", sessions: "session_id", people: "person_id" } },
 );

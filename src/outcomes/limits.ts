@@ -168,11 +168,11 @@ const atMostLive = query(
       const last = eb.selectFrom("outcomes").select(sql<number>`max(num)`.as("last"));
       return eb.case().when(last, "<=", p.enough).then(last).else(live(db, p)).end().as("count");
     }),
-  undefined,
-  {},
   {
-    table: "outcomes",
-    by: { responsible_id: "agentId" },
-    where: { status: ["open", "submitted"] },
+    counts: {
+      table: "outcomes",
+      by: { responsible_id: "agentId" },
+      where: { status: ["open", "submitted"] },
+    },
   },
 );

@@ -85,12 +85,16 @@ export class Hole {
   }
 }
 
-/** `checks` is only for text that the builder can't see through; the checks of other queries are derived. */
+interface Traits {
+  /** Only for text that the builder can't see through. The checks of other queries are derived. */
+  readonly checks?: readonly Check[];
+  readonly sees?: Sees;
+  readonly counts?: Counts;
+}
+
 export function query<P extends Params, R>(
   build: (db: Db, params: P, dialect: Dialect) => Compilable<R>,
-  checks?: readonly Check[],
-  sees: Sees = {},
-  counts?: Counts,
+  { checks, sees = {}, counts }: Traits = {},
 ): Query<P, R> {
   const built: Partial<Record<Dialect, PreparedQuery>> = {};
   const made: Query<P, R> = {
@@ -125,7 +129,7 @@ export function textQuery<P extends Params, R>(
   checks: readonly Check[] = [],
   sees: Sees = {},
 ): Query<P, R> {
-  return query((db, p: P, dialect) => ({ compile: () => text(p, dialect).compile(db) }), checks, sees);
+  return query((db, p: P, dialect) => ({ compile: () => text(p, dialect).compile(db) }), { checks, sees });
 }
 
 /** Inserts a row with all columns of the table in schema.ts. `ending` can add `on conflict` or `returning`. */
