@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import pg from "pg";
+import { newAgentDefaults } from "../agents/table.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { allowed } from "../testing/allowed.ts";
 import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
@@ -30,36 +31,19 @@ const roleOnly = query((db, p: { id: string }) =>
 );
 const setRole = updating("agents", ["role"], ["id"]);
 const agentIn = (company_id: string, id: string): NewRow<"agents"> => ({
+  ...newAgentDefaults,
   id,
   company_id,
   name: id,
   name_key: id,
   slug: id,
   role: "worker",
-  title: null,
-  capabilities: null,
   boss_id: null,
   mandate_id: id,
-  generation: 1,
-  status: "idle",
   state_file_id: id,
-  log_file_id: null,
-  state_stale: 0,
   brain_type: "human",
   brain_config: "{}",
-  prompt: null,
-  model: null,
-  effort: null,
-  budget: null,
-  auto_reply: 0,
-  made_for_mandate: 0,
-  idle_sessions: 0,
-  not_before: 0,
-  last_session_at: 0,
-  epoch: 0,
   created_at: 0,
-  ended_at: null,
-  person_id: null,
 });
 /** Makes a commit wait for a lock of the test, or cuts its connection. */
 const atCommit = `
