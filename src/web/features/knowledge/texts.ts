@@ -18,7 +18,7 @@ export const kindHints = {
   log: "What each agent did in its sessions is added here when they end.",
   state: "An agent keeps here what it wants to know in its next session.",
   outcome: "Every outcome has a file with its description.",
-  skill: "The board adds skills with agency skills put.",
+  skill: "The board adds skills with agency skills add.",
 } as const;
 export const nothingFound = (kind: string, words: string): string =>
   `None of the ${kind.toLowerCase()} has the words “${words}”.`;
