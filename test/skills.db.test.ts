@@ -81,6 +81,24 @@ describe("skills", () => {
     );
   });
 
+  test("the API reference says of a route what its operation says", () => {
+    const text = readFileSync(join(root, "agency-create-agent", "references", "api-reference.md"), "utf8");
+    const rows = text
+      .slice(text.indexOf("## All other routes"))
+      .matchAll(/^\| `(\w+) ([^`]+)` .*\| (.+?) +\|$/gm);
+    const path = (route: string): string => route.replaceAll(/<\w+>|:\w+/g, "*");
+    assert.deepEqual(
+      [...rows].flatMap(([, method, route = "", says]) => {
+        const found = operations.find(
+          ({ http }) => http.method === method && path(http.path) === path(route),
+        );
+        const [first = ""] = found?.summary.split(/\.(?: |$)/) ?? [];
+        return says === `${first.charAt(0).toLowerCase()}${first.slice(1)}` ? [] : [`${route}: ${first}`];
+      }),
+      [],
+    );
+  });
+
   // covers GOV-78
   test("the hiring skill asks for the configuration that fits best", () => {
     const text = readFileSync(join(root, "agency-create-agent", "SKILL.md"), "utf8");

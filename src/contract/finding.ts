@@ -8,7 +8,7 @@ import { AgentRef, CompanyId, Flag, idOf, Reference, text, whole } from "./words
 /** Answers about a whole company at once: the graph of its outcomes, its counts, and a search. */
 
 export const viewGraph = operation("outcome.graph", "GET /api/companies/:companyId/outcomes/graph", {
-  summary: "Show the outcomes of a company as a graph: what serves what, and what depends on what.",
+  summary: "Show the outcomes of a company as a graph of parents, children and dependencies.",
   input: z.strictObject({
     companyId: CompanyId,
     live: Flag.optional().describe("true shows only open and submitted outcomes. Default false: all."),
@@ -30,10 +30,10 @@ export const viewGraph = operation("outcome.graph", "GET /api/companies/:company
     ),
     edges: z
       .array(z.object({ parent: z.string(), child: z.string() }))
-      .describe("Ids. The child is how, the parent is why. Both are in the list."),
+      .describe("Ids of a child (how) and its parent (why). Both are in the list."),
     dependencies: z
       .array(z.object({ outcome: z.string(), dependsOn: z.string() }))
-      .describe("Ids. An outcome waits for those it depends on. Both are in the list."),
+      .describe("Ids of an outcome and of one that it depends on. Both are in the list."),
     truncated: z.boolean().describe("True if there are more outcomes."),
   }),
   cli: { command: "outcomes graph", example: "--live" },
@@ -66,7 +66,7 @@ export const whyMany = operation("why.many", "GET /api/why", {
 });
 
 export const viewCounts = operation("company.counts", "GET /api/companies/:companyId/counts", {
-  summary: "Count what a company has: what needs a person, mail, approvals, agents, outcomes and files.",
+  summary: "Count a company's attention items, mail, approvals, agents, outcomes and files.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({
     attention: z.number().describe("Items of the attention list that need a person now: its `pressing`."),
@@ -107,7 +107,7 @@ export type FoundKind = (typeof foundKinds)[number];
 const Found = Reference.extend({
   id: z.string(),
   title: z.string(),
-  detail: z.string().describe("What tells it from others: a role, a status, an owner."),
+  detail: z.string().describe("A detail that tells it apart, such as a role, a status or an owner."),
 });
 export type Found = z.infer<typeof Found>;
 
