@@ -93,7 +93,7 @@ describe("pages on which people look up work, mail and knowledge", () => {
     await page.getByLabel("Deliver at").fill("2050-01-01T09:00");
     await page.getByLabel("Message", { exact: true }).fill("Happy new year.");
     await page.getByRole("button", { name: "Send" }).click();
-    await page.getByText("The message to Theo waits for its time.").waitFor();
+    await page.getByText("The message to Theo is scheduled.").waitFor();
     await page.getByRole("button", { name: "Deferred" }).click();
     await page.locator(".mail-row", { hasText: "Happy new year." }).waitFor();
     const { messages } = await site.daemon.board.call(listConversation, {
@@ -103,7 +103,7 @@ describe("pages on which people look up work, mail and knowledge", () => {
     assert.equal(messages[0]?.deliveredAt, null);
     await page.getByRole("button", { name: "Cancel", exact: true }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).first().click();
-    await page.getByText("No message waits for its time.").waitFor();
+    await page.getByText("No message is scheduled.").waitFor();
   });
 
   it("finds a file by its words, renders it, edits it, compares versions, and says who can read it", async () => {

@@ -45,10 +45,16 @@ export const notADirectReport = ({ name }: Pick<Named, "name">): Refusal =>
   );
 
 export const notActive = ({ name, status }: Named): Refusal =>
-  refused(`${name} is ${status}, and this needs an active agent.`, "Choose an idle or paused agent.");
+  refused(
+    `${name} is ${status}. Only an active agent can be chosen.`,
+    "Choose an idle or paused agent: list_roster.",
+  );
 
 export const noKeyFor = ({ name, status }: Named): Refusal =>
-  refused(`${name} is ${status} and can't have an API key.`, "Only an active agent can have keys.");
+  refused(
+    `${name} is ${status} and can't have an API key.`,
+    "Create the key for an active agent: agency agents list.",
+  );
 
 export const keyAlreadyRevoked = (): Refusal =>
   conflict("This key is already revoked.", "There is nothing left to do.");

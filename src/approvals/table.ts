@@ -70,7 +70,8 @@ export async function isTooEager(tx: ReadTx, agentId: string): Promise<boolean> 
   return (await tx.all(openByRequester, { agentId, limit: mostOpen })).length === mostOpen;
 }
 
-const mostOpen = 20;
+/** The most requests of one agent that are open at the same time. */
+export const mostOpen = 20;
 
 export async function hasOpenRequest(tx: ReadTx, agentId: string): Promise<boolean> {
   return (await tx.first(openByRequester, { agentId, limit: 1 })) !== undefined;

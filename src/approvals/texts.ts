@@ -58,7 +58,7 @@ const shown: Readonly<Record<ApprovalStatus, string>> = {
   cancelled: "cancelled",
 };
 
-const decided = "Look at the approval again.";
+const decided = "There is nothing left to decide. view_approval shows how it ended.";
 const hints: Readonly<Record<ApprovalStatus, string>> = {
   pending: "It waits for a decision. Only an approval that was sent back for revision can be resubmitted.",
   revision_requested: "The requester has to resubmit it first.",
@@ -76,7 +76,7 @@ export const expiredUndecided = (): Refusal =>
 export const changedSinceSeen = (payloadHash: string): Refusal =>
   conflict(
     "The request has changed since you looked at it.",
-    "Look at it again, then decide with its current payloadHash.",
+    "Look at the request again (view_approval), then decide with its current payloadHash.",
     { payloadHash },
   );
 

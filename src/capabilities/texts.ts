@@ -36,7 +36,7 @@ export const notYourReport = (agent: { readonly name: string }, code: RefusalCod
   new Refusal(code, `${agent.name} is not your direct report.`, hint);
 
 export const receiverInactive = ({ name, status }: Agent): Refusal =>
-  refused(`${name} is ${status} and can't hold rights.`, "Choose an active agent.");
+  refused(`${name} is ${status} and can't hold rights.`, "Choose an active agent: list_roster.");
 
 export const alreadyRevoked = ({ resource }: { readonly resource: Resource }): Refusal =>
   conflict(
@@ -71,7 +71,7 @@ export const mailIsNotGranted = (): Refusal =>
 export const heldForAnotherOutcome = (resource: Resource, scope: { id: string; title: string }): Refusal =>
   refused(
     `You hold ${resource} for another outcome, and "${scope.title}" (${scope.id}) is not below that one.`,
-    "In outcome, name one that is below the outcome you hold the right for. list_permissions shows it.",
+    "Set `outcome` to an outcome below the one that you hold the right for. list_permissions names that one.",
   );
 
 export const notHeld = (resource: Resource, level: string): Refusal =>

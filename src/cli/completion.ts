@@ -52,7 +52,7 @@ export function addCompletion(program: Command, context: Context): void {
     .action((shell: string) => terminal.exact(`# To use it: ${where[shell] ?? ""}\n${scripts[shell] ?? ""}`));
   program
     .command("complete", { hidden: true })
-    .description("Print what can come next.")
+    .description("Print the words that can come next on a command line.")
     .argument("[words...]")
     .allowUnknownOption()
     .addHelpText("after", example("agency complete -- agents pa"))

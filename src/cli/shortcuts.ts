@@ -28,7 +28,7 @@ export function addShortcuts(program: Command, context: Context): void {
   const named = (noun: string, given: string, { company }: Flags): Promise<string> =>
     idNamed(context, clientOf(env), noun, given, company);
 
-  command("unblock", "Take the block off an outcome, so work on it continues.", "agency unblock O41")
+  command("unblock", "Unblock an outcome, so work on it continues.", "agency unblock O41")
     .argument("<outcome>", "Id, short id or title of the outcome.")
     .action(async (given: string, flags: Flags) => {
       const id = await named("outcome", given, flags);
@@ -37,7 +37,7 @@ export function addShortcuts(program: Command, context: Context): void {
     });
   command(
     "done",
-    "Put a message aside: you have dealt with it.",
+    "Acknowledge a message that you have dealt with.",
     "agency done M3",
     'agency done M3 "Answered by phone."',
   )

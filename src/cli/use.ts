@@ -16,7 +16,7 @@ export function addUse(program: Command, context: Context): void {
     .command("use")
     .description("Choose the company for the commands that follow. Without a company, show the choice.")
     .argument("[company]", "Id, name or slug of a company.")
-    .option("--none", "Choose no company any more.")
+    .option("--none", "Forget the choice.")
     .option(...jsonFlag)
     .addHelpText("after", example("agency use Bakery", "AGENCY_COMPANY=Bakery agency org"))
     .action(async (wanted: string | undefined, flags: { none?: true; json?: true }) => {

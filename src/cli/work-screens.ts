@@ -164,13 +164,13 @@ function drawOutcome(outcome: z.infer<typeof ShownOutcome>): string {
   const isOpen = status === "open" && kind !== "mandate" && kind !== "perpetual";
   return [
     `${title} [${status}]`,
-    `Outcome ${id} (${kind})${isOpen ? `, ${outcome.workable ? "ready to work on" : "not to work on now"}` : ""}.`,
+    `Outcome ${id} (${kind})${isOpen ? `, ${outcome.workable ? "ready to work on" : "not workable now"}` : ""}.`,
     `Responsible: ${responsible?.name ?? "no one"}${delegatedBy === null ? "" : `. ${delegatedBy.name} delegated it and verifies the result`}.`,
     ...(blocked === null
       ? []
       : [`Blocked: ${blocked.reason}${blocked.until === null ? "" : ` (ends ${ago(blocked.until)})`}`]),
     ...text("Description:", outcome.description),
-    ...text("It is verified by:", outcome.acceptance),
+    ...text("Acceptance criteria:", outcome.acceptance),
     ...text("Why it was closed:", rationale),
     ...section("Serves:", outcome.parents.map(drawNeighbour)),
     ...section("Parts:", outcome.children.map(drawNeighbour)),

@@ -103,7 +103,7 @@ export const viewAttention = operation("attention.view", "GET /api/companies/:co
     notes: z
       .array(AttentionNote)
       .describe(
-        "What is good to know and needs no decision: budgets of which 80 % are spent, signs of the last day that an agent is overloaded, and limits that are nearly reached. From a position: of itself and its direct reports.",
+        "Notes that need no decision: budgets of which 80 % are spent, signs of the last day that an agent is overloaded, and limits that are nearly reached. From a position: of itself and its direct reports.",
       ),
   }),
   needs: "member",

@@ -56,7 +56,7 @@ export type CreateAgentResult = z.infer<typeof Result>;
 
 export const waitForApproval = operation("agent.wait_for_approval", "GET /api/approvals/:requestId/result", {
   summary: "Wait for the decision on a create_agent request.",
-  guidance: "For one that is `pending`.",
+  guidance: "Call it after `pending`.",
   input: z.strictObject({
     requestId: idOf("approval").describe("`requestId` from create_agent."),
     waitSeconds: numeric(z.number().min(0).max(longestWaitSeconds))

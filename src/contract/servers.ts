@@ -50,7 +50,7 @@ const RemoteConfig = z.strictObject({
     .strictObject({
       clientId: text(500).min(1).describe("Id of the client that was registered for Agency."),
       clientSecret: Value.optional().describe("Its secret, if it has one."),
-      scope: text(1000).optional().describe("What to ask for. Default: what the server names."),
+      scope: text(1000).optional().describe("The scopes to ask for. Default: those that the server names."),
     })
     .optional()
     .describe(

@@ -150,12 +150,15 @@ export const rowsDiffer = (table: string) =>
 
 export const nodesRunning = (nodes: readonly string[]) =>
   refused(
-    `Other nodes use this database: ${nodes.slice(0, 5).join(", ")}${nodes.length > 5 ? ` and ${nodes.length - 5} more` : ""}. What they write would be lost. Nothing was moved.`,
+    `Other nodes use this database: ${nodes.slice(0, 5).join(", ")}${nodes.length > 5 ? ` and ${nodes.length - 5} more` : ""}. Their writes would be lost. Nothing was moved.`,
     "Stop each of them (`agency stop`, or the service on its machine), then run the same command again. A node that was killed counts for 20 seconds.",
   );
 
 export const notAUrl = (file: string) =>
-  refused(`${file} has no address like postgres://…`, "Write one line to it.");
+  refused(
+    `${file} has no address like postgres://…`,
+    "Write the address of the database to it, in one line.",
+  );
 
 export const noDescriptor = (number: number) =>
   refused(
@@ -216,7 +219,7 @@ export const plainOrigin = (given: string) =>
 export const mayNotCreateDatabase = (user: string) =>
   refused(
     `The database user ${user} may not create the throw-away database that is measured.`,
-    `Let it, as an administrator of the server: ALTER ROLE "${user}" CREATEDB. Take it back afterwards: ALTER ROLE "${user}" NOCREATEDB`,
+    `Allow it as an administrator of the server: ALTER ROLE "${user}" CREATEDB. Forbid it again afterwards: ALTER ROLE "${user}" NOCREATEDB`,
   );
 
 export const didNotAnswer = (said: string) =>

@@ -20,8 +20,8 @@ const linked = ({ id, title }: Named): string => `"${title}" (kb://${id})`;
 
 export const toOrHire = (): Refusal =>
   invalid(
-    "delegate_outcome needs exactly one of to and hire.",
-    "Give to (a direct report), or hire (a new agent for this outcome).",
+    "delegate_outcome needs exactly one of `to` and `hire`.",
+    "Give `to` (a direct report), or `hire` (a new agent for this outcome).",
   );
 
 export const mayNotHire = ({ name }: Pick<Agent, "name">): Refusal =>
@@ -186,7 +186,7 @@ export const notSubmitted = (outcome: Named): Refusal =>
 /** To the agent that closes `outcome`, which is above its mandate `own`. */
 export const closesCaller = (outcome: Named, own: Named): Refusal =>
   refused(
-    `${named(outcome)} includes ${named(own)}, for which you were hired. Closing it would end you too.`,
+    `${named(outcome)} includes ${named(own)}, for which you were hired. Closing it would also terminate you.`,
     "Ask your manager to close it: send_message.",
   );
 
@@ -199,7 +199,7 @@ export const notTheDecider = (outcome: Named, decider: string): Refusal =>
 export const noteMissing = (verdict: string): Refusal =>
   invalid(
     `The verdict ${verdict} needs a note with at least one visible character.`,
-    verdict === "rework" ? "Say in note what is missing." : "Say in note why the outcome is given up.",
+    verdict === "rework" ? "Say in `note` what is missing." : "Say in `note` why the outcome is given up.",
   );
 
 /** To the reviewer, after its manager or the board decided in its place. */

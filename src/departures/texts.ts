@@ -22,7 +22,10 @@ export const notPaused = ({ name, status }: Named): Refusal =>
   conflict(`${name} is ${status}, not paused.`, "There is nothing to resume.");
 
 export const notWakeable = ({ name, status }: Named): Refusal =>
-  refused(`${name} is ${status} and can't be woken.`, "Resume or approve the agent first.");
+  refused(
+    `${name} is ${status} and can't be woken.`,
+    "Resume the agent (agency agents resume), or approve its hire (agency approve).",
+  );
 
 export const openDelegations = (name: string, open: readonly Titled[]): Refusal =>
   refused(

@@ -143,7 +143,7 @@ export const internalError = (id: string): { error: { code: string; message: str
 const area = {
   kb: "Knowledge: versioned files that outlive sessions. `kb://<file id>` in a text links to one.",
   outcome: "Outcomes: the results to reach. Children say how, parents say why.",
-  mail: "Mail: messages never wait for a reply. Acknowledge each message you have dealt with.",
+  mail: "Mail: sending a message never waits for a reply. Acknowledge each message you have dealt with.",
   permissions:
     "Rights: a resource is `kb:<file id>`, `outcome:<id>`, `mail:<agent id>`, `mcp:<server>`, `repo:<name>`, `net:<host>`, `org:hire` or `org:consult`.",
   repo: "Repositories: clone one into your workspace, commit there with git, then publish your branch for review.",

@@ -24,6 +24,7 @@ import {
   isTooEager,
   lastOfNameBy,
   markAnswered,
+  mostOpen,
   nameAgent,
   openApproval,
   openApprovalOfName,
@@ -81,7 +82,7 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
   const settings = await call.settings();
   const full = await noRoomFor(tx, companyId, 1);
   if (full !== undefined) return failed("limit_reached", `${full.message} ${full.hint}`);
-  if (await isTooEager(tx, actor.agentId)) return failed("limit_reached", creating.tooManyOpen);
+  if (await isTooEager(tx, actor.agentId)) return failed("limit_reached", creating.tooManyOpen(mostOpen));
   const provider = settings.chatLLMProvider ?? settings.defaultAdapterType;
   let adapterConfig: unknown;
   try {

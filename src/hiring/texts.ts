@@ -52,7 +52,7 @@ const agentsText = ({ before, after }: Headcount, status: ApprovalStatus): strin
   status === "approved"
     ? `Agents: ${before} before, ${after} after.`
     : status === "rejected" || status === "cancelled"
-      ? `Agents: ${before}, would have been ${after}.`
+      ? `Agents: ${before} then, ${after} if it had been approved.`
       : `Agents: ${before} now, ${after} after.`;
 
 export const hireChanges = (
@@ -131,7 +131,7 @@ export const onlyBoardAllowsHiring = (): Refusal =>
   forbidden("Only the board and the root agent decide who may hire.", askForHiring);
 
 export const cannotHoldRights = ({ name, status }: Named): Refusal =>
-  refused(`${name} is ${status} and can't hold rights.`, "Choose an active agent.");
+  refused(`${name} is ${status} and can't hold rights.`, "Choose an active agent: list_roster.");
 
 export const configurationsForHirers = (): Refusal =>
   forbidden(
@@ -149,7 +149,8 @@ export const onlyAgentsCreate = (): Refusal =>
 export const creating = {
   noSuchNext: (next: string) => `nextAgent: there is no active agent called "${next}" in this company.`,
   nameTaken: (name: string) => `The name "${name}" is taken. Choose another name.`,
-  tooManyOpen: "You have the maximum number of pending requests. Wait for the board's decisions.",
+  tooManyOpen: (most: number) =>
+    `You have ${most} pending requests, the maximum. Wait for the board's decisions.`,
   brainBroken: (why: string) => `${why} The board can correct this with the setting defaultAdapterConfig.`,
   unknownKey: (key: string, known: readonly string[]) =>
     `create_agent has no argument "${key}". It takes: ${known.join(", ")}.`,

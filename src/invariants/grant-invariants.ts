@@ -27,7 +27,7 @@ export const grantInvariants = [
     },
     "grant-root": {
       statement:
-        "A grant that came from no other grant came from the board, from creation, or from a manager's place.",
+        "A grant that came from no other grant came from the board, from creation, or from a manager's position.",
       subject: "grants",
       find: `select g.id from grants g where {here} and g.parent_id is null
       and (g.structural = 1) <> (g.granted_by is not null)`,

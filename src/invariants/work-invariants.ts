@@ -41,7 +41,7 @@ export const workInvariants = [
         select count(*) from outcomes o where o.responsible_id = a.id and o.kind = 'inbox' and o.status ${live})
         <> (case when exists (select 1 from messages m where m.to_id = a.id and m.company_id = a.company_id
           and m.delivered_at is not null and m.acknowledged_at is null) then 1 else 0 end)`,
-      broken: "has messages that wait without an inbox outcome, or an inbox outcome too many.",
+      broken: "has waiting messages without an inbox outcome, or one inbox outcome too many.",
       repair: ({ tx, companyId, newId }, id) => balanceInbox(tx, companyId, id, newId),
     },
     "message-times": {

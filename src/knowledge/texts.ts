@@ -95,12 +95,12 @@ export const fileDeleted = (file: Named): Refusal =>
 export const pathOrContent = (): Refusal =>
   new Refusal(
     "invalid",
-    "Send exactly one of path and content.",
-    "path names a file in a session's workspace; content is the text itself.",
+    "Send exactly one of `path` and `content`.",
+    "`path` names a file in a session's workspace. `content` is the text itself.",
   );
 
 export const encodingNeedsContent = (): Refusal =>
-  new Refusal("invalid", "encoding belongs to content, but you sent path.", "Leave out encoding.");
+  new Refusal("invalid", "`encoding` belongs to `content`, but you sent `path`.", "Leave out `encoding`.");
 
 export const noWorkspace = (instead: string): Refusal =>
   refused("Only sessions have a workspace, and this call is not from a session.", instead);

@@ -23,20 +23,20 @@ export const deferToYourself = (): Refusal =>
   refused("You can send yourself only a deferred message.", "Add `deliverAt`: send_deferred_message.");
 
 export const boardToItself = (): Refusal =>
-  new Refusal("invalid", "The board can't write to itself.", "Name an agent in to.");
+  new Refusal("invalid", "The board can't write to itself.", "Name an agent in `to`.");
 
 export const getsNoMail = ({ name, status }: { readonly name: string; readonly status: string }): Refusal =>
-  refused(`${name} is ${status} and can't get mail.`, "Write to an active agent.");
+  refused(`${name} is ${status} and can't get mail.`, "Write to an active agent: list_roster.");
 
 export const fileOrBody = (): Refusal =>
   new Refusal(
     "invalid",
-    "Send exactly one of file and body.",
-    "body is the text itself; file is the id of a knowledge file that you can read.",
+    "Send exactly one of `file` and `body`.",
+    "`body` is the text itself. `file` is the id of a knowledge file that you can read.",
   );
 
 export const noReceiver = (): Refusal =>
-  new Refusal("invalid", "The receiver is missing.", 'Add to: an agent, "boss", "board" or "self".');
+  new Refusal("invalid", "The receiver is missing.", 'Add `to`: an agent, "boss", "board" or "self".');
 
 export const onlyReceiverAcknowledges = (): Refusal =>
   refused("Only its receiver can acknowledge a message.", "Wait for the agent, or write to it: agency send.");

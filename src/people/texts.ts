@@ -7,12 +7,15 @@ export const noSuchPerson = (given: string): Refusal =>
 
 export const personNameTaken = (name: string, other: string): Refusal =>
   conflict(
-    `The name ${name} is taken: it looks like ${other}'s, who is already here.`,
+    `The name ${name} is taken: it looks like the name of ${other}, who is already here.`,
     "Choose another name, for example with a surname.",
   );
 
 export const tooManyPeople = (most: number): Refusal =>
-  limited(`There are ${plural(most, "person", "people")} here, the maximum.`, "Remove someone first.");
+  limited(
+    `There are ${plural(most, "person", "people")} here, the maximum.`,
+    "Remove a person first: agency people remove <name>.",
+  );
 
 export const lastBoardPerson = (name: string): Refusal =>
   refused(

@@ -10,7 +10,7 @@ export const onlyAgents = (): Refusal =>
   );
 
 export const whoseAccess = (): Refusal =>
-  invalid("The agent whose access to explain is missing.", "Add agent: an id, slug or name.");
+  invalid("The call does not name the agent whose access to explain.", "Add `agent`: an id, slug or name.");
 
 export const tooManyPermissionRequests = (most: number): Refusal =>
   limited(

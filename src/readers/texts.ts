@@ -64,7 +64,8 @@ export const boardDecides = "the board decides";
 export const waitsForBoard = (title: string): string =>
   `"${title}" is submitted. The board must accept it or send it back.`;
 export const waitsForVerdict = (title: string): string => `"${title}" is submitted and needs a verdict.`;
-export const noMessageAboutIt = "The verifier has no message that would start a session. Send it one.";
+export const noMessageAboutIt =
+  "The verifier has no message that would start a session. Send the verifier a message.";
 
 export const workIsStuck = "Its work is stuck.";
 
@@ -154,7 +155,7 @@ export const thinksLater = (brain: string, until: number): string =>
 /** Texts of the attention list. */
 export const needsDecision = {
   pending: "The request takes effect only if the board approves it.",
-  revision: "The board sent the board's request back for a revision. Resubmit or reject it.",
+  revision: "The board sent its own request back for a revision. Resubmit or reject it.",
   own: "The request comes from a position that you hold, so another board person has to decide it.",
   orphaned:
     "The board sent the request back for a revision, and then its requester left. Resubmit or reject it.",

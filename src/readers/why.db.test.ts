@@ -232,7 +232,7 @@ for (const kind of storeKinds)
           await boss.call(acknowledgeMessage, { id });
         const forgotten = await ask(job.id);
         assert.equal(forgotten.moves, false);
-        assert.match(forgotten.says, /no message that would start a session\. Send it one/);
+        assert.match(forgotten.says, /no message that would start a session\. Send the verifier a message/);
         await ann.call(sendMessage, { to: "boss", body: "please look" });
         assert.equal((await ask(job.id)).moves, true);
         // A person counts as a live end of the trail.

@@ -106,7 +106,7 @@ for (const kind of storeKinds)
       );
       assert.match(
         told.message,
-        /"whole".* includes "part".* for which you were hired\. Closing it would end you/,
+        /"whole".* includes "part".* for which you were hired\. Closing it would also terminate you/,
       );
       assert.equal((await org.board(viewAgent, { id: part.id })).status, "idle");
       await org.board(closeOutcome, { id: whole.id, rationale: "It does not work." });

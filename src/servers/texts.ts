@@ -47,7 +47,10 @@ export const rightEnded = (server: string, why: RefusalBody["error"]) =>
   );
 
 export const serverRefuses = (server: string, says: string) =>
-  refused(`The MCP server ${server} refuses.${quoted(says)}`, "Check the arguments with the tool's schema.");
+  refused(
+    `The MCP server ${server} refused the call.${quoted(says)}`,
+    "Check the arguments with the tool's schema.",
+  );
 
 export const answerTooLarge = (server: string, tool: string, bytes: number, most: number) =>
   new Refusal(

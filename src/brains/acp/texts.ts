@@ -31,7 +31,7 @@ export const denied = (title: string, why: string): string => `Permission denied
 export const toolDenied = (tool: string): string =>
   `The tool ${tool} starts sub-agents, which needs the right org:consult.`;
 export const toolUnknown =
-  "The tool is none of an MCP server of this session, and its program does not say what it does.";
+  "The tool belongs to no MCP server of this session, and its program does not say what the tool does.";
 export const kindUnknown = (kind: string): string => `Agency does not know tools of the kind "${kind}".`;
 export const outsideWorkspace = (path: string): string =>
   `${path} is outside the session's workspace and the agent's home.`;

@@ -5,7 +5,7 @@ export const openAgency = "Open Agency";
 export const browserNotSignedIn = "This browser is not signed in.";
 export const runSignIn = ["Run", "where the daemon runs, then open the link that it prints."] as const;
 export const whyTitle = "Why";
-export const whyNothing = "Nothing can be said about this.";
+export const whyNothing = "Agency can't explain this.";
 export const whyStates = {
   moving: "moving",
   scheduled: "scheduled",

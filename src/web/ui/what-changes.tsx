@@ -13,7 +13,7 @@ import "./what-changes.css";
 
 export type Changes = Request["changes"];
 
-/** Organization, rights, money, brain: everything that a yes changes. It takes effect at once or not at all. */
+/** Organization, rights, money, brain: everything that approving changes. It takes effect at once or not at all. */
 export function WhatChanges({
   changes,
   name,
@@ -131,7 +131,7 @@ export function WhatChanges({
                 {rights.length === 0 && (
                   <li className="not">
                     <span className="minus">–</span>
-                    <span>none beyond what its place gives</span>
+                    <span>none beyond those of its position</span>
                   </li>
                 )}
               </ul>

@@ -15,7 +15,7 @@ import { Line } from "../../ui/words.tsx";
 import { GrantRight } from "./grant-right.tsx";
 import * as texts from "./texts.ts";
 
-/** The agent's rights: granted ones, each with its chain, and those of its place. */
+/** The agent's rights: granted ones, each with its chain, and those of its position. */
 export function AgentRights({ id }: { id: string }): ReactNode {
   const { company, cantDecide: cantNow } = useHere();
   const agent = useRead(ops.viewAgent, { id }).data;
@@ -79,7 +79,7 @@ export function AgentRights({ id }: { id: string }): ReactNode {
           <>
             <section className="sec">
               <h3>
-                Given to it
+                Granted
                 {agent !== undefined && agent.status !== "terminated" && (
                   <span className="r">
                     <GrantRight id={id} name={agent.name} />
@@ -122,14 +122,14 @@ export function AgentRights({ id }: { id: string }): ReactNode {
                     </li>
                   ))}
                 {grants.every(({ revokedAt }) => revokedAt !== null) && (
-                  <li className="dim">Nothing was given to it.</li>
+                  <li className="dim">No right is granted now.</li>
                 )}
               </ul>
               {rights.more}
             </section>
             <section className="sec">
               <h3>
-                By its place <span className="r">as the agent is told</span>
+                From its position <span className="r">as the agent is told</span>
               </h3>
               <ul className="plain-list">
                 {structural.map(({ resource, levels, because, references }, at) => (
@@ -143,7 +143,7 @@ export function AgentRights({ id }: { id: string }): ReactNode {
                     </span>
                   </li>
                 ))}
-                {structural.length === 0 && <Empty title="Its place gives it no rights." />}
+                {structural.length === 0 && <Empty title="Its position gives it no rights." />}
               </ul>
             </section>
           </>

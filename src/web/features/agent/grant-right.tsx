@@ -33,7 +33,7 @@ export function GrantRight({ id, name }: { id: string; name: string }): ReactNod
           name: "level",
           label: "Level",
           options: [
-            { value: "", text: "The usual one" },
+            { value: "", text: "The lowest" },
             ...levels.map((level) => ({ value: level, text: level })),
           ],
           optional: true,

@@ -9,7 +9,7 @@ export const noneOf = (status: string): string =>
 export const noneHint = "Agents ask before they hire, change an agent, or raise a budget.";
 export const noRequestFound = "No request matches.";
 export const noRequestFoundHint =
-  "The words are looked for in the names and roles of those who ask and of those who are asked for.";
+  "The search looks at the names and roles of the requesters and of the agents they ask for.";
 
 export const commentPlaceholder = "Write a comment…";
 export const compareTitle = "Compare with";

@@ -36,7 +36,7 @@ export function CompaniesPage(): ReactNode {
             fields={[{ name: "name", label: "Name" }]}
             operation={ops.createCompany}
             input={(values) => ({ name: values["name"] ?? "" })}
-            done="The company is there."
+            done="The company is created."
             onDone={({ id }) => void navigate({ to: "/", search: { company: id } })}
           />
         )

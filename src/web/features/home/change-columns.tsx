@@ -8,7 +8,7 @@ import { Line } from "../../ui/words.tsx";
 
 type Changes = Answer<typeof ops.viewApproval>["changes"];
 
-/** What a yes changes, in three short columns. */
+/** What approving changes, in three short columns. */
 export function ChangeColumns({ changes }: { changes: Changes }): ReactNode {
   const { place, headcount, rights, money, summary, fields } = changes;
   const usd =
@@ -66,7 +66,7 @@ export function ChangeColumns({ changes }: { changes: Changes }): ReactNode {
             </li>
           ))}
           {rights.length > 4 && <li className="dim">and {rights.length - 4} more</li>}
-          {rights.length === 0 && <li className="dim">none beyond its place</li>}
+          {rights.length === 0 && <li className="dim">none beyond those of its position</li>}
         </ul>
       </div>
       <div>

@@ -63,7 +63,7 @@ export function KnowledgePage(): ReactNode {
             description: values["description"] ?? "",
             content: values["content"] ?? "",
           })}
-          done="The file is there."
+          done="The file is added."
           onDone={({ id }) => void navigate({ to: `/knowledge/${id}` })}
         />
       }

@@ -4,7 +4,7 @@ export const emptyBox = {
   waiting: "No messages wait.",
   all: "No messages yet.",
   sent: "You sent no messages yet.",
-  deferred: "No message waits for its time.",
+  deferred: "No message is scheduled.",
 } as const;
 export const emptyBoxHint = "Choose an agent below and write. An answer arrives here.";
 export const noConversation = (name: string): string => `You and ${name} have not written to each other yet.`;
@@ -17,4 +17,4 @@ export const longMessage = "A long message";
 export const systemName = "Agency";
 export const boardName = "Board";
 export const sentTo = (name: string): string => `Sent to ${name}.`;
-export const scheduledFor = (name: string): string => `The message to ${name} waits for its time.`;
+export const scheduledFor = (name: string): string => `The message to ${name} is scheduled.`;

@@ -54,7 +54,7 @@ export function Servers(): ReactNode {
             ]}
             operation={ops.putMcpServer}
             input={(values) => ({ companyId, name: values["name"] ?? "", config: configOf(values) })}
-            done="The server is there."
+            done="The server is added."
           />
         </span>
       </header>

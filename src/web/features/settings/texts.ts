@@ -58,7 +58,7 @@ export const secretsForServer = "A program gets them as variables, and a URL as 
 export const noSecretsForServer = "Add a secret under Secrets first. Then you can choose it here.";
 export const noSecrets = "No secrets yet.";
 export const noSecretsHint =
-  "A secret's value goes in and never comes out. Configurations refer to it by its name.";
+  "The value of a secret is never shown again. Configurations refer to the secret by its name.";
 export const linkOnce = "The link works once. Send it over a channel you trust.";
 
 export const privateNetwork = {
