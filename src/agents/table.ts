@@ -8,6 +8,7 @@ import { noReviews, reviewsOf } from "../outcomes/review.ts";
 import { statusIsLive } from "../outcomes/outcome.ts";
 import { redactText } from "../redaction/redact.ts";
 import { type Db, insertion, query, saving, selection, updating } from "../store/query.ts";
+import { agentRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import { nextAgentIn } from "./agent.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -18,7 +19,7 @@ type Shown = Pick<AgentRow, (typeof shownColumns)[number]> & {
   live_session: string | null;
 };
 
-/** What a new agent has that nothing else was said about: it is active, and has neither worked nor spent. */
+/** The columns of a new agent that the caller does not set: it is active, and has neither worked nor spent. */
 export const newAgentDefaults = {
   title: null,
   capabilities: null,
@@ -50,7 +51,7 @@ export const saveAgent = saving("agents", [
 ]);
 
 export async function agentById(tx: ReadTx, id: string): Promise<AgentRow> {
-  const row = await tx.first(byId, { id });
+  const row = await tx.first(agentRow, { id });
   if (row === undefined) throw notFound("agent", id);
   return row;
 }
@@ -283,7 +284,6 @@ const agentsByStatus = query((db, p: { companyId: string }) =>
     .groupBy("a.status"),
 );
 
-const byId = selection("agents", ["id"]);
 const shownById = query((db, p: { id: string }) =>
   shown(db).selectAll("a").where("a.id", "=", p.id).limit(1),
 );

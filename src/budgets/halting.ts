@@ -15,6 +15,7 @@ import { alertOf, dropAlert, isLimited, type Place, placeOf, type Pool, poolOf, 
 import type { Writing } from "../dispatch/context.ts";
 import { notify } from "../mail/notices.ts";
 import { deleting, insertion, query, selection, updating } from "../store/query.ts";
+import { companyRow } from "../store/row-by-id.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { agentById, type AgentRow, endSessions, saveAgent } from "../agents/table.ts";
 import {
@@ -99,7 +100,7 @@ export async function haltAgain(writing: Writing, agentId: string): Promise<void
     await pauseFor(writing, agentId, lacks);
 }
 
-/** Opens at most one approval per pool and month. Another one can follow an approval. */
+/** Opens at most one approval per pool and month. Only after that one was approved can another one follow. */
 async function askForMore(writing: Writing, pool: Pool): Promise<void> {
   const { tx, companyId } = writing;
   const key = { pool_id: pool.id, month: monthOf(tx.now), kind: override(pool.measure) };
@@ -300,4 +301,3 @@ const overridesOf = query((db, p: { companyId: string; month: string }) =>
     .where("b.month", "=", p.month),
 );
 const saveSettings = updating("companies", ["settings"], ["id"]);
-const companyRow = selection("companies", ["id"]);

@@ -12,6 +12,7 @@ import {
   resourceKind,
 } from "../contract/resources.ts";
 import { type Query, query, selection, textQuery } from "../store/query.ts";
+import { agentRow, outcomeRow } from "../store/row-by-id.ts";
 import type { NewRow } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isActive, type Member } from "./members.ts";
@@ -154,7 +155,7 @@ async function checkResourceExists(
   if (kind === "mcp") return demandServer(tx, companyId, id);
   if (kind === "repo") return demandRepository(tx, companyId, id);
   const table: Query<{ id: string }, { company_id: string }> | null =
-    kind === "kb" ? fileCompany : kind === "outcome" ? outcomeCompany : kind === "mail" ? agentCompany : null;
+    kind === "kb" ? fileCompany : kind === "outcome" ? outcomeRow : kind === "mail" ? agentRow : null;
   if (table === null) return;
   const isHidden =
     giver !== null && kind !== "mail" && (await effectiveRank(tx, giver.id, resource)) === noRight;
@@ -175,7 +176,7 @@ export async function demandRepository(tx: ReadTx, companyId: string, name: stri
 }
 
 async function checkScope(tx: ReadTx, companyId: string, scopeId: string): Promise<void> {
-  const scope = await tx.first(outcomeCompany, { id: scopeId });
+  const scope = await tx.first(outcomeRow, { id: scopeId });
   if (scope?.company_id !== companyId) throw notFound("outcome", scopeId);
   if (scope.status !== "open" && scope.status !== "submitted") throw texts.scopeEnded(scope);
 }
@@ -204,15 +205,13 @@ export async function sourceFor(
     return { parent_id: grant.id, structural: grant.structural };
   }
   if ((await structuralRank(tx, giver.id, resource)) >= rank) return { parent_id: null, structural: 1 };
-  const scope = outOfScope ? await tx.first(outcomeCompany, { id: scopeId }) : undefined;
+  const scope = outOfScope ? await tx.first(outcomeRow, { id: scopeId }) : undefined;
   throw scope === undefined
     ? texts.notHeld(resource, levelAt(kind, rank) ?? "that level")
     : texts.heldForAnotherOutcome(resource, scope);
 }
 
 const fileCompany = selection("files", ["id"], sql`and deleted_at is null`);
-const outcomeCompany = selection("outcomes", ["id"]);
-const agentCompany = selection("agents", ["id"]);
 const repositoriesOf = selection("repos", ["company_id"], sql`order by name`);
 export const serversOf = selection("mcp_servers", ["company_id"], sql`order by name`);
 

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { lookOf, nameKey } from "../contract/names.ts";
 import { notFound } from "../contract/refusal.ts";
 import { selection } from "../store/query.ts";
+import { agentRow, companyRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
@@ -33,13 +34,13 @@ const asMember = ({ id, company_id, name, slug, role, boss_id, mandate_id, statu
 
 /** Null means the board, which is not a member. */
 export async function memberById(tx: ReadTx, id: string | null): Promise<Member | undefined> {
-  const row = id === null ? undefined : await tx.first(byId, { id });
+  const row = id === null ? undefined : await tx.first(agentRow, { id });
   return row === undefined ? undefined : asMember(row);
 }
 
 /** Announces to the store that these members will be read. */
 export function membersAhead(tx: ReadTx, ...ids: readonly (string | null)[]): void {
-  for (const id of ids) if (id !== null) tx.ahead(byId, { id });
+  for (const id of ids) if (id !== null) tx.ahead(agentRow, { id });
 }
 
 /** The name of an agent in texts or, for null, of the board. */
@@ -64,7 +65,8 @@ export async function memberCalled(
 ): Promise<Member | undefined> {
   const key = nameKey(wanted);
   const found =
-    (await tx.first(byId, { id: key })) ?? (await tx.first(sameSlug, { company_id: companyId, slug: key }));
+    (await tx.first(agentRow, { id: key })) ??
+    (await tx.first(sameSlug, { company_id: companyId, slug: key }));
   if (found !== undefined) return found.company_id === companyId ? found : undefined;
   // Names are stored by their look. An agent whose name only looks like the wanted one is another agent.
   const alike = await tx.first(sameName, { company_id: companyId, name_key: lookOf(wanted) });
@@ -80,14 +82,8 @@ export async function rootAgentOf(tx: ReadTx, companyId: string): Promise<string
   return (await tx.first(companyRow, { id: companyId }))?.root_agent_id;
 }
 
-/** Reads the whole row. Most operations need it too, and on PostgreSQL a write reads a row only once. */
-const byId = selection("agents", ["id"]);
-
 /** No two agents of a company that have not left share a name or a slug. */
 export const sameSlug = selection("agents", ["company_id", "slug"], sql`and status <> 'terminated'`);
 export const sameName = selection("agents", ["company_id", "name_key"], sql`and status <> 'terminated'`);
 
 const byBoss = selection("agents", ["boss_id"], sql`and status <> 'terminated' order by created_at, id`);
-
-/** Reads the whole row of the company, for the same reason. */
-const companyRow = selection("companies", ["id"]);

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { noRight, ranks, type Resource, resourceId, resourceKind } from "../contract/resources.ts";
 import { checksIn } from "../store/checks.ts";
 import { selection, textQuery } from "../store/query.ts";
+import { outcomeRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
@@ -124,9 +125,6 @@ async function readsResult(tx: ReadTx, agentId: string, fileId: string): Promise
 function outcomeRank(rights: OutcomeRights): number {
   return rights.write ? ranks.write : rights.read ? ranks.read : noRight;
 }
-
-/** Reads the whole row. Most operations need it too, and on PostgreSQL a write reads a row only once. */
-const outcomeRow = selection("outcomes", ["id"]);
 
 const resultOf = selection("outcomes", ["result_id"]);
 

@@ -11,7 +11,8 @@ import { brainMarks, checkBrainConfig, findBrain } from "../brains/registry.ts";
 import { demandCovers } from "../budgets/carving.ts";
 import { afterChange } from "../budgets/halting.ts";
 import { releaseAll } from "../budgets/outcome-limits.ts";
-import { selection, updating } from "../store/query.ts";
+import { updating } from "../store/query.ts";
+import { companyRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { foundCompany, settingsFor } from "./founding.ts";
@@ -126,10 +127,9 @@ function withoutSecrets(settings: contract.Settings): contract.Settings {
 }
 
 export async function companyById(tx: ReadTx, id: string): Promise<Row<"companies">> {
-  const row = await tx.first(byId, { id });
+  const row = await tx.first(companyRow, { id });
   if (row === undefined) throw notFound("company", id);
   return row;
 }
 
-const byId = selection("companies", ["id"]);
 const updateRow = updating("companies", ["name", "settings"], ["id"]);

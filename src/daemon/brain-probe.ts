@@ -16,6 +16,7 @@ import { type ProviderParts, providerOf, providersOf, providerTrouble } from "..
 import * as gatewayTexts from "../gateway/texts.ts";
 import { demandHirer } from "../hiring/configurations.ts";
 import { selection } from "../store/query.ts";
+import { companyRow } from "../store/row-by-id.ts";
 import type { ReadTx } from "../store/store.ts";
 import * as texts from "./texts.ts";
 
@@ -201,7 +202,6 @@ async function companyMeant(tx: ReadTx, named: string | undefined): Promise<stri
   return another === undefined ? (only?.id ?? "") : "";
 }
 
-const companyRow = selection("companies", ["id"]);
 const companyRows = selection("companies", []);
 
 const dialectOf = (type: string, config: string): ProviderConfig["dialect"] =>

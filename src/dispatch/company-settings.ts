@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { inMap } from "../contract/in-map.ts";
 import { selection } from "../store/query.ts";
+import { companyRow } from "../store/row-by-id.ts";
 import { type Row, tables } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { type CompanyState, Settings } from "../contract/companies.ts";
@@ -35,12 +36,12 @@ export const defaultSettings: Settings = {
 };
 
 export async function settingsOf(tx: ReadTx, companyId: string): Promise<Settings> {
-  return parseSettings((await tx.first(companyById, { id: companyId }))?.settings ?? "{}");
+  return parseSettings((await tx.first(companyRow, { id: companyId }))?.settings ?? "{}");
 }
 
 /** Whether the company works. A frozen one waits for the board; an archived one is only read. */
 export async function companyState(tx: ReadTx, companyId: string) {
-  const row = await tx.first(companyById, { id: companyId });
+  const row = await tx.first(companyRow, { id: companyId });
   return {
     state: row === undefined ? ("active" as const) : stateOf(row),
     name: row?.name ?? "",
@@ -61,8 +62,6 @@ export async function anyCompany(tx: ReadTx): Promise<boolean> {
 }
 
 const someCompany = selection("companies", [], sql`limit 1`);
-
-const companyById = selection("companies", ["id"]);
 
 /** Only changed settings are stored. All others have the default of the running version. */
 export function parseSettings(stored: string): Settings {

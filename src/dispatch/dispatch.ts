@@ -11,6 +11,7 @@ import { JsonObject } from "../contract/words.ts";
 import { aboutSubject, type Actor, append } from "../events/ledger.ts";
 import { redact, redactText } from "../redaction/redact.ts";
 import { insertion, query, type Query, selection } from "../store/query.ts";
+import { agentRow, companyRow, fileRow, outcomeRow, sessionRow } from "../store/row-by-id.ts";
 import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
 import { bySystem, callContext, type Writing } from "./context.ts";
 import { type Accepted, type Guarded, Outside } from "./guarded.ts";
@@ -427,18 +428,16 @@ const ownerIn = (...places: readonly TableName[]) =>
 type Owner = Query<{ id: string }, { company_id: string }>;
 /** Most queries find the whole row. The handler reads it too, and on PostgreSQL a write reads a row only once. */
 const owners: ReadonlyMap<string, Owner> = new Map<string, Owner>([
-  ["file", selection("files", ["id"])],
-  ["agent", selection("agents", ["id"])],
-  ["outcome", selection("outcomes", ["id"])],
+  ["file", fileRow],
+  ["agent", agentRow],
+  ["outcome", outcomeRow],
   ["grant", selection("grants", ["id"])],
   ["message", selection("messages", ["id"])],
-  ["session", selection("sessions", ["id"])],
+  ["session", sessionRow],
   ["approval", selection("approvals", ["id"])],
   ["reorganization", selection("reorganizations", ["id"])],
   ["agent or outcome", ownerIn("outcomes", "agents")],
 ]);
-
-const companyRow = selection("companies", ["id"]);
 
 const someCompanies = query((db, _: Record<never, never>) =>
   db

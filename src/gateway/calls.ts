@@ -5,6 +5,7 @@ import { bookAlone, giveBack, makeRoom, poolOwnerOf, reportUsage } from "../budg
 import { coversNoCall } from "../budgets/texts.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { insertion, selection, textQuery, updating } from "../store/query.ts";
+import { sessionRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import type { CallEnd } from "./call-files.ts";
 import { noTokens, type TokensUsed } from "./dialects.ts";
@@ -188,7 +189,6 @@ export function bookedEnd(
 /** A model takes several minutes to read a full context. */
 const timeToSave = 5 * 60_000;
 
-export const sessionRow = selection("sessions", ["id"]);
 export const callOfSession = selection("model_calls", ["session_id", "provider"], sql`limit 1`);
 const callRow = selection("model_calls", ["id"]);
 const keepCall = insertion("model_calls");

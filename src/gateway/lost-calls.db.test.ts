@@ -14,7 +14,8 @@ import { always, answers } from "../testing/fake-model/script.ts";
 import { gatewayScene, sceneModel } from "../testing/gateway-scene.ts";
 import { type Organization, storeKinds } from "../testing/organization.ts";
 import { type CallEnd, callFiles } from "./call-files.ts";
-import { noteUse, openCall, sessionRow, type Spender, trialSpender } from "./calls.ts";
+import { sessionRow } from "../store/row-by-id.ts";
+import { noteUse, openCall, type Spender, trialSpender } from "./calls.ts";
 import { keepLostCalls } from "./lost-calls.ts";
 
 const runOn = updating("sessions", ["node_id"], ["id"]);

@@ -16,6 +16,7 @@ import {
   selection,
   textQuery,
 } from "../store/query.ts";
+import { fileRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import { entryWords } from "../store/search-words.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -99,11 +100,11 @@ export async function reindex(tx: Tx, id: string): Promise<void> {
 }
 
 export async function fileById(tx: ReadTx, id: string): Promise<FileRow | undefined> {
-  return tx.first(byId, { id });
+  return tx.first(fileRow, { id });
 }
 
 /** Announces to the store that the row of a file will be read. */
-export const fileAhead = (tx: ReadTx, id: string): void => tx.ahead(byId, { id });
+export const fileAhead = (tx: ReadTx, id: string): void => tx.ahead(fileRow, { id });
 
 export const versionAt = query((db, p: { id: string; version: number }) =>
   db.selectFrom("versions").selectAll().where("file_id", "=", p.id).where("version", "=", p.version),
@@ -260,8 +261,6 @@ async function insertLinks(tx: Tx, companyId: string, fromId: string, content: U
   for (const toId of linksIn(content))
     await tx.run(insertLink, { from_id: fromId, to_id: toId, company_id: companyId });
 }
-
-const byId = selection("files", ["id"]);
 
 const insertRow = insertion("files");
 

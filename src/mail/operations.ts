@@ -19,6 +19,7 @@ import { mailRightAhead } from "../capabilities/rights.ts";
 import { cursorRow, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { storageAhead, versionAt } from "../knowledge/table.ts";
 import type { ReadTx } from "../store/store.ts";
+import { agentRow } from "../store/row-by-id.ts";
 import { enclose, unreadableIn, versionToSend } from "./enclosures.ts";
 import { notify } from "./notices.ts";
 import { completeInbox, inboxAhead, inboxScopeAhead, type Letter, post, postAhead, wayTo } from "./post.ts";
@@ -26,7 +27,6 @@ import {
   anyMessage,
   countOthers,
   countUnreadOfBoard,
-  agentRow,
   countWaiting,
   isReceived,
   mailBetween,

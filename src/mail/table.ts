@@ -8,6 +8,7 @@ import { encodeContent } from "../knowledge/content.ts";
 import { contentFor, type Reader } from "../knowledge/showing.ts";
 import { enclosuresOf } from "./enclosures.ts";
 import { counting, type Db, dynamic, insertion, query, selection, updating } from "../store/query.ts";
+import { agentRow } from "../store/row-by-id.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
@@ -33,8 +34,6 @@ export async function isOfPerson(
   if (from_system === 1) return false;
   return from_id === null || (await tx.first(agentRow, { id: from_id }))?.brain_type === "human";
 }
-
-export const agentRow = selection("agents", ["id"]);
 
 /** The unacknowledged messages of an agent (null: the board), oldest first. */
 export function waitingFor(

@@ -16,6 +16,7 @@ import {
   textQuery,
   updating,
 } from "../store/query.ts";
+import { agentRow, outcomeRow } from "../store/row-by-id.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import { redactText } from "../redaction/redact.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -65,7 +66,8 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
     updated_at: tx.now,
   };
   // In most cases this transaction has already read the parents' owners, so PostgreSQL is not asked again.
-  const above = row.kind === "inbox" ? [] : await Promise.all(parents.map((id) => tx.first(byId, { id })));
+  const above =
+    row.kind === "inbox" ? [] : await Promise.all(parents.map((id) => tx.first(outcomeRow, { id })));
   await tx.run(insertRow, row);
   for (const parentId of parents) await tx.run(insertEdge, { parent_id: parentId, child_id: outcome.id });
   for (const parent of above) if (parent?.stale === 0) await tx.run(markStale, { id: parent.id });
@@ -115,12 +117,11 @@ export async function saveOutcome(tx: Tx, outcome: OutcomeRow, author: Actor): P
  * (runtime/progress.ts).
  */
 export async function endPause(tx: Tx, agentId: string): Promise<void> {
-  const agent = await tx.first(agentById, { id: agentId });
+  const agent = await tx.first(agentRow, { id: agentId });
   if (agent === undefined || (agent.idle_sessions === 0 && agent.not_before === 0)) return;
   await tx.run(setPause, { id: agentId, idle_sessions: 0, not_before: 0 });
 }
 
-const agentById = selection("agents", ["id"]);
 const setPause = updating("agents", ["idle_sessions", "not_before"], ["id"]);
 
 /**
@@ -129,21 +130,21 @@ const setPause = updating("agents", ["idle_sessions", "not_before"], ["id"]);
  */
 export async function refreshOutcomeFile(tx: Tx, file: FileRow): Promise<FileRow> {
   if (file.kind !== "outcome") return file;
-  const outcome = await tx.first(byId, { id: file.id });
+  const outcome = await tx.first(outcomeRow, { id: file.id });
   if (outcome === undefined || outcome.stale === 0) return file;
   await saveOutcome(tx, outcome, system);
   return (await fileById(tx, file.id)) ?? file;
 }
 
 export async function outcomeById(tx: ReadTx, id: string): Promise<OutcomeRow> {
-  const row = await tx.first(byId, { id });
+  const row = await tx.first(outcomeRow, { id });
   if (row === undefined) throw notFound("outcome", id);
   return row;
 }
 
 /** Announces to the store that these outcomes will be read. */
 export function outcomesAhead(tx: ReadTx, ids: readonly string[]): void {
-  for (const id of ids) tx.ahead(byId, { id });
+  for (const id of ids) tx.ahead(outcomeRow, { id });
 }
 
 const refs = ["id", "title", "status", "responsible_id", "delegated", "delegated_by", "kind"] as const;
@@ -296,8 +297,6 @@ async function renderFile(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<v
   });
   await addVersion(tx, file, { content: Buffer.from(text), description: outcome.title, author });
 }
-
-const byId = selection("outcomes", ["id"]);
 
 /** The outcomes at one end of a link (`other`), for the outcome at the other end (`own`). */
 const neighbours = (link: "edges" | "dependencies", other: string, own: string, and = sql``) =>

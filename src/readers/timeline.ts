@@ -6,7 +6,8 @@ import { fromUnits } from "../budgets/budget.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { removedSince } from "../events/removed.ts";
 import { checksIn } from "../store/checks.ts";
-import { selection, textQuery } from "../store/query.ts";
+import { textQuery } from "../store/query.ts";
+import { outcomeRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import { toldEvents } from "./activity.ts";
 
@@ -66,7 +67,6 @@ const onTimeline = guarded(viewTimeline, async ({ tx, actor, companyId, input })
 });
 
 const mostEntries = 500;
-const outcomeRow = selection("outcomes", ["id"]);
 
 export const timelineHandlers = [onTimeline];
 

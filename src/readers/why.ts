@@ -8,6 +8,7 @@ import { type Call, guarded, type Guarded } from "../dispatch/guarded.ts";
 import { type Viewer, visible } from "../capabilities/visible.ts";
 import { companyState } from "../dispatch/company-settings.ts";
 import { selection } from "../store/query.ts";
+import { outcomeRow } from "../store/row-by-id.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { ApprovalKinds } from "../approvals/kinds.ts";
 import { callsFor, startCalls } from "./help.ts";
@@ -81,7 +82,7 @@ async function answers(
 
 /** The unpublished commits of the sessions of an agent or, for an outcome, of its responsible agent. */
 async function unpublishedOf(tx: ReadTx, sight: Sight, kind: Answer["kind"], id: string): Promise<string[]> {
-  const agentId = kind === "agent" ? id : ((await tx.first(outcomeOf, { id }))?.responsible_id ?? "");
+  const agentId = kind === "agent" ? id : ((await tx.first(outcomeRow, { id }))?.responsible_id ?? "");
   const agent = await sight.agent(agentId);
   if (agent === undefined || !sight.knows(agent)) return [];
   const kept = await tx.all(openBundles, { agent_id: agentId });
@@ -99,10 +100,9 @@ async function mayAsk(
   const agent = await sight.agent(id);
   if (viewer.agentId !== null)
     return (agent !== undefined && sight.knows(agent)) || visible(tx, viewer, `outcome:${id}`);
-  return (agent ?? (await tx.first(outcomeOf, { id })))?.company_id === companyId;
+  return (agent ?? (await tx.first(outcomeRow, { id })))?.company_id === companyId;
 }
 
-const outcomeOf = selection("outcomes", ["id"]);
 const openBundles = selection(
   "bundles",
   ["agent_id"],

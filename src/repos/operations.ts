@@ -9,6 +9,7 @@ import { countStored, storageLeft } from "../knowledge/table.ts";
 import { takeAway } from "../permissions/giving.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
 import { selection } from "../store/query.ts";
+import { sessionRow } from "../store/row-by-id.ts";
 import { type Row, tables } from "../store/schema.ts";
 import type { ReadTx, Store, Tx } from "../store/store.ts";
 import { keepFile } from "./branch-file.ts";
@@ -356,5 +357,4 @@ async function sessionOf(tx: ReadTx, id: string | null) {
   return id === null ? undefined : tx.first(sessionRow, { id });
 }
 
-const sessionRow = selection("sessions", ["id"]);
 const grantsOn = selection("grants", ["company_id", "resource"], sql`and revoked_at is null order by num`);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { writeIn } from "../dispatch/context.ts";
 import { countStored } from "../knowledge/table.ts";
 import { selection } from "../store/query.ts";
+import { companyRow, sessionRow } from "../store/row-by-id.ts";
 import type { Store } from "../store/store.ts";
 import type { Mirrors } from "./mirrors.ts";
 import {
@@ -92,7 +93,4 @@ export const alignBranches = (
     store.read((tx) => tx.all(allBranches, { company_id: row.company_id, repo: row.name })),
   );
 
-const companyRow = selection("companies", ["id"]);
 const bundleRow = selection("bundles", ["id"]);
-
-const sessionRow = selection("sessions", ["id"]);

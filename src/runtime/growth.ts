@@ -7,6 +7,7 @@ import { notify } from "../mail/notices.ts";
 import { waitingFor } from "../mail/table.ts";
 import { workable } from "../outcomes/workable.ts";
 import { query, selection } from "../store/query.ts";
+import { agentRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Store } from "../store/store.ts";
 import type { InCompany } from "./lanes.ts";
@@ -140,8 +141,6 @@ const looks: Readonly<Record<Kind, Look>> = {
     };
   },
 };
-
-const agentRow = selection("agents", ["id"]);
 
 const lastSessions = selection(
   "sessions",

@@ -8,6 +8,7 @@ import { anyMessage, isOfPerson, type MessageRow, waitingFor } from "../mail/tab
 import { isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import { outcomeById, saveOutcome } from "../outcomes/table.ts";
 import { counting, selection, textQuery, updating } from "../store/query.ts";
+import { outcomeRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { inboxStalled, noProgress, outcomeStalled, ownWorkHeld } from "./texts.ts";
@@ -227,7 +228,6 @@ async function block(
   return saved;
 }
 
-const outcomeRow = selection("outcomes", ["id"]);
 const deedsOf = selection(
   "events",
   ["session_id", "operation"],

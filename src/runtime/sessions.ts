@@ -12,6 +12,7 @@ import { append, system } from "../events/ledger.ts";
 import { hasWords, wordsOf } from "../store/search-words.ts";
 import { describedBy } from "../knowledge/lists.ts";
 import { query, counting, dynamic, insertion, selection, updating } from "../store/query.ts";
+import { sessionRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { appendToLog } from "./log.ts";
@@ -172,7 +173,7 @@ export interface Ending {
  * and applies the stall guard. Calling it twice does no harm.
  */
 export async function endSession(tx: Tx, id: string, ending: Ending, newId: () => string): Promise<boolean> {
-  const session = await tx.first(byId, { id });
+  const session = await tx.first(sessionRow, { id });
   if (session === undefined || session.settled === 1) return false;
   const cause = causeOf(ending);
   await tx.run(markEnded, {
@@ -226,7 +227,7 @@ export const liveOn = selection("sessions", ["node_id"], sql`and ended_at is nul
 
 /** Ends a session that was asked to stop and has not stopped. Its node then kills the process. */
 export async function endOverdue(tx: Tx, id: string, newId: () => string): Promise<void> {
-  const { end_by = null, ended_at, end_by_reason } = (await tx.first(byId, { id })) ?? {};
+  const { end_by = null, ended_at, end_by_reason } = (await tx.first(sessionRow, { id })) ?? {};
   if (end_by === null || end_by > tx.now || ended_at !== null) return;
   await endSession(tx, id, { reason: end_by_reason ?? "", exitCode: null }, newId);
 }
@@ -239,7 +240,7 @@ export const processesOn = selection("sessions", ["node_id"], sql`and pid is not
  */
 export async function forgetProcess(tx: Tx, id: string): Promise<void> {
   await tx.run(clearPid, { id, pid: null });
-  const session = await tx.first(byId, { id });
+  const session = await tx.first(sessionRow, { id });
   if (session?.settled !== 1 || !(await giveBack(tx, id))) return;
   append(tx, {
     companyId: session.company_id,
@@ -279,7 +280,7 @@ export function lastLinesOf(text: string, most: number): string[] {
 const setLastWords = updating("sessions", ["last_line", "tool_calls"], ["id"]);
 
 export async function sessionById(tx: ReadTx, id: string): Promise<SessionRow | undefined> {
-  return tx.first(byId, { id });
+  return tx.first(sessionRow, { id });
 }
 
 export interface SessionFilter {
@@ -384,7 +385,6 @@ export async function countSessions(tx: ReadTx, filter: SessionFilter): Promise<
   return (await tx.first(count, {}))?.count ?? 0;
 }
 
-const byId = selection("sessions", ["id"]);
 const endLive = updating("sessions", ["ended_at", "end_reason"], ["agent_id"], sql`and ended_at is null`);
 
 const markEnded = updating("sessions", ["ended_at", "end_reason", "exit_code", "cause", "settled"], ["id"]);

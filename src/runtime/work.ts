@@ -9,6 +9,7 @@ import { type Place, placeOf, type Pool } from "../budgets/table.ts";
 import type { Settings } from "../contract/companies.ts";
 import { workable } from "../outcomes/workable.ts";
 import { query, selection, textsIn } from "../store/query.ts";
+import { agentRow } from "../store/row-by-id.ts";
 import type { ReadTx } from "../store/store.ts";
 import { countLive, liveOf } from "./sessions.ts";
 
@@ -122,5 +123,3 @@ export const agentsAfter = selection(
   (p: { after: string; limit: number }) =>
     sql`and id > ${p.after} and status = 'idle' order by id limit ${p.limit}`,
 );
-
-const agentRow = selection("agents", ["id"]);

@@ -10,6 +10,7 @@ import { hiderOf, isSetting } from "../redaction/known-texts.ts";
 import { serversOf } from "../capabilities/grants.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { counting, deleting, insertion, selection, textQuery } from "../store/query.ts";
+import { companyRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { sealerWith } from "./sealing.ts";
@@ -313,7 +314,6 @@ const secretRow = selection("secrets", ["company_id", "name"]);
 const secretsOf = selection("secrets", ["company_id"], sql`order by name`);
 const allSealed = selection("secrets", [], sql`and sealed is not null`);
 const countSecrets = counting("secrets", ["company_id"]);
-const companyRow = selection("companies", ["id"]);
 const dropRow = deleting("secrets", ["company_id", "name"]);
 const putRow = insertion(
   "secrets",

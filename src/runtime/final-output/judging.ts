@@ -14,7 +14,7 @@ import {
 } from "../../outcomes/review.ts";
 import { saveOutcome } from "../../outcomes/table.ts";
 import { awaitsDecision } from "../../outcomes/texts.ts";
-import { selection } from "../../store/query.ts";
+import { outcomeRow } from "../../store/row-by-id.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { shownReviews } from "./assignment.ts";
 import type { Directive } from "./directives.ts";
@@ -63,9 +63,7 @@ export async function recordMissingVerdicts(
 }
 
 async function judgedBy(tx: ReadTx, agentId: string, id: string): Promise<OutcomeRow | undefined> {
-  const outcome = await tx.first(waitingById, { id });
+  const outcome = await tx.first(outcomeRow, { id });
   const waits = outcome?.status === "submitted" || (outcome !== undefined && isEscalated(outcome));
   return waits && (await deciderOf(tx, outcome)) === agentId ? outcome : undefined;
 }
-
-const waitingById = selection("outcomes", ["id"]);
