@@ -41,10 +41,10 @@ export type ServerHealth = z.infer<typeof ServerHealth>;
 export type ServerTool = z.infer<typeof Tool>;
 
 /** The secrets among these that have no value now. */
-export type Lacking = (tx: ReadTx, companyId: string, names: readonly string[]) => Promise<string[]>;
+export type LackingSecrets = (tx: ReadTx, companyId: string, names: readonly string[]) => Promise<string[]>;
 
 export const mcpServerHandlers = (
-  lacking: Lacking,
+  lacking: LackingSecrets,
   forget: (call: Writing, secret: string) => Promise<void>,
 ): Guarded[] => {
   const present = (tx: ReadTx, row: ServerRow) => presentServer(tx, row, lacking);
@@ -121,7 +121,11 @@ export async function noteHealth(tx: Tx, row: ServerRow, health: ServerHealth): 
   });
 }
 
-async function presentServer(tx: ReadTx, row: ServerRow, lacking: Lacking): Promise<contract.McpServerEntry> {
+async function presentServer(
+  tx: ReadTx,
+  row: ServerRow,
+  lacking: LackingSecrets,
+): Promise<contract.McpServerEntry> {
   const config = configOf(row);
   const health = healthOf(row);
   const missingSecrets = await lacking(tx, row.company_id, secretNames(config));
@@ -160,7 +164,7 @@ export interface BrokenServer {
 export async function brokenServersIn(
   tx: ReadTx,
   companyId: string,
-  lacking: Lacking = async () => [],
+  lacking: LackingSecrets = async () => [],
 ): Promise<BrokenServer[]> {
   const broken: BrokenServer[] = [];
   for (const row of await tx.all(serversOf, { company_id: companyId })) {

@@ -22,7 +22,7 @@ import type { Guarded } from "../dispatch/guarded.ts";
 import { permissionHandlers } from "../permissions/operations.ts";
 import { freezeHandlers } from "../companies/freezing.ts";
 import { companyHandlers } from "../companies/operations.ts";
-import { type Lacking, mcpServerHandlers } from "../companies/mcp-servers.ts";
+import { type LackingSecrets, mcpServerHandlers } from "../companies/mcp-servers.ts";
 import { skillHandlers } from "../companies/skill-operations.ts";
 import { peopleHandlers } from "../people/operations.ts";
 import { knowledgeHandlers } from "../knowledge/operations.ts";
@@ -151,7 +151,7 @@ const resolverOf = ({
   secrets,
   troubleOf,
   nodeId,
-}: HandlerParts): Resolver & { readonly lacking: Lacking } => ({
+}: HandlerParts): Resolver & { readonly lacking: LackingSecrets } => ({
   resolve: (tx, agent) => secrets.resolve(tx, agent),
   lacking: (tx, companyId, names) => secrets.lacking(tx, companyId, names),
   troubleOf,

@@ -19,7 +19,7 @@ export interface Metrics {
   readonly text: (gauges: readonly Gauge[]) => string;
   /** The same figures as data. Histograms are in `calls`. */
   readonly readings: (gauges: readonly Gauge[]) => {
-    families: readonly Family[];
+    families: readonly MetricFamily[];
     calls: readonly CallReading[];
   };
   readonly stop: () => void;
@@ -63,7 +63,7 @@ export function keepMetrics(
     call.seconds += seconds;
     call.buckets = call.buckets.map((count, index) => count + (seconds <= (bounds[index] ?? 0) ? 1 : 0));
   };
-  const familiesOf = (gauges: readonly Gauge[]): Family[] => {
+  const familiesOf = (gauges: readonly Gauge[]): MetricFamily[] => {
     const { rss, heapUsed } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
     const late = delay.count === 0 ? 0 : delay.percentile(99) / 1e9;
@@ -135,14 +135,14 @@ interface Sample {
   readonly value: number;
 }
 
-export interface Family {
+export interface MetricFamily {
   readonly name: string;
   readonly type: string;
   readonly help: string;
   readonly samples: readonly Sample[];
 }
 
-const one = (name: string, type: string, help: string, value: number, label?: string): Family => ({
+const one = (name: string, type: string, help: string, value: number, label?: string): MetricFamily => ({
   name,
   type,
   help,
@@ -164,7 +164,7 @@ function histogram([key, call]: [string, { count: number; seconds: number; bucke
   ];
 }
 
-const linesOf = ({ name, type, help, samples }: Family): string[] => [
+const linesOf = ({ name, type, help, samples }: MetricFamily): string[] => [
   `# HELP ${name} ${help}`,
   `# TYPE ${name} ${type}`,
   ...samples.map(({ name: sample, label, value }) => `${sample}${label ? `{${label}}` : ""} ${value}`),

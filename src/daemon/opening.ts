@@ -18,14 +18,14 @@ import { waitingForSpace } from "./texts.ts";
 import { version } from "./version.ts";
 
 /** The daemon's options for opening the store. */
-export interface Opening extends DatabaseSources {
+export interface OpeningOptions extends DatabaseSources {
   readonly auditKey?: string | undefined;
   readonly log: (line: Record<string, unknown>) => void;
 }
 
 /** On a full disk, a starting daemon waits for the few bytes that it needs to read its data. */
 export async function whenThereIsSpace<T>(
-  options: Pick<Opening, "log">,
+  options: Pick<OpeningOptions, "log">,
   open: () => T | Promise<T>,
 ): Promise<T> {
   for (;;) {
@@ -40,7 +40,7 @@ export async function whenThereIsSpace<T>(
 }
 
 /** Opens the store if its ledger was sealed with this daemon's key. Begins the ledger of a new store. */
-export async function openSealed(options: Opening, home: Home): Promise<Store> {
+export async function openSealed(options: OpeningOptions, home: Home): Promise<Store> {
   const hadKey = options.auditKey !== undefined || existsSync(join(home.path, "audit-key"));
   const store = await openStore(options, home, auditKey(home, options.auditKey, newSecret));
   const fits = await store.write(async (tx) => {
@@ -60,7 +60,7 @@ export async function openSealed(options: Opening, home: Home): Promise<Store> {
   );
 }
 
-async function openStore(options: Opening, home: Home, key: string): Promise<Store> {
+async function openStore(options: OpeningOptions, home: Home, key: string): Promise<Store> {
   const url = databaseUrlIn(home, options);
   if (url !== undefined) {
     const { openPostgres } = await import("../store/postgres.ts");

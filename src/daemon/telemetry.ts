@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { CallReading, Family, Metrics } from "./metrics.ts";
+import type { CallReading, MetricFamily, Metrics } from "./metrics.ts";
 import { version } from "./version.ts";
 
 /**
@@ -173,7 +173,7 @@ interface Moment {
 
 function metricsOf({ families, calls }: ReturnType<Metrics["readings"]>, { from, to, dropped }: Moment) {
   const times = { startTimeUnixNano: nanoseconds(from), timeUnixNano: nanoseconds(to) };
-  const spansDropped: Family = {
+  const spansDropped: MetricFamily = {
     name: "agency_spans_dropped_total",
     type: "counter",
     help: "Spans that were not sent because too many waited.",

@@ -14,7 +14,7 @@ import { Socket } from "node:net";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { type CallEnd, callEnd } from "./call-files.ts";
-import { Order, type Answered, windowSize } from "./courier.ts";
+import { CourierOrder, type Answered, windowSize } from "./courier.ts";
 import { endpointOf } from "./dialects.ts";
 import { eventsIn } from "./server-events.ts";
 
@@ -60,7 +60,7 @@ async function carry(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): P
     config,
     path,
     headers: asks,
-  } = Order.parse(JSON.parse(decodeURIComponent(String(headers["order"]))));
+  } = CourierOrder.parse(JSON.parse(decodeURIComponent(String(headers["order"]))));
   const body = await buffer(stream);
   // The daemon was killed before it had sent the whole request.
   if (stream.aborted) return;

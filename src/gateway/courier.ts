@@ -21,7 +21,7 @@ export interface CarriedCall {
   readonly path: string;
 }
 
-export const Order = z.object({
+export const CourierOrder = z.object({
   id: z.string(),
   url: z.string(),
   method: z.string(),
@@ -112,7 +112,7 @@ export function keepCourier(folder: string): Courier {
         const { method = "GET", body = null, signal } = init;
         signal?.throwIfAborted();
         const { dialect, login } = config;
-        const order: z.infer<typeof Order> = {
+        const order: z.infer<typeof CourierOrder> = {
           id,
           url: input instanceof Request ? input.url : input.toString(),
           method,

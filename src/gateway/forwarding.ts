@@ -49,7 +49,7 @@ export interface Exchange {
   readonly path: string;
 }
 
-export class Refused extends Error {
+export class CallRefused extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
@@ -60,7 +60,7 @@ export class Refused extends Error {
 }
 
 /** The request shows what an agent tried to reach, so it is recorded, once for each session. */
-export class Forbidden extends Refused {
+export class CallForbidden extends CallRefused {
   constructor(message: string) {
     super(403, message);
   }
@@ -76,7 +76,7 @@ export function ownModel(
   { config, provider }: { readonly config: ProviderConfig; readonly provider: string },
 ): string | undefined {
   const allowed = parts.mayAskFor(brain.type, brain.config, provider);
-  if (allowed === "nothing") throw new Forbidden(texts.providerNotUsed(provider));
+  if (allowed === "nothing") throw new CallForbidden(texts.providerNotUsed(provider));
   return brain.model ?? (allowed === "default" ? config.defaultModel : undefined);
 }
 
@@ -125,7 +125,7 @@ export async function ask(
       ]),
     }).catch((error: unknown) => {
       if (closing?.aborted !== true) parts.reportBug(error, `provider ${provider}`);
-      throw new Refused(502, texts.providerUnreachable(provider));
+      throw new CallRefused(502, texts.providerUnreachable(provider));
     });
     const renewed = heard.status === 401 ? await renew?.() : undefined;
     if (renewed !== undefined) {
@@ -215,7 +215,7 @@ const passedBack =
 export async function jsonBodyOf({ readBody }: Pick<Exchange, "readBody">): Promise<Record<string, unknown>> {
   const body: unknown = await readBody();
   if (typeof body !== "object" || body === null || Array.isArray(body))
-    throw new Refused(400, texts.bodyNotAnObject);
+    throw new CallRefused(400, texts.bodyNotAnObject);
   return { ...body };
 }
 
@@ -234,14 +234,14 @@ export async function priceAllowed(
   },
   asked: Asked,
 ): Promise<Priced> {
-  if (own === undefined) throw new Refused(403, texts.noModel(provider));
-  if (asked.model !== own) throw new Forbidden(texts.modelNotAllowed(asked.model, [own]));
+  if (own === undefined) throw new CallRefused(403, texts.noModel(provider));
+  if (asked.model !== own) throw new CallForbidden(texts.modelNotAllowed(asked.model, [own]));
   if (config.models !== undefined && !(own in config.models))
-    throw new Refused(403, texts.modelNotAllowed(own, Object.keys(config.models)));
-  if (asked.refused.length > 0) throw new Refused(400, texts.notForwarded(asked.refused));
+    throw new CallRefused(403, texts.modelNotAllowed(own, Object.keys(config.models)));
+  if (asked.refused.length > 0) throw new CallRefused(400, texts.notForwarded(asked.refused));
   if (asked.outside.length > 0 && !(await parts.isOutside(agentId)))
-    throw new Forbidden(texts.outsideNotAllowed(asked.outside));
+    throw new CallForbidden(texts.outsideNotAllowed(asked.outside));
   const price = await priceOf(provider, config, own);
-  if (price === undefined) throw new Refused(403, texts.noPrice(own));
+  if (price === undefined) throw new CallRefused(403, texts.noPrice(own));
   return price;
 }

@@ -7,7 +7,8 @@ import type { Caller } from "../dispatch/identity.ts";
 import { companyIsFrozen } from "../dispatch/texts.ts";
 import { redactText } from "../redaction/redact.ts";
 import type { Row } from "../store/schema.ts";
-import { callOfSession, sessionRow } from "./calls.ts";
+import { sessionRow } from "../store/row-by-id.ts";
+import { callOfSession } from "./calls.ts";
 import { costsNothing, endpointOf, refusalIn } from "./dialects.ts";
 import { metered } from "./metering.ts";
 import { credentialFor, type ModelCredential } from "./model-credentials.ts";
@@ -21,11 +22,11 @@ import {
   ask,
   jsonBodyOf,
   type Exchange,
-  Forbidden,
+  CallForbidden,
   type GatewayParts,
   ownModel,
   pass,
-  Refused,
+  CallRefused,
 } from "./forwarding.ts";
 
 /**
@@ -51,7 +52,7 @@ export function modelGateway(
     let dialect: ProviderDialect = "openai";
     try {
       const caller = await parts.authenticate(tokenOf(request)).catch((error: unknown) => {
-        throw new Refused(401, error instanceof Error ? error.message : texts.onlySessions);
+        throw new CallRefused(401, error instanceof Error ? error.message : texts.onlySessions);
       });
       const exchange = { request, response, readBody, path: `/${rest.join("/")}` };
       const trial = parts.trialOf?.(tokenOf(request));
@@ -60,9 +61,9 @@ export function modelGateway(
           config: await providerOf(tx, trial.companyId, provider),
           company: await companyState(tx, trial.companyId),
         }));
-        if (config === undefined) throw new Refused(404, texts.noProvider(provider));
+        if (config === undefined) throw new CallRefused(404, texts.noProvider(provider));
         dialect = config.dialect;
-        if (company.state !== "active") throw new Refused(403, companyIsFrozen(company).message);
+        if (company.state !== "active") throw new CallRefused(403, companyIsFrozen(company).message);
         const { forwardTrial } = await import("./trial.ts");
         return await forwardTrial(parts, trial, { config, provider }, exchange);
       }
@@ -71,14 +72,14 @@ export function modelGateway(
       try {
         await forward(parts, found, exchange);
       } catch (error) {
-        if (error instanceof Forbidden) await recordRefusal(found, error.message);
+        if (error instanceof CallForbidden) await recordRefusal(found, error.message);
         throw error;
       }
     } catch (error) {
-      const refused = error instanceof Refused ? error : undefined;
+      const refused = error instanceof CallRefused ? error : undefined;
       if (refused === undefined && parts.closing?.aborted !== true) parts.reportBug(error, "model gateway");
       if (response.headersSent) return void response.destroy();
-      const { status, message, headers } = refused ?? new Refused(500, "The gateway failed.");
+      const { status, message, headers } = refused ?? new CallRefused(500, "The gateway failed.");
       response.writeHead(status, { "content-type": "application/json", ...headers });
       response.end(refusalIn(dialect, status, message));
     }
@@ -103,12 +104,12 @@ async function place(parts: GatewayParts, caller: Caller, provider: string): Pro
   const { companyId, actor } = caller;
   const { sessionId, agentId } = actor;
   if (sessionId === null || agentId === null || companyId === null)
-    throw new Refused(403, texts.onlySessions);
+    throw new CallRefused(403, texts.onlySessions);
   return parts.store.read(async (tx) => {
     const config = await providerOf(tx, companyId, provider);
-    if (config === undefined) throw new Refused(404, texts.noProvider(provider));
+    if (config === undefined) throw new CallRefused(404, texts.noProvider(provider));
     const session = await tx.first(sessionRow, { id: sessionId });
-    if (session === undefined) throw new Refused(403, texts.onlySessions);
+    if (session === undefined) throw new CallRefused(403, texts.onlySessions);
     return { caller, session, agent: await agentById(tx, agentId), companyId, config, provider };
   });
 }
@@ -121,9 +122,9 @@ async function forward(parts: GatewayParts, place: Place, exchange: Exchange): P
   if (method === "HEAD") return void response.writeHead(200).end();
   if (method === "GET" && path === "/") return void response.end(JSON.stringify(await offerTo(place, own)));
   const endpoint = endpointOf(config, method, path);
-  if (endpoint === undefined) throw new Refused(404, texts.noEndpoint(`${method} ${path}`));
+  if (endpoint === undefined) throw new CallRefused(404, texts.noEndpoint(`${method} ${path}`));
   const credential = await credentialFor(parts, companyId, config);
-  if ("says" in credential) throw new Refused(401, credential.says);
+  if ("says" in credential) throw new CallRefused(401, credential.says);
   await mayAsk(parts, place, credential);
   if (endpoint.asks === undefined) {
     const answer = await ask(parts, place, exchange, credential, null);
@@ -166,7 +167,7 @@ async function offerTo(
   { config, provider }: Place,
   model: string | undefined,
 ): Promise<{ dialect: ProviderDialect; model: string; contextTokens: number }> {
-  if (model === undefined) throw new Refused(403, texts.noModel(provider));
+  if (model === undefined) throw new CallRefused(403, texts.noModel(provider));
   return { dialect: config.dialect, model, contextTokens: await contextTokensOf(provider, config, model) };
 }
 
@@ -180,9 +181,9 @@ async function mayAsk(
     now: tx.now,
     state: await stateOfProvider(tx, companyId, provider, credential),
   }));
-  if (state?.cause === "refused") throw new Refused(401, texts.providerRefuses(provider, state.says));
+  if (state?.cause === "refused") throw new CallRefused(401, texts.providerRefuses(provider, state.says));
   if (state !== undefined)
-    throw new Refused(429, texts.waitsUntilLifted(state.says, config), {
+    throw new CallRefused(429, texts.waitsUntilLifted(state.says, config), {
       "retry-after": String(Math.ceil((state.until - now) / 1000)),
     });
 }

@@ -3,7 +3,7 @@ import { writeIn } from "../dispatch/context.ts";
 import { type CallEnd, callEnd } from "./call-files.ts";
 import { bookedEnd, closeCall, noteUse, openCall, type Spender } from "./calls.ts";
 import { type Asked, type Listener, noTokens, type TokensUsed } from "./dialects.ts";
-import { ask, type Exchange, type GatewayParts, pass, Refused } from "./forwarding.ts";
+import { ask, type Exchange, type GatewayParts, pass, CallRefused } from "./forwarding.ts";
 import type { ModelCredential } from "./model-credentials.ts";
 import { contextTokensOf, type Priced } from "./prices.ts";
 import * as texts from "./texts.ts";
@@ -26,7 +26,7 @@ interface MeteredCall {
 }
 
 /** Thrown if the budget does not cover a call. */
-export class OverBudget extends Refused {
+export class OverBudget extends CallRefused {
   constructor(lacks: string) {
     super(403, texts.budgetTooSmall(lacks));
   }

@@ -44,7 +44,7 @@ const idleMs = 600_000;
 const checkMs = 2000;
 const mostRecorded = 1000;
 
-class Refused extends Error {
+class ConnectionRefused extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
     super(message);
@@ -75,20 +75,21 @@ export function internetRelay(parts: RelayParts): Relay {
     const token = tokenIn(request) ?? "";
     const caller = parts.serverWith?.(token)?.caller ?? (await admitted(request, token));
     const host = canonicalHost(named);
-    if (host === undefined || !(port >= 1 && port <= 65_535)) throw new Refused(400, texts.notAHost);
+    if (host === undefined || !(port >= 1 && port <= 65_535))
+      throw new ConnectionRefused(400, texts.notAHost);
     // Count the connection before waiting for anything: of many simultaneous requests, each must see the others.
     const way = { token, host, address: "", cut: () => undefined };
     open.add(way);
     try {
       if ([...open].filter((other) => other.token === token).length > mostAtOnce)
-        throw new Refused(429, texts.tooManyConnections(mostAtOnce));
+        throw new ConnectionRefused(429, texts.tooManyConnections(mostAtOnce));
       await demandHost(parts, token, host);
       way.address = await addressOf(host, resolve);
       await record(caller, host, port);
       return way;
     } catch (error) {
       open.delete(way);
-      if (error instanceof Refused) await record(caller, host, port, error.message);
+      if (error instanceof ConnectionRefused) await record(caller, host, port, error.message);
       throw error;
     }
   };
@@ -97,7 +98,7 @@ export function internetRelay(parts: RelayParts): Relay {
   const check = setInterval(() => {
     for (const way of open)
       demandHost(parts, way.token, way.host).catch((error: unknown) => {
-        if (error instanceof Refused) way.cut();
+        if (error instanceof ConnectionRefused) way.cut();
       });
   }, checkMs);
   check.unref();
@@ -131,7 +132,7 @@ export function internetRelay(parts: RelayParts): Relay {
         there.on("timeout", () => there.destroy(new Error("no answer")));
         there.once("error", () => {
           if (isConnected) socket.destroy();
-          else refuse(new Refused(502, texts.hostUnreachable(way.host)));
+          else refuse(new ConnectionRefused(502, texts.hostUnreachable(way.host)));
         });
         there.once("close", () => open.delete(way));
         socket.once("close", () => there.destroy());
@@ -150,7 +151,7 @@ export function internetRelay(parts: RelayParts): Relay {
       };
       const url = URL.parse(request.url ?? "");
       const port = Number(url?.port === "" ? 80 : url?.port);
-      if (url?.protocol !== "http:") return refuse(new Refused(400, texts.notAHost));
+      if (url?.protocol !== "http:") return refuse(new ConnectionRefused(400, texts.notAHost));
       opened(request, url.hostname, port).then((way) => {
         const there = ask({
           host: way.address,
@@ -167,7 +168,7 @@ export function internetRelay(parts: RelayParts): Relay {
           pipeline(answer, response, () => undefined);
         });
         there.once("timeout", () => there.destroy(new Error("no answer")));
-        there.once("error", () => refuse(new Refused(502, texts.hostUnreachable(way.host))));
+        there.once("error", () => refuse(new ConnectionRefused(502, texts.hostUnreachable(way.host))));
         there.once("close", () => open.delete(way));
         response.once("close", () => there.destroy());
         pipeline(request, there, () => undefined);
@@ -182,7 +183,7 @@ export function internetRelay(parts: RelayParts): Relay {
 
 async function sessionOf(parts: RelayParts, token: string): Promise<Caller> {
   const caller = await parts.authenticate(token).catch(asRefused);
-  if (caller.actor.sessionId === null) throw new Refused(407, texts.onlySessionsConnect);
+  if (caller.actor.sessionId === null) throw new ConnectionRefused(407, texts.onlySessionsConnect);
   return caller;
 }
 
@@ -195,11 +196,11 @@ async function demandHost(parts: RelayParts, token: string, host: string): Promi
   if (server !== undefined) {
     const { hosts } = server;
     if (hosts.includes(host) || (hosts.includes("*") && widerThan(`net:${host}`) !== undefined)) return;
-    throw new Refused(403, texts.hostNotInRecord(host));
+    throw new ConnectionRefused(403, texts.hostNotInRecord(host));
   }
   const { actor } = await sessionOf(parts, token);
   const mayReach = await parts.store.read((tx) => holds(tx, actor.agentId ?? "", `net:${host}`, "use"));
-  if (!mayReach) throw new Refused(403, texts.hostNotAllowed(host));
+  if (!mayReach) throw new ConnectionRefused(403, texts.hostNotAllowed(host));
 }
 
 /** The address to connect to. Every address of a name must be public, because the name could lead to any of them. */
@@ -207,14 +208,14 @@ async function addressOf(host: string, resolve: Resolve): Promise<string> {
   const literal = host.replaceAll(/[[\]]/g, "");
   if (isIP(literal) !== 0) {
     // The right names this address itself.
-    if (reachOf(literal) === "never") throw new Refused(403, texts.addressNotAllowed(host));
+    if (reachOf(literal) === "never") throw new ConnectionRefused(403, texts.addressNotAllowed(host));
     return literal;
   }
   const addresses = await resolve(host).catch(() => []);
   const [first] = addresses;
-  if (first === undefined) throw new Refused(502, texts.hostUnknown(host));
+  if (first === undefined) throw new ConnectionRefused(502, texts.hostUnknown(host));
   if (!addresses.every((address) => reachOf(address) === "public"))
-    throw new Refused(403, texts.addressPrivate(host));
+    throw new ConnectionRefused(403, texts.addressPrivate(host));
   return first;
 }
 
@@ -239,10 +240,10 @@ function recorder({ store, newId }: RelayParts) {
   };
 }
 
-function refusedFor(parts: RelayParts, error: unknown): Refused {
-  if (error instanceof Refused) return error;
+function refusedFor(parts: RelayParts, error: unknown): ConnectionRefused {
+  if (error instanceof ConnectionRefused) return error;
   parts.reportBug(error, "relay");
-  return new Refused(500, "The relay failed.");
+  return new ConnectionRefused(500, "The relay failed.");
 }
 
 /** Programs send the name and password of a proxy as `Basic`. The name is ignored. */
@@ -264,7 +265,7 @@ const challenge = (status: number): string =>
 function asRefused(error: unknown): never {
   if (!(error instanceof Refusal)) throw error;
   const status = refusalCodes[error.code].http;
-  throw new Refused(status === 401 ? 407 : status, error.message);
+  throw new ConnectionRefused(status === 401 ? 407 : status, error.message);
 }
 
 const hops = new Set([

@@ -9,7 +9,7 @@ import {
   type GatewayParts,
   ownModel,
   pass,
-  Refused,
+  CallRefused,
 } from "./forwarding.ts";
 import { metered, OverBudget } from "./metering.ts";
 import { credentialFor } from "./model-credentials.ts";
@@ -72,16 +72,16 @@ export async function forwardTrial(
   if (method === "HEAD") return void response.writeHead(200).end();
   let remedy = texts.remedies.model(type);
   try {
-    if (model === null) throw new Refused(403, texts.noModel(provider));
+    if (model === null) throw new CallRefused(403, texts.noModel(provider));
     const contextTokens = await contextTokensOf(provider, config, model);
     if (method === "GET" && path === "/")
       return void response.end(JSON.stringify({ dialect: config.dialect, model, contextTokens }));
     const endpoint = endpointOf(config, method, path);
-    if (endpoint === undefined) throw new Refused(404, texts.noEndpoint(`${method} ${path}`));
+    if (endpoint === undefined) throw new CallRefused(404, texts.noEndpoint(`${method} ${path}`));
     const credential = await credentialFor(parts, companyId, config);
     if ("says" in credential) {
       remedy = "";
-      throw new Refused(401, credential.says);
+      throw new CallRefused(401, credential.says);
     }
     const place = { config, companyId, provider };
     remedy = texts.remedies.server(config.baseUrl);
@@ -121,7 +121,7 @@ export async function forwardTrial(
     });
   } catch (error) {
     if (error instanceof OverBudget) remedy = texts.remedies.budget;
-    if (error instanceof Refused && error.status !== 404)
+    if (error instanceof CallRefused && error.status !== 404)
       failed(error.message, error.message === texts.noPrice(model ?? "") ? texts.remedies.provider : remedy);
     throw error;
   }

@@ -6,7 +6,7 @@ import { openApprovalOf } from "../approvals/table.ts";
 import { isShort, overrideOf, overridesIn, pauseOf, shortAmong } from "../budgets/halting.ts";
 import { lacking, poolName, poolOwnerOf } from "../budgets/reservations.ts";
 import { placeOf, type Pool, poolsOf } from "../budgets/table.ts";
-import { type BrokenServer, brokenServersIn, type Lacking } from "../companies/mcp-servers.ts";
+import { type BrokenServer, brokenServersIn, type LackingSecrets } from "../companies/mcp-servers.ts";
 import { readsBelow } from "../capabilities/structure.ts";
 import { type Viewer, visible, visibleOutcomes } from "../capabilities/visible.ts";
 import { notFound } from "../contract/refusal.ts";
@@ -15,6 +15,7 @@ import { isEscalated, levelsAbove } from "../outcomes/review.ts";
 import { dependenciesOf, liveChildrenOf, outcomeById, type Ref } from "../outcomes/table.ts";
 import { checksIn } from "../store/checks.ts";
 import { selection, textQuery } from "../store/query.ts";
+import { agentRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { lastPauseOf, pauseReasonsIn } from "./pauses.ts";
@@ -106,7 +107,7 @@ export interface Resolver {
   /** The node that answers the call. */
   readonly nodeId?: string | undefined;
   /** Finds the secrets among these that have no value. */
-  readonly lacking?: Lacking;
+  readonly lacking?: LackingSecrets;
   resolve(
     tx: ReadTx,
     agent: Pick<Row<"agents">, "company_id" | "brain_config">,
@@ -352,7 +353,6 @@ function add(lists: Map<string, string[]>, key: string, id: string): void {
   else list.push(id);
 }
 
-const agentRow = selection("agents", ["id"]);
 const liveOutcome = selection("outcomes", ["id"], sql`and status in ('open', 'submitted')`);
 const liveSession = selection("sessions", ["agent_id"], sql`and ended_at is null`);
 const openInbox = selection("outcomes", ["responsible_id"], sql`and status = 'open' and kind = 'inbox'`);

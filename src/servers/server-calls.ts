@@ -53,7 +53,7 @@ export interface UsedConnection {
   usedAt: number;
 }
 
-export interface OpenCall {
+export interface RunningCall {
   readonly held: ServerUser;
   readonly cut: (why: Refusal) => void;
 }
@@ -75,7 +75,7 @@ export function serverCalls(parts: {
   /** Checks all rights that open calls rest on. */
   readonly check: () => Promise<void>;
 }) {
-  const open = new Set<OpenCall>();
+  const open = new Set<RunningCall>();
   const answers = new Map<string, Promise<CallToolResult>>();
 
   /** Lets `ask` work with the server while the right is valid and the limits allow it. */
@@ -88,7 +88,7 @@ export function serverCalls(parts: {
     const { name } = held.row;
     const { tool } = call;
     if (used.calls >= mostOfAgent) throw texts.tooManyServerCalls(name, mostOfAgent);
-    const isSame = ({ held: { companyId, row } }: OpenCall) =>
+    const isSame = ({ held: { companyId, row } }: RunningCall) =>
       companyId === held.companyId && row.name === name;
     if ([...open].filter(isSame).length >= mostOfServer) throw texts.serverIsBusy(name, mostOfServer);
     const begun = performance.now();
@@ -102,7 +102,7 @@ export function serverCalls(parts: {
       [cause, status] = [why, as];
       ended.abort(cause);
     };
-    const entry: OpenCall = { held, cut: (why) => end("cut", why) };
+    const entry: RunningCall = { held, cut: (why) => end("cut", why) };
     const onGone = (): void => end("cancelled", texts.callCancelled(name, tool));
     call.gone.addEventListener("abort", onGone);
     if (call.gone.aborted) onGone();
@@ -172,7 +172,7 @@ export function serverCalls(parts: {
   }
 
   return {
-    open: (): readonly OpenCall[] => [...open],
+    open: (): readonly RunningCall[] => [...open],
 
     /** The same call again gets the same answer. */
     call: (used: () => UsedConnection, held: ServerUser, call: ServerCall): Promise<CallToolResult> => {

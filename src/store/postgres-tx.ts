@@ -6,7 +6,7 @@ import { checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
 import type { Keeping, EarlyReader } from "./known.ts";
 import type { Link } from "./link.ts";
-import { blobRow, fill, Hole, type Holds, type PreparedQuery, type Query, selection } from "./query.ts";
+import { blobRow, fill, Hole, type HeldInsert, type PreparedQuery, type Query, selection } from "./query.ts";
 import { sealedColumns } from "./schema.ts";
 import type { Mac, ReadTx } from "./store.ts";
 import { inMap } from "../contract/in-map.ts";
@@ -135,9 +135,9 @@ async function changedBy(link: Link, asked: Asking): Promise<Value[][]> {
   return rows as Value[][];
 }
 
-const holding = new WeakMap<Holds, Parameters<Link["hold"]>[0]>();
+const holding = new WeakMap<HeldInsert, Parameters<Link["hold"]>[0]>();
 
-function heldIn({ table, isNumbered, about, several }: Holds): Parameters<Link["hold"]>[0] {
+function heldIn({ table, isNumbered, about, several }: HeldInsert): Parameters<Link["hold"]>[0] {
   return {
     tables: [table],
     isNumbered,

@@ -59,17 +59,17 @@ export interface PreparedQuery {
   readonly words: ReadonlySet<string>;
   readonly whole: readonly string[];
   /** Set if PostgreSQL may insert the row later, together with others. */
-  readonly holds?: Holds;
+  readonly holds?: HeldInsert;
   /** The same statement for a row that already has its number (numbers.ts) and may be inserted later. */
   readonly drawn?: PreparedQuery;
 }
 
-export interface Holds {
+export interface HeldInsert {
   readonly table: string;
   /** True if the row has a number of its table. Others may look for the row by it. */
   readonly isNumbered: boolean;
   readonly about: About | undefined;
-  /** For a row that is added to another one: the rows that its key finds afterwards. */
+  /** Set if the statement adds to an existing row. Returns the rows that a read by that row's key finds afterwards. */
   readonly added: ((values: readonly Value[], rows: readonly unknown[]) => unknown[]) | undefined;
   /** The statement for several rows. */
   readonly several: (rows: readonly (readonly Value[])[]) => {
@@ -165,7 +165,7 @@ export function laterInsertion<P extends Params>(
   cells: (p: P, dialect: Dialect) => Readonly<Record<string, RawBuilder<unknown>>>,
   ending: RawBuilder<unknown> = sql``,
   merge: Merge = (rows) => rows,
-  onto?: Pick<Holds, "about" | "added">,
+  onto?: Pick<HeldInsert, "about" | "added">,
 ): Query<P, never> {
   const into = (row: ReturnType<typeof cells>) =>
     sql`insert into ${sql.table(table)} (${sql.join(Object.keys(row).map((column) => sql.ref(column)))})`;
@@ -189,7 +189,7 @@ export function laterInsertion<P extends Params>(
       return `${start} values ${tuples.join(", ")} ${end}`;
     };
     const texts: string[] = [];
-    const several: Holds["several"] = (rows) => {
+    const several: HeldInsert["several"] = (rows) => {
       const merged = merge(rows);
       return { sql: (texts[merged.length] ??= sqlFor(merged.length)), values: merged.flat() };
     };
@@ -231,7 +231,7 @@ export function laterSum<T extends TableName>(
       ),
     );
   const about = new Map(keys.map((name) => [name, columns.indexOf(name)]));
-  const added: Holds["added"] = (values, rows) => {
+  const added: HeldInsert["added"] = (values, rows) => {
     const row = Object.fromEntries(columns.map((name, index) => [name, values[index]]));
     return [{ ...row, [sum]: Number(Object(rows[0])[sum] ?? 0) + Number(values[at]) }];
   };
@@ -242,7 +242,7 @@ function later<T extends TableName>(
   table: T,
   ending?: RawBuilder<unknown>,
   merge?: Merge,
-  onto?: Pick<Holds, "about" | "added">,
+  onto?: Pick<HeldInsert, "about" | "added">,
 ): Query<NewRow<T>, never> {
   const columns = columnsOf(table);
   // The ledger seals the row before it is inserted (chain.ts), so the database must not fill in any value.
