@@ -39,7 +39,7 @@ describe("what the pages of the dashboard share", () => {
     const source = readFileSync(join(import.meta.dirname, "../src/web/app/styles.css"), "utf8");
     const declared = /^@layer ([^{]*?);/m.exec(source)?.[1]?.split(/,\s*/) ?? [];
     assert.ok(declared.length > 5);
-    // Pages load their style sheets when they are opened, so each page is opened first once.
+    // Pages load their style sheets when they are opened. So each page is the first one once.
     for (const path of ["/", "/costs", `/org?view=map`, "/sessions", "/settings/company"]) {
       await page.goto(site.at(path));
       await page.locator("main h1").first().waitFor();
@@ -100,7 +100,7 @@ describe("what the pages of the dashboard share", () => {
     const { agents } = await board.call(listRoster, { companyId, departed: true, limit: 1000 });
     const placeOf = (rows: readonly { description?: string; name?: string }[], name: string): number =>
       rows.findIndex((row) => row.description === name || row.name === name);
-    // Both are after the first two rows, which are the first page here.
+    // The file and the agent come after the first two rows, which are the first page here.
     const [file, bruno] = [placeOf(files, "Shelf A"), placeOf(agents, "Bruno")];
     assert.ok(file >= 2 && bruno >= 2, `${file} ${bruno}`);
     const resource = `kb:${files[file]?.id}`;

@@ -181,7 +181,7 @@ describe("the dashboard: signing in and the connection", () => {
     // Everything else still works.
     await page.evaluate("cutEvents()");
     await page.getByText(/No connection since/).waitFor();
-    // What events before asked for is answered by now.
+    // The reads that earlier events caused are answered by now.
     await page.evaluate("new Promise((resolve) => setTimeout(resolve, 2000))");
     const missed = ["Dropped Dana", "Dropped Dirk", "Dropped Dora"];
     for (const name of missed) await site.hire(name);

@@ -70,7 +70,7 @@ test("a small map grows on a large screen, and a large one fits", () => {
   const large = { ...small, w: 5000 };
   const { x, k } = fitting(large, 1400, 900);
   assert.ok(k < 0.3);
-  // It does not reach below the buttons that zoom, at the right.
+  // The map ends before the zoom buttons at the right.
   assert.ok(x + large.w * k <= 1400 - 54, `${x + large.w * k}`);
 });
 

@@ -83,7 +83,7 @@ export type Ear = (line: string) => readonly Heard[];
 
 export type Heard =
   | (Omit<TranscriptEntry, "at" | "kind"> & {
-      /** Anything but usage of a model's answer, which the gateway counts. */
+      /** An ear does not report the usage of a model's answer: the gateway counts it. */
       readonly kind: Exclude<TranscriptEntry["kind"], "usage">;
     })
   /** Totals of the session so far. */

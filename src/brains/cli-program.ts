@@ -25,11 +25,11 @@ export interface CliProgram {
   readonly install: string;
   /** The providers of models that it asks: with an API key, and with a subscription. */
   readonly providers: { readonly key: string; readonly subscription: string };
-  /** What the secret of the second provider is. */
+  /** Describes the secret of the subscription, for people. */
   readonly subscribed: string;
 }
 
-/** What all of them declare alike. */
+/** The parts of the declaration that all these brains share. */
 export const cliBrain = (program: CliProgram) => ({
   runsPrograms: true,
   examples: [{}, { login: "subscription" }],

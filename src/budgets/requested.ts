@@ -37,7 +37,7 @@ async function raiseMoney(tx: ReadTx, approval: ApprovalRow, viewer: Viewer): Pr
   const { pool: id, measure, raiseBy } = raiseIn(approval);
   const companyId = approval.company_id;
   const pool = await poolOf(tx, { companyId, id, measure });
-  // Without a limit there is nothing to raise, and a yes is refused.
+  // Without a limit there is nothing to raise, and approving is refused.
   if (!(await isLimited(tx, pool))) return [];
   const after = (pool.limit ?? 0) + inUnits(measure, raiseBy);
   if (id === companyId)

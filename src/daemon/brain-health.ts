@@ -44,7 +44,7 @@ export function keepBrainHealth(
     const provider = providerUsed(brain_type, brain_config);
     return provider === undefined ? undefined : providerTrouble(tx, parts, company_id, provider);
   };
-  /** When the session began that tries this brain, or its provider, for the others. */
+  /** When a session began to try this brain, or its provider, for all agents that wait. */
   const triedSince = async (tx: ReadTx, agent: Configured): Promise<number | undefined> => {
     const provider = providerUsed(agent.brain_type, agent.brain_config);
     const isTried = provider !== undefined && (await wasRefused(tx, agent.company_id, provider));

@@ -123,7 +123,7 @@ export async function reclaimAgents(
     for (const below of await reportsOf(tx, id)) frontier.push(below.id);
   }
   for (const member of ended) await fence(call, member);
-  // Before the first budget is dissolved: a request keeps the budgets that a yes would have changed.
+  // Before the first budget is dissolved: a request keeps the budgets that approving would have changed.
   for (const member of ended) await endRequests(call, member, reason);
   for (const member of ended) {
     await release(call, member, reason);

@@ -69,7 +69,7 @@ export async function examine(
 
 const rowsAtOnce = 2000;
 const rowsWithBytes = 100;
-/** The limit of a page, in full ranges. */
+/** The most work of one page. A full range of rows counts as 1. */
 const mostEffort = 2;
 const leastEffort = 0.02;
 const mostFindings = 100;

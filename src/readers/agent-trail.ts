@@ -117,7 +117,7 @@ async function requesterOf(
   return requester?.status === "terminated" ? undefined : requester;
 }
 
-/** What a trail ends with, beside its sentence. */
+/** The data at the end of a trail, beside its sentence. */
 interface Ends {
   readonly cause?: Cause | undefined;
   readonly names?: readonly Reference[] | undefined;

@@ -27,7 +27,7 @@ import type { Cause } from "./trail.ts";
 
 /** An item of the attention list before it is presented. Only the items of the requested page are presented. */
 export interface Draft extends Pick<AttentionItem, "kind" | "subject"> {
-  /** The part of the subject, if the subject can have several items of a kind. */
+  /** Tells the items apart if one subject can have several items of a kind. */
   readonly part?: string;
   readonly since: number;
   readonly expires?: number | null;

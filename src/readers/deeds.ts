@@ -187,7 +187,8 @@ export function deedSentence(
   const shown = isToBoard ? "the board" : (title ?? recorded("name"));
   const named = isName ? shown.replace(/^The /, "the ") : `"${shown.replaceAll('"', "'")}"`;
   const deed = deeds[operation] ?? `did ${operation}${subject === null ? "" : " on *"}`;
-  // "the file *", but not "the file something that is gone".
+  // For a lost thing, the noun before the star is replaced as well: "something that is gone", not "the file something that
+  // is gone".
   const places = shown === lost ? /(?:the \w+ )?\*|\{(\w+)\}/g : /\*|\{(\w+)\}/g;
   const says = deed.replace(places, (_, key?: string) => (key === undefined ? named : recorded(key)));
   return `${who} ${says}.`;

@@ -82,7 +82,10 @@ key@ vault|cargo  login{s}
 key@ [^]?  -[pP]
 set@ [^]?  pass:|/p(?:ass)?:
 `;
-/** Long random words. In a URL they identify a resource, and in a public key they are public, so both stay. What is encoded. */
+/**
+ * Long random words. In a URL they identify a resource, and in a public key they are public, so both stay. Then words in
+ * base64 or with percent-encoded signs: they are secret if their decoded text has a secret.
+ */
 const wholes = String.raw`
 random -----|[\w+/-]{32}  -----BEGIN (?:[A-Z0-9]{1,20} ){0,3}(?:CERTIFICATE|PUBLIC KEY)[A-Z ]{0,20}-----[^-]*|(?<![\w+/=.:@%-])(?<!base64,|://\S{0,400})[\w+/-]{32,}={0,2}(?=$|[\s"'\x60)\]}>,;|&\\]|[.!?](?:\s|$))
 base64 [\w+/-]{24}  (?<![\w+/=-])[\w+/-]{24,}={0,2}

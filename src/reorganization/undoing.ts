@@ -174,7 +174,10 @@ async function demandRoom(
   if (full !== undefined) throw full;
 }
 
-/** What the manager of the meantime proposed for an agent ends, as when an agent moves (moving.ts). */
+/**
+ * Ends the change that the agent's present manager proposed, because the agent goes back to its old one. Moving an agent
+ * does the same (moving.ts).
+ */
 async function endProposal(call: CallContext, { table, key, before, after }: Difference): Promise<void> {
   const { tx } = call;
   if (table !== "agents" || before?.["boss_id"] == null || after === null) return;
@@ -218,7 +221,8 @@ async function restoreApproval(call: CallContext, key: Image, before: Image): Pr
   const isOpen = openStatuses.includes(approval.status);
   // The payload of a decided approval stays as it was at the decision.
   if (payload !== undefined && !isOpen) return;
-  // Another request or an agent has the name that it held. It stays as it ended, and can be made again.
+  // Another request or an agent has taken the name that this request held. So the request stays ended, and can be made
+  // again.
   if (!isOpen && (await isNameTaken(tx, approval))) return;
   if (payload !== undefined)
     await revise(call, approval, payloadOf({ payload: textIn(payload) }), undoneNote);

@@ -18,7 +18,7 @@ export interface Heart {
 export interface HeartParts extends Pick<NewRow<"nodes">, "id" | "name" | "version" | "capacity"> {
   readonly store: Store;
   readonly address: () => string;
-  /** Whether this machine can run sessions of this type of brain, if the program is installed. */
+  /** Whether sessions of this type of brain can start on this machine. Does not check whether its program is installed. */
   readonly canStart: (brainType: string) => boolean;
   /** The brains' programs that were looked for and are missing here. */
   readonly lacks: () => readonly string[];

@@ -124,7 +124,7 @@ for (const kind of bothStores)
           await session.hold(gate.promise);
           await finish(session);
         };
-        // Either node may have it. The plan of the other one is taken back below.
+        // Either node may start the session. The other node's plan is dropped below.
         for (const node of [runner, other.runner]) node.plan(agent.id, held);
         await Promise.all([stage.scheduler.tick(), other.scheduler.tick()]);
         await stage.rest();

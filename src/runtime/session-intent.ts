@@ -29,8 +29,8 @@ export async function intendSession(
   if (!verdict.start) return verdict.why === "full" ? "full" : null;
   const work = await tx.all(workOf, { agentId, now: tx.now, limit: 2 });
   const [first] = work;
-  // After the block of work it can't pay for, the agent has other work or none. The recorded block makes the scheduler look
-  // again.
+  // The agent's first work is blocked now, because its limit is used up. The recorded block makes the scheduler look again:
+  // the agent may have other work.
   if (await stopAtLimit(call, chargedWork(work)?.id ?? null)) return null;
   if (await holdOwnWork(call, verdict.agent, first)) return null;
   const { config, missing } = (await parts.secrets?.resolve(tx, verdict.agent)) ?? {};

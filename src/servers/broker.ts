@@ -77,7 +77,7 @@ const restartMilliseconds = 3000;
 
 export function createBroker(parts: BrokerParts) {
   const { store } = parts;
-  /** The ends of dropped connections, by the key of the connections that follow them. */
+  /** Promises that dropped connections have ended. The next connection with the same key waits for its predecessor. */
   const ending = new Map<string, Promise<unknown>>();
   const connections = new Map<string, Kept>();
   /** Programs of servers that the board tests. They can reach the hosts of their record as well. */

@@ -18,7 +18,7 @@ const mostMessage = 8 * 1024 * 1024;
 const burst = { bytes: 32 * 1024 * 1024, lines: 15_000 };
 const perSecond = { bytes: 1024 * 1024, lines: 600 };
 
-/** `excess` is called once: other requests may wait for something that was not accepted. */
+/** `excess` is called once, at the first message that is not accepted. Other requests may wait for such a message. */
 export function limitIntake(
   excess: (error: Error) => void,
   clock: () => number = () => performance.now(),

@@ -48,7 +48,7 @@ export interface RowChange extends Filled {
   readonly sets?: ReadonlySet<string> | undefined;
   /** True if it only adds a row, and its values are those of all columns. */
   readonly isRow?: true;
-  /** For a statement that adds to numbers of one row: the rows that a read by that row's key finds afterwards. */
+  /** Set if the statement adds to numbers of one row. Returns the rows that a read by that row's key finds afterwards. */
   readonly added?: ((rows: readonly unknown[]) => unknown[]) | undefined;
 }
 

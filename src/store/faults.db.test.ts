@@ -98,7 +98,7 @@ if (testStores.has("postgres"))
       const closing = await openPostgres({ url: silent.url, key: "key" });
       const usual = await openPostgres({ url: silent.url, key: "key" });
       const isSilent = Promise.withResolvers<void>();
-      // Each store has its connection when the database falls silent, and asks once more.
+      // Each store already has a connection when the database falls silent. It then asks once more.
       const underWay = async (each: Store): Promise<{ asked: Promise<void> }> => {
         const entered = Promise.withResolvers<void>();
         const asked = each.read(async (tx) => {
@@ -133,7 +133,7 @@ if (testStores.has("postgres"))
             "select 1 from pg_locks where locktype = 'advisory' and objid = 42004600 and granted",
           )
         ).rows.length;
-      // Slow, which makes it hold the lock for a while.
+      // The network of this store is slow, so the store holds the lock for a while.
       held.slow(20);
       const standing = openPostgres({ url: held.url, key: "key" }).then(
         (opened) => opened.close(),

@@ -214,7 +214,7 @@ if (testStores.has("postgres"))
             ),
           );
           await joins.promise;
-          // One that was slow on a busy machine would be kept apart.
+          // A new company each time: a company whose write was slow, as on a busy machine, would be kept apart.
           await tx.lock(`undone ${hash}`);
           await tx.run(keep, row("undone", hash));
         });

@@ -101,7 +101,7 @@ export const sources: Readonly<Record<string, readonly string[]>> = {
   "person.list": ["person", "agent"],
   // What it waits for, its budget, its reports.
   "agent.view": ["agent", "approval", "outcome", "goal", "budget", "permission", "company", "reorganization"],
-  // What a yes changes: heads, money, rights, and what waits for it.
+  // What approving changes: heads, money, rights, and what waits for it.
   "approval.view": [
     "approval",
     "agent",

@@ -15,7 +15,7 @@ import { WhatChanges } from "./what-changes.tsx";
 import { AgentName } from "./agent-name.tsx";
 import "./request-card.css";
 
-/** One request in short: its state, the decision, and what a yes changes. */
+/** One request in short: its state, the decision, and what approving changes. */
 export function RequestCard({ newest }: { newest: Request }): ReactNode {
   const seen = useSeen(newest);
   const { request, agent, canDecide } = seen;

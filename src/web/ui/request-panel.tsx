@@ -7,7 +7,7 @@ import { SidePanel } from "./side-panel.tsx";
 import { Loaded } from "./states.tsx";
 import { Line } from "./words.tsx";
 
-/** One request in the panel: what a yes changes, and the decision. */
+/** One request in the panel: what approving changes, and the decision. */
 export function RequestPanel({ id }: { id: string }): ReactNode {
   const request = useRead(ops.viewApproval, { id });
   return (

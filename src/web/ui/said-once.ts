@@ -1,6 +1,9 @@
 import { useEffect, useState } from "react";
 
-/** True on the first page of this browser that shows a hint. False once the hint was shown. */
+/**
+ * Whether this browser has never shown the hint `what` before. The answer stays the same while the page is open, even once
+ * the hint is shown.
+ */
 export function useSaidOnce(what: string, isShown: boolean): boolean {
   const place = `agency.said.${what}`;
   const [isNew] = useState(() => localStorage.getItem(place) === null);

@@ -25,8 +25,8 @@ export function timeScale(times: readonly number[], start: number, end: number):
     end,
   ];
   const steps = points.slice(1).map((to, at) => ({ from: points[at] ?? start, to }));
-  // From the longest step to the shortest: a step counts as a gap if it is a large part of the sum of all steps that are not
-  // longer.
+  // Looks at the steps from the longest to the shortest. A step is a gap if it takes a large part of the sum of itself and
+  // all shorter steps.
   const isLong = new Set<number>();
   let left = end - start;
   for (const { from, to } of steps.toSorted((a, b) => b.to - b.from - (a.to - a.from))) {

@@ -22,7 +22,7 @@ import { useWaiting } from "./waiting.ts";
 import { WhatChanges } from "../../ui/what-changes.tsx";
 import "./approvals.css";
 
-/** One request: what a yes changes, everything that was said, and the decision, bound to what is shown. */
+/** One request: what approving changes, everything that was said, and the decision, bound to what is shown. */
 export function ApprovalPage(): ReactNode {
   const { id = "" }: { id?: string } = useParams({ strict: false });
   const navigate = useNavigate();

@@ -125,7 +125,7 @@ export function Approvals(): ReactNode {
   );
 }
 
-/** It is rendered again only if something about it changes. */
+/** A row of the list. It is rendered again only if something about its request changes. */
 const RequestRow = memo(function RequestRow({
   of,
   holdsUp,

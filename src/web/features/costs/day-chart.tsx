@@ -35,7 +35,7 @@ export function DayChart({
     const box = place.current;
     const swatches = [...(legend.current?.querySelectorAll("i") ?? [])];
     if (box === null) return;
-    // The style sheet knows the colours of each theme. The canvas gets the present ones.
+    // The style sheet knows the colours of each theme. The canvas gets the colours of the present theme.
     const colour = (at: number): string => {
       const swatch = swatches[at];
       return swatch === undefined ? "" : getComputedStyle(swatch).backgroundColor;

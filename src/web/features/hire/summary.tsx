@@ -48,7 +48,7 @@ export function HireSummary({
   );
 }
 
-/** The content of the draft, in the form in which a request shows what a yes changes. */
+/** The content of the draft, in the form in which a request shows what approving changes. */
 function changesOf(
   draft: HireDraft,
   boss: Boss,

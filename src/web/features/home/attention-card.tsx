@@ -12,7 +12,7 @@ import { Said } from "../../ui/words.tsx";
 import type { Item } from "./item.ts";
 import { ChangeColumns } from "./change-columns.tsx";
 
-/** An open item: what a yes would change, and the calls that settle it. */
+/** An open item: what approving would change, and the calls that settle it. */
 export function AttentionCard({ item }: { item: Item }): ReactNode {
   const isDecision = item.kind === "approval" && typeof item.facts["payloadHash"] === "string";
   return isDecision ? <Deciding item={item} /> : <Offers item={item} />;

@@ -27,7 +27,7 @@ const rowHeight = isNarrow ? 56 : 33;
 /** Agents are indented below the board, unless the screen is narrow. */
 const indent = isNarrow ? 0 : 1;
 
-/** The columns of words and counts, each with its look. What was spent comes after them. */
+/** The columns of words and counts, each with its look. The column of the costs comes after them. */
 const columns = [
   ["who", "Agent"],
   ["do", "Doing"],
