@@ -216,7 +216,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
   });
 
   // covers ORG-53
-  test("an agent is dismissed from its page, after the page said what that changes", async () => {
+  test("an agent is terminated from its page, which first shows what that changes", async () => {
     const { page } = site.visit;
     await page.goto(site.at(`/agents/${site.press.agents.get("Mila") ?? ""}`));
     await page.getByRole("button", { name: "Fire…" }).click();

@@ -59,7 +59,7 @@ describe("the dashboard: reasons, names, choices", () => {
     assert.equal((await board.call(viewOutcome, { id })).blocked, null);
   });
 
-  test("a name has a card with who it is, how it stands, and its id", async () => {
+  test("the card of a name shows what it names, its state and its id", async () => {
     const { page } = site.visit;
     await page.goto(site.at(`/agents/${idOf("Theo")}`));
     const boss = page.locator("header.head").getByRole("link", { name: "Marlow" });

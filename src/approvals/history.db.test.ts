@@ -300,7 +300,7 @@ for (const kind of storeKinds)
       assert.deepEqual(await ids({ agent: lead.id, limit: 1 }), [id]);
     });
 
-    test("the list is searched by the names and roles of those who ask and of those who are asked for", async () => {
+    test("a search of the list looks at the names and roles of requesters and of the agents they ask for", async () => {
       const names = ["Zelda Moss", "Zeno Moss", "Zack Fern"];
       const asked = new Map<string, string>();
       for (const name of names) asked.set(name, (await hire({ name, role: "Gardener" }, lead.call)).id);
@@ -373,7 +373,7 @@ for (const kind of storeKinds)
       assert.doesNotMatch(await lastMail(lead.call, other), /expired|in time/);
     });
 
-    test("a request that ends without a decision keeps what a yes would have done to the budgets", async () => {
+    test("a request that ends without a decision keeps what approving would have done to the budgets", async () => {
       const { companyId } = org;
       const boss = await org.agent("Payer");
       const worker = await org.agent("Paid", boss.id);
@@ -438,7 +438,7 @@ for (const kind of storeKinds)
       assert.deepEqual(changes.money, money);
     });
 
-    test("a request to raise a budget ends when that budget is removed, because a yes would set a limit", async () => {
+    test("a request to raise a budget ends when that budget is removed, because approving would set a limit", async () => {
       const agent = await org.agent("Freed");
       const id = await overrideOf(agent.id);
       await org.board(setBudget, { id: agent.id, sessions: null });

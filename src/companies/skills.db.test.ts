@@ -62,7 +62,7 @@ for (const kind of storeKinds)
       await refusal(ann.call(removeSkill, { name: "review" }), "forbidden");
     });
 
-    test("put again it is a new version of what changed, and what is gone is gone; history stays", async () => {
+    test("a skill that is added again gets new versions of changed files and loses removed ones; history stays", async () => {
       const { companyId, board } = await org.another();
       const put = (...files: { path: string; content: string }[]) =>
         board(putSkill, { companyId, name: "deploy", files });
@@ -85,7 +85,7 @@ for (const kind of storeKinds)
       assert.notEqual(again.files[0]?.id, idOf("SKILL.md"), "a removed file does not come to life again");
     });
 
-    test("another company's agent has no right to it, even by its id", async () => {
+    test("an agent of another company can't read a skill, even by its id", async () => {
       const { companyId, board } = org;
       const { files } = await board(putSkill, { companyId, name: "own", files: [main("Ours.")] });
       const other = await org.another();
@@ -98,7 +98,7 @@ for (const kind of storeKinds)
       assert.deepEqual([await rank(stranger.id), await rank(org.rootId)], [noRight, ranks.read]);
     });
 
-    test("what runs a command is taken only by a board that says so", async () => {
+    test("a skill that runs a command is accepted only if the board allows it", async () => {
       const { companyId, board } = org;
       const files = [main("See !`whoami`.")];
       const no = await refusal(board(putSkill, { companyId, name: "armed", files }), "refused");
@@ -107,7 +107,7 @@ for (const kind of storeKinds)
       await board(putSkill, { companyId, name: "armed", files, allowCommands: true });
     });
 
-    test("together they stay small enough to go into every session", async () => {
+    test("all skills together stay small enough for every session", async () => {
       const { companyId, board } = await org.another();
       const half = "x".repeat(mostSkillBytes / 2);
       await board(putSkill, { companyId, name: "one", files: [main(""), { path: "a", content: half }] });
@@ -123,7 +123,7 @@ for (const kind of storeKinds)
       assert.match(no.message, /202 files/);
     });
 
-    test("each session is given them as they are then, and that it read them is on record", () =>
+    test("each session gets the present skills, and the record shows that it read them", () =>
       onStage(kind, async ({ org: own, runner, ...stage }) => {
         const { companyId, board } = own;
         const ann = await own.agent("Ann");

@@ -188,7 +188,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("only the agent that delegated it, or the board, takes it back; never skip-level", async () => {
+    test("only the agent that delegated an outcome, or the board, can reclaim it; a manager further up can't", async () => {
       const lead = await hireLead();
       const hand = await hireBelow(lead.call, lead.id);
       const stranger = await org.agent(`Stranger ${++hired}`);

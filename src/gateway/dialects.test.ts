@@ -339,7 +339,7 @@ test("an image counts as the most that the provider documents, and any other fil
   for (const [path, body] of texts) between(read(path, body), 20);
 });
 
-test("tokens are counted rather too high in every script, and not wildly", () => {
+test("the estimate of tokens is too high in every script, but not by much", () => {
   const [chinese, japanese] = [
     "请在今天下午之前把这份报告发给所有的同事。",
     "今日の午後までにこの報告書を全員に送ってください。",

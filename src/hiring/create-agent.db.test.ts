@@ -158,7 +158,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("a no is a denial, and the name is free again (CRA-11, CRA-39)", async () => {
+    test("a rejection is a denial, and the name is free again (CRA-11, CRA-39)", async () => {
       for (const [decide, says] of [
         [reject, { decisionNote: "no need" }],
         [reject, {}],

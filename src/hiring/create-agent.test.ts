@@ -130,7 +130,7 @@ describe("names", () => {
       wrong({ name }, /without control, formatting or invisible characters/);
   });
 
-  test("what means a person or the system is reserved, however it is typed", () => {
+  test("names that mean a person or the system are reserved, however they are typed", () => {
     for (const name of ["human", "user", "board", "system", "agency"])
       for (const typed of [
         name,
@@ -180,7 +180,7 @@ describe("names", () => {
     assert.notEqual(nameKey("Zoe"), nameKey("Zoë"));
   });
 
-  test("names that can be taken for each other have the same look, and others have not", () => {
+  test("names that can be mistaken for each other have the same look, and all other names differ", () => {
     const alike = ["Ada", "Аda", "АDА", "ａda"];
     for (const name of alike) assert.equal(lookOf(name), "ada", name);
     assert.equal(lookOf("Paul"), lookOf("PauI"));

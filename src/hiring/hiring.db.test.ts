@@ -272,7 +272,7 @@ for (const kind of storeKinds)
       assert.deepEqual((await org.board(examineDeeply, {})).findings, []);
     });
 
-    test("what was meant for a deleted agent is its manager's when it is reopened", async () => {
+    test("an outcome meant for a deleted agent belongs to its manager when it is reopened", async () => {
       const { companyId } = org;
       const job = await boss.call(outcomes.createOutcome, { companyId, title: "Job", parents: [boss.id] });
       await boss.call(delegateOutcome, { id: job.id, hire: named({}) });

@@ -34,7 +34,7 @@ for (const kind of storeKinds)
     const waiting = async (call: TestCaller) => (await call(readInbox, {})).messages.map(({ body }) => body);
     const at = (time: number) => new Date(time).toISOString();
 
-    staged("what waits for its time is found among everything that was sent", async (stage) => {
+    staged("scheduled messages are listed among all sent messages", async (stage) => {
       const ann = await stage.org.agent("Ann");
       const deliverAt = at(stage.now() + 10 * minute);
       const later = async (body: string) =>
@@ -98,22 +98,25 @@ for (const kind of storeKinds)
       assert.deepEqual(await waiting(ann.call), ["sooner"]);
     });
 
-    staged("what is held back stays its sender's alone, the text included", async ({ org, ...stage }) => {
-      const boss = await org.agent("Chief");
-      const ann = await org.agent("Ann", boss.id);
-      const sent = await boss.call(sendDeferredMessage, {
-        to: ann.id,
-        body: "a surprise",
-        deliverAt: at(stage.now() + minute),
-      });
-      await refusal(ann.call(viewMessage, { id: sent.id }), "not_found");
-      await refusal(ann.call(readFile, { id: sent.file }), "not_found");
-      await refusal(ann.call(acknowledgeMessage, { id: sent.id }), "not_found");
-      assert.equal((await boss.call(listSent, {})).messages[0]?.deliveredAt, null);
-      stage.advance(minute);
-      await stage.rest();
-      assert.equal((await ann.call(readFile, { id: sent.file })).content, "a surprise");
-    });
+    staged(
+      "only its sender sees a deferred message before delivery, its text included",
+      async ({ org, ...stage }) => {
+        const boss = await org.agent("Chief");
+        const ann = await org.agent("Ann", boss.id);
+        const sent = await boss.call(sendDeferredMessage, {
+          to: ann.id,
+          body: "a surprise",
+          deliverAt: at(stage.now() + minute),
+        });
+        await refusal(ann.call(viewMessage, { id: sent.id }), "not_found");
+        await refusal(ann.call(readFile, { id: sent.file }), "not_found");
+        await refusal(ann.call(acknowledgeMessage, { id: sent.id }), "not_found");
+        assert.equal((await boss.call(listSent, {})).messages[0]?.deliveredAt, null);
+        stage.advance(minute);
+        await stage.rest();
+        assert.equal((await ann.call(readFile, { id: sent.file })).content, "a surprise");
+      },
+    );
 
     staged("a time that has passed means now", async (stage) => {
       const ann = await stage.org.agent("Ann");
@@ -128,7 +131,7 @@ for (const kind of storeKinds)
 
     // covers MSG-05
     staged(
-      "it survives the daemon: on time for the next one, and at once when that is late",
+      "a deferred message survives the daemon: the next one delivers it on time, or at once if it is late",
       async ({ org, ...stage }) => {
         const ann = await org.agent("Ann");
         for (const [body, delay] of [
@@ -174,7 +177,7 @@ for (const kind of storeKinds)
       assert.equal(inboxes.length, 1);
     });
 
-    staged("a route that is gone by then makes it fail, and the sender sees why", async (stage) => {
+    staged("a deferred message fails if its mail route has ended, and the sender sees why", async (stage) => {
       const { org } = stage;
       const ann = await org.agent("Ann");
       const ben = await org.agent("Ben");

@@ -172,7 +172,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("held back, the files are held back too, at the version of the sending", () =>
+    test("the files of a deferred message arrive with it, at the version when it was sent", () =>
       onStage(kind, async (stage) => {
         const boss = await stage.org.agent("Chief");
         const ann = await stage.org.agent("Ann", boss.id);

@@ -239,7 +239,7 @@ for (const kind of storeKinds)
       assert.equal((await inboxes(ben.call)).length, 0);
     });
 
-    test("what is said to oneself now is refused, however one names oneself", async () => {
+    test("a message to oneself without a delivery time is refused, whatever name the agent uses for itself", async () => {
       const { ann, number } = await team();
       for (const to of ["self", "Self", "@self", ann.id, `ann-${number}`])
         await refusal(ann.call(sendMessage, { to, body: "hm" }), "refused");

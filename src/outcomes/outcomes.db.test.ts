@@ -121,7 +121,7 @@ for (const kind of storeKinds)
     });
 
     // covers OUT-04
-    test("nothing can come to wait for itself", async () => {
+    test("no outcome can wait for itself, directly or through others", async () => {
       const a = await make("a", [org.rootId]);
       const b = await make("b", [a.id]);
       const c = await make("c", [org.rootId], { dependsOn: [a.id] });
@@ -136,7 +136,7 @@ for (const kind of storeKinds)
       await org.root(updateOutcome, { id: a.id, dependsOn: [b.id] });
     });
 
-    test("closing takes along what served nothing else, also what others work on", async () => {
+    test("closing an outcome also closes the outcomes that serve nothing else, even those of other agents", async () => {
       const worker = await org.agent("Closer");
       const top = await make("top", [org.rootId]);
       const other = await make("other top", [org.rootId]);
@@ -170,7 +170,7 @@ for (const kind of storeKinds)
     });
 
     // covers OUT-05, OUT-19
-    test("chains of whys, one for each path to the root", async () => {
+    test("the ancestors come as chains, one for each path to the root", async () => {
       const left = await make("left", [org.rootId]);
       const right = await make("right", [org.rootId]);
       const leaf = await make("leaf", [left.id, right.id]);
@@ -184,7 +184,7 @@ for (const kind of storeKinds)
     });
 
     // covers OUT-20
-    test("an agent reads its whys but not what hangs beside them", async () => {
+    test("an agent reads the ancestors of its outcomes, but not the outcomes beside them", async () => {
       const ann = await org.agent("Ann");
       const ben = await org.agent("Ben");
       const annWork = await ann.call(createOutcome, { title: "ann's", parents: [ann.id] });

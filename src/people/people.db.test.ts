@@ -129,7 +129,7 @@ for (const kind of storeKinds)
         assert.equal(await status(path, { headers: { authorization: `Bearer ${code}` } }), 401, path);
     });
 
-    test("who no longer governs or reads no longer follows the events", async () => {
+    test("a person who no longer governs or reads no longer follows the events", async () => {
       for (const end of [contract.removePerson, contract.updatePerson]) {
         const { id, token } = await add(`Follower ${end.name.split(".")[1] ?? ""}`, "viewer");
         const { body } = await fetch(new URL(`/api/events?company=${companyId}`, daemon.url), {

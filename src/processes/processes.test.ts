@@ -35,7 +35,7 @@ test("a process does nothing before it is let go, and then gets the briefing", a
 });
 
 // covers SES-02, SES-03
-test("its workspace is its own and goes away with it; its transcript stays", async (context) => {
+test("a session's workspace is separate and is removed with it; its transcript stays", async (context) => {
   const { start, runner, folder } = await place(context);
   const running = await start("pwd; ls -A; echo 'on stderr' >&2");
   running.release();
@@ -66,7 +66,7 @@ test("its workspace is its own and goes away with it; its transcript stays", asy
   });
 });
 
-test("its environment is made for it: nothing of the daemon's", async (context) => {
+test("a session gets a separate environment, with nothing of the daemon's", async (context) => {
   process.env["A_SECRET_OF_THE_DAEMON"] = "hidden";
   context.after(() => delete process.env["A_SECRET_OF_THE_DAEMON"]);
   const { start } = await place(context);
@@ -101,7 +101,7 @@ test("no secret that it prints is kept, neither in parts nor of those it was giv
   ]);
 });
 
-test("killing it kills all it started", async (context) => {
+test("killing a process kills everything it started", async (context) => {
   const { start, folder } = await place(context);
   const running = await start("sleep 100 & echo $!; wait");
   running.release();
@@ -114,7 +114,7 @@ test("killing it kills all it started", async (context) => {
   assert.ok(!isAlive(child) || isZombie(child));
 });
 
-test("what it leaves running in the background goes with it, and does not hold the session open", async (context) => {
+test("processes that a session leaves in the background end with it, and do not hold it open", async (context) => {
   const { start } = await place(context);
   const running = await start("sleep 100 & echo $!");
   running.release();
@@ -125,7 +125,7 @@ test("what it leaves running in the background goes with it, and does not hold t
   assert.ok(!isAlive(child) || isZombie(child));
 });
 
-test("what has left its group goes with it as well, killed or not", async (context) => {
+test("processes that left the session's group end with it as well, whether it was killed or not", async (context) => {
   const { start, runner } = await place(context);
   for (const [id, last] of [
     ["ends", "until [ -e up ]; do sleep 0.01; done"],
@@ -232,7 +232,7 @@ test("a report is heard at once: in pieces, without a line end, on the error out
   assert.ok(!output.includes("noise"), "what goes to the error output is not what it says");
 });
 
-test("a command that is not there ends at once with a code, and a person is never started", async (context) => {
+test("a missing command ends at once with an exit code, and a person is never started", async (context) => {
   const { start, runner } = await place(context);
   const running = await start("exec /nowhere/at-all");
   running.release();

@@ -112,7 +112,7 @@ test("a home behind a symbolic link works", async (context) => {
   assert.equal(readFileSync(join(real, "home/workspaces/one/file"), "utf8"), "written\n");
 });
 
-test("a command that is not there ends a session in a sandbox with a code", async (context) => {
+test("a missing command ends a session in a sandbox with an exit code", async (context) => {
   const { start } = await place(context, { sandbox: true });
   const running = await start("", "one", { command: "/nowhere/at-all", args: [] });
   running.release();

@@ -86,7 +86,7 @@ test("a brain starts its own sub-agents only for an agent that may consult", (co
   assert.deepEqual(permissions(true).deny, []);
 });
 
-test("the company's skills stand beside the program's", (context) => {
+test("a session gets the company's skills beside Agency's own", (context) => {
   const skills = [
     { path: "review/SKILL.md", content: Buffer.from("Twice.") },
     { path: "review/references/a/list.md", content: Buffer.from("1.") },

@@ -130,7 +130,7 @@ for (const kind of storeKinds)
         assert.deepEqual(notRestored(start, await dump(store)), []);
       });
 
-    test("who comes back has its work and its rights, but no key and no session of before works again", async () => {
+    test("an agent that comes back has its work and rights again, but its earlier keys and sessions stay invalid", async () => {
       const { lead, outcomes, files } = await buildScene(org);
       const session = await org.session(lead.id);
       const plan = await org.board(planReorganization, {
@@ -157,7 +157,7 @@ for (const kind of storeKinds)
       await org.session(lead.id);
     });
 
-    test("what has happened to other things does not stand in the way", async () => {
+    test("changes of other things do not prevent an undo", async () => {
       const { lead, ann, other, outcomes } = await buildScene(org);
       const { id } = await apply({ kind: "move_report", agent: ann.id, to: other.id });
       const made = await ann.call(createOutcome, { title: "made since", parents: [outcomes.part] });
@@ -185,7 +185,7 @@ for (const kind of storeKinds)
       assert.ok(!open.some(({ kind: of }) => of === "inbox"));
     });
 
-    test("it is refused after later changes, naming them, and nothing is half undone", async () => {
+    test("an undo after later changes is refused, names them and changes nothing", async () => {
       const { companyId } = org;
       const cases: [string, RegExp, (scene: Scene) => Change, (scene: Scene) => Promise<unknown>][] = [
         [

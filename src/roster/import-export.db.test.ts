@@ -281,7 +281,7 @@ for (const kind of storeKinds)
       assert.ok(!agents.some((agent) => agent.id === id));
     });
 
-    test("rights by the boss travel as rights; those whose chain is broken do not come to life", async () => {
+    test("rights that a manager granted are exported; rights whose chain is broken stay invalid after the import", async () => {
       const source = await org.another();
       const { board, companyId } = source;
       const boss = await source.agent("Chief");

@@ -66,7 +66,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "three in a row block the outcome, tell the boss, and nothing more is spent",
+      "three sessions without progress in a row block the outcome and tell the boss, and nothing more is spent",
       async ({ org, runner, ...stage }) => {
         const boss = await org.agent("Chief");
         const ann = await org.agent("Ann", boss.id);
@@ -94,7 +94,7 @@ for (const kind of storeKinds)
         );
         assert.equal(seen.history[0]?.action, "outcome.stall");
         assert.equal(seen.history[0]?.by.kind, "system");
-        // Unblocked by its owner, it gets one more. Unblocked by another, it gets three.
+        // If the owner unblocks the outcome, it gets one more session. If another agent does, it gets three.
         runner.plan(ann.id, idle);
         runner.plan(boss.id, clearInbox);
         await ann.call(updateOutcome, { id: hard.id, blocked: null });

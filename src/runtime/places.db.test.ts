@@ -85,7 +85,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("raising the number of places starts those who waited for one", async (stage) => {
+    staged("a higher limit of sessions starts the agents that waited for a place", async (stage) => {
       const { org, runner } = stage;
       await org.board(updateCompany, { companyId: org.companyId, maxSessions: 0 });
       const ann = await org.agent("Ann");
