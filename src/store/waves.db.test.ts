@@ -110,7 +110,7 @@ if (testStores.has("postgres"))
         ],
       );
       assert.deepEqual(answers[0].rows[0], { id: "n2", number: 2 });
-      // Null has no type in the list of values, so that read is a statement by itself.
+      // Null has no type in the list of values. So a read of null is a statement by itself.
       assert.deepEqual(sent, [2]);
     });
 
