@@ -1,6 +1,7 @@
 import { commandsThatList } from "../contract/listing.ts";
 import { conflict, invalid, Refusal, refused } from "../contract/refusal.ts";
 import { didYouMean } from "../contract/nearest.ts";
+import { plural } from "../contract/phrases.ts";
 
 /**
  * Texts that several commands share, and every refusal of the command line itself. The description of a command is in the
@@ -355,11 +356,11 @@ export const startsSlowly = (pid: number, log: string) =>
   );
 
 export const waitsForStop = (pid: number, seconds: number): string =>
-  `Process ${pid} lets its running sessions end first. Waiting up to ${seconds} seconds…`;
+  `Process ${pid} lets its running sessions end first. Waiting up to ${plural(seconds, "second")}…`;
 
 export const stopsSlowly = (pid: number, seconds: number) =>
   refused(
-    `Agency has not stopped within ${seconds} seconds. It still runs, as process ${pid}.`,
+    `Agency has not stopped within ${plural(seconds, "second")}. It still runs, as process ${pid}.`,
     "Wait longer with --seconds, or kill it: agency stop --force",
   );
 

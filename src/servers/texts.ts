@@ -30,7 +30,7 @@ export const serverEndedMeanwhile = (server: string, says: string) =>
 
 export const callTimedOut = (server: string, tool: string, seconds: number) =>
   unavailable(
-    `${tool} of the MCP server ${server} did not answer and reported no progress for ${seconds} seconds.`,
+    `${tool} of the MCP server ${server} did not answer and reported no progress for ${plural(seconds, "second")}.`,
     "The call was cancelled, and it may have had its effect. Find that out before you repeat it.",
   );
 
