@@ -60,7 +60,7 @@ export async function boardTurn(world: World, who = world.board): Promise<void> 
     [3, () => reopen(board, chance.pick(view.outcomes.filter((one) => !isLiveStatus(one))))],
     [2, () => reclaim(board, chance.pick(live.filter(({ delegated }) => delegated === 1)))],
     [ties ? 9 : 7, () => end(board, live)],
-    [ties ? 6 : 2, () => move(board, live)],
+    [ties ? 8 : 2, () => move(board, live)],
     [ties ? 6 : 2, () => delegate(board, live, employed)],
     [7, () => grant(board, employed)],
     [7, () => revoke(board, agent)],
@@ -265,7 +265,7 @@ async function move(board: SimulatedCaller, live: readonly OutcomeView[]): Promi
   const { chance, company, store } = board.world;
   const last = chance.pick(await store.read((tx) => tx.all(lastParts, { companyId: company.id })));
   const goal = chance.pick(live.filter(({ kind, id }) => kind === "mandate" && id !== last?.parent_id));
-  if (last !== undefined && goal !== undefined && chance.flip(0.5))
+  if (last !== undefined && goal !== undefined && chance.flip(board.world.calm ? 0.9 : 0.5))
     return call(board, outcomes.updateOutcome, { id: last.id, parents: [goal.id] });
   const outcome = await pickWork(board, live);
   const other = chance.pick(live.filter(({ responsible_id }) => responsible_id !== outcome?.responsible_id));

@@ -62,12 +62,17 @@ export async function correspond(world: World): Promise<void> {
   const sent = await call(writer, sendMessage, { to: reader.me.id, body: world.newKey() });
   if (opened.kind === "ok") await call(board, revokePermission, { id: opened.value.id });
   if (sent.kind !== "ok") return;
-  const first = await answerTo(reader, { id: sent.value.id, from_id: writer.me.id, by_answer: 0 });
-  await answerTo(reader, { id: sent.value.id, from_id: writer.me.id, by_answer: 0 });
-  if (first.kind !== "ok") return;
-  const stored = await world.store.read((tx) => tx.first(messageNow, { id: first.value.id }));
-  if (stored !== undefined) await answerTo(writer, stored);
+  // If the route was not opened, the message may itself be an answer to an earlier one.
+  const message = await messageOf(world, sent.value.id);
+  if (message === undefined) return;
+  const first = await answerTo(reader, message);
+  await answerTo(reader, message);
+  const back = first.kind === "ok" ? await messageOf(world, first.value.id) : undefined;
+  if (back !== undefined) await answerTo(writer, back);
 }
+
+const messageOf = (world: World, id: string): Promise<Received | undefined> =>
+  world.store.read((tx) => tx.first(messageNow, { id }));
 
 interface Received {
   readonly id: string;

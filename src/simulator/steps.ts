@@ -102,14 +102,16 @@ function mishaps(world: World, one: One): Step[] {
     }),
     one(down, 7, (node) => start(world, node)),
     one(paused, 4, (node) => goOn(world, node)),
-    one(gated(paused), 4, (process) => pauseAtGate(world, process)),
+    one(gated(world, paused), 4, (process) => pauseAtGate(world, process)),
     one(paused, 0.5, (node) => crash(world, node)),
   ];
 }
 
-/** Processes that wait at their gates because their nodes stand still. */
-const gated = (paused: readonly SimulatedNode[]): Process[] =>
-  paused.flatMap(({ machine }) => machine.alive().filter(({ released }) => !released));
+/** Processes of the company that wait at their gates because their nodes stand still. */
+const gated = ({ watch, company }: World, paused: readonly SimulatedNode[]): Process[] =>
+  paused
+    .flatMap(({ machine }) => machine.alive())
+    .filter(({ released, agentId }) => !released && watch.members.get(agentId)?.companyId === company.id);
 
 /** Ends the session of such a process, by pausing its agent. Its node must not release it when it continues. */
 async function pauseAtGate(world: World, { agentId }: Process): Promise<void> {
