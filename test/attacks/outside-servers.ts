@@ -362,7 +362,7 @@ const floods: readonly DaemonAttack[] = [
     "the call ends after the seconds in the record",
     async ({ hostile, call }) => {
       hostile.answer = () => undefined;
-      assert.match(await call("echo"), /did not answer and reported no progress for 1 seconds/);
+      assert.match(await call("echo"), /did not answer and reported no progress for 1 second\./);
     },
     (url) => ({ type: "http", url, timeoutSeconds: 1 }),
   ),
