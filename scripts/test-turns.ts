@@ -81,9 +81,12 @@ export class Turns {
   }
 }
 
-/** How many cores the programs of this machine used on average since it was asked before, or for the last seconds. */
+/**
+ * How many cores the programs of this machine used on average since it was asked before, or for the last seconds. Programs of low
+ * priority don't count: they give way.
+ */
 function watchCores(): () => number {
-  const idleTime = (): number => cpus().reduce((sum, { times }) => sum + times.idle, 0);
+  const idleTime = (): number => cpus().reduce((sum, { times }) => sum + times.idle + times.nice, 0);
   const samples = [{ at: performance.now(), idle: idleTime() }];
   return () => {
     const now = { at: performance.now(), idle: idleTime() };
