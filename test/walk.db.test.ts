@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import { z } from "zod";
 import { JsonObject } from "../src/contract/words.ts";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -25,6 +26,7 @@ import { bothStores, type StoreKind } from "../src/testing/organization.ts";
 import { runLength } from "../src/testing/run-length.ts";
 import { thirdOf } from "../src/testing/seeds.ts";
 import { storeDatabase } from "../src/testing/postgres.ts";
+import { watchStatements } from "../src/testing/statements.ts";
 import { newEvents, seenSoFar } from "../src/events/ledger.ts";
 import { sealOperation } from "../src/events/verify.ts";
 import { digestOf, unchanged } from "./digest.ts";
@@ -36,6 +38,23 @@ import { table } from "./walk-table.ts";
 type Input = Readonly<Record<string, unknown>>;
 type Answer = { readonly output: unknown } | RefusalBody;
 type Door = (operation: Operation, token: string | undefined, input: unknown) => Promise<Answer>;
+
+/** The texts that this database does not prepare. */
+async function refusedBy(url: string, texts: ReadonlySet<string>): Promise<string[]> {
+  assert.ok(texts.size > 50, `only ${texts.size} reads`);
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const problems: string[] = [];
+    for (const [number, text] of [...texts].entries())
+      await client
+        .query(`prepare read_${number} as ${text}`)
+        .catch((error: unknown) => problems.push(`${String(error)}\n${text}`));
+    return problems;
+  } finally {
+    await client.end();
+  }
+}
 
 /** Credentials that are invalid or have expired, by description. Every call with one of them is answered with 401. */
 type Nobodies = Readonly<Record<string, string | undefined>>;
@@ -73,6 +92,7 @@ function testRows(kind: StoreKind, part: number, rows: readonly Row[]): void {
     let dispatch: Door;
     let http: Door;
     let mcp: ReturnType<typeof mcpDoor>;
+    const watched = kind === "postgres" ? watchStatements() : undefined;
 
     before(async () => {
       database = kind === "postgres" ? await storeDatabase() : undefined;
@@ -98,9 +118,12 @@ function testRows(kind: StoreKind, part: number, rows: readonly Row[]): void {
     after(async () => {
       await mcp.close();
       await daemon.stop();
+      watched?.stop();
+      const unusable = database && (await refusedBy(database.url, watched?.together ?? new Set()));
       await database?.drop();
       rmSync(home, { recursive: true, force: true });
       assert.deepEqual(bugs, [], "no call may be answered with an internal error");
+      assert.deepEqual(unusable ?? [], [], "every read can be made together with others like it");
     });
 
     for (const row of rows) {

@@ -89,8 +89,8 @@ interface Shared {
   readonly over: () => void;
   /** The number of its writes. */
   size: number;
-  /** True while it waits for its lock. */
-  waits: boolean;
+  /** Called when it begins and ends to wait for its lock. */
+  readonly waits: (isWaiting: boolean) => void;
 }
 
 export function createBatches(parts: {
@@ -151,23 +151,34 @@ export function createBatches(parts: {
       begin();
     };
     const timer = setTimeout(giveUp, longest);
-    const patience = setTimeout(() => own.waits && giveUp(), longestWait);
-    const own: Shared = (working = { over, size: 0, waits: false });
+    let patience: NodeJS.Timeout | undefined;
+    const waits = (isWaiting: boolean): void => {
+      clearTimeout(patience);
+      if (isWaiting && hasPlace) patience = setTimeout(giveUp, longestWait);
+    };
+    const own: Shared = (working = { over, size: 0, waits });
     void runBatch(take([...ready].slice(0, mostInBatch)), own).finally(giveUp);
   }
 
-  /** Waits for a lane's lock, which is held elsewhere. */
+  /** Waits for a lane's lock, which is held elsewhere. Its place is taken at once: many lanes may come together. */
   function wait(lane: Lane): void {
-    if (held < mostHeld) void runBatch([lane]);
-    else setTimeout(() => leave([lane]), again).unref();
+    if (held === mostHeld) return void setTimeout(() => leave([lane]), again).unref();
+    held += 1;
+    void runBatch([lane], undefined, true);
   }
 
-  /** With `shared`, the batch takes other companies as well. */
-  async function runBatch(own: Lane[], shared?: Shared): Promise<void> {
+  /** With `shared`, the batch takes other companies as well. With `isHeld`, it has a place among those that wait for a lock. */
+  async function runBatch(own: Lane[], shared?: Shared, isHeld = false): Promise<void> {
+    const hasWaited = (): void => {
+      if (isHeld) held -= 1;
+      isHeld = false;
+      shared?.waits(false);
+    };
     let link: Link;
     try {
       link = await parts.open();
     } catch (error) {
+      hasWaited();
       for (const { waiting } of own) for (const job of waiting.splice(0)) job.refuse(error);
       return leave(own);
     }
@@ -207,14 +218,12 @@ export function createBatches(parts: {
       return some.filter((lane) => !missed.includes(lane));
     };
     const keys = own.flatMap(({ key }) => key ?? []);
-    const waits = own.length === 1 && held < mostHeld;
-    const isHeld = waits && keys.length > 0;
-    if (isHeld) held += 1;
-    if (shared !== undefined) shared.waits = isHeld;
-    const hasWaited = (): void => {
-      if (isHeld) held -= 1;
-      if (shared !== undefined) shared.waits = false;
-    };
+    const waits = own.length === 1 && (isHeld || held < mostHeld);
+    if (waits && keys.length > 0 && !isHeld) {
+      isHeld = true;
+      held += 1;
+    }
+    shared?.waits(isHeld);
     try {
       const locked = keys.length === 0 ? keys : parts.lock(link, keys, waits);
       // The early reads travel together with the lock.

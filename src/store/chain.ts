@@ -74,7 +74,8 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
   let open = 0;
   /** The write has ended. What is pending, and on SQLite the transaction, may belong to others now. */
   let isOver = false;
-  const late = (): Promise<never> => Promise.reject(new Error("the write has ended"));
+  const hasEnded = (): Error => new Error("the write has ended");
+  const late = (): Promise<never> => Promise.reject(hasEnded());
   const leave = (): void => {
     const [recorded, changed, known] = [events, rows, Promise.all(sent)];
     [events, rows, sent] = [[], new Map(), []];
@@ -169,6 +170,8 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
       });
     },
     append: (event) => {
+      // The event would be lost, and the write answered as done.
+      if (isOver) throw hasEnded();
       events.push(event);
     },
     attempt: async (part) => {

@@ -191,6 +191,53 @@ if (testStores.has("postgres"))
           assert.equal(events.length, 2);
         });
 
+    test("wakes what waits for the turn of that write", async () => {
+      for (const part of [
+        (tx) => tx.turn(),
+        (tx) => tx.count(keep, row("waits", "part")),
+        (tx) => tx.attempt(() => tx.run(keep, row("waits", "part"))),
+        (tx) => tx.all(eventsOf, { company_id: "" }),
+      ] as const satisfies ((tx: Tx) => unknown)[]) {
+        const first = Promise.withResolvers<void>();
+        const holder = store.write(async (tx) => {
+          await tx.lock("turns");
+          await tx.turn();
+          await first.promise;
+        });
+        const woken = Promise.withResolvers<void>();
+        const bad = store.write(async (tx) => {
+          await tx.lock("turns");
+          const waits = async (): Promise<void> => {
+            try {
+              await part(tx);
+            } finally {
+              woken.resolve();
+            }
+          };
+          await Promise.all([tx.all(kept, { file_id: "none" }).then(() => assert.fail("no")), waits()]);
+        });
+        bad.catch(() => undefined);
+        const isWoken = await Promise.race([woken.promise.then(() => true), sleep(5000, false)]);
+        first.resolve();
+        await holder;
+        await assert.rejects(bad, /no/);
+        assert.ok(isWoken, String(part));
+      }
+      assert.deepEqual(await hashesOf("waits"), []);
+    });
+
+    test("is heard when a part of the write records something after its end", async () => {
+      const late = Promise.withResolvers<unknown>();
+      await store.write(async (tx) => {
+        await tx.lock("records");
+        await tx.run(keep, row("records", "in time"));
+        const record = (): void =>
+          append(tx, { companyId: "records", actor: system, operation: "test", subject: null, data: {} });
+        void sleep(20).then(record).then(late.resolve, late.resolve);
+      });
+      assert.match(String(await late.promise), /the write has ended/);
+    });
+
     test("of others undoes a write three times, and then it runs alone", async () => {
       let companies = 0;
       /** Each time, a write of another company joins its batch and throws after it has changed something. */

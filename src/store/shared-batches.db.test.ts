@@ -297,6 +297,30 @@ if (testStores.has("postgres"))
       assert.equal((await keysOf("many")).length, many + 5);
     });
 
+    test("companies whose locks are held elsewhere take few connections, also if all of them come in one batch", async () => {
+      const many = 40;
+      const lockAll = (how: string): Promise<unknown> =>
+        outside.query(
+          `select pg_${how}(hashtextextended('crowded ' || n, 0)) from generate_series(0, ${many - 1}) as n`,
+        );
+      await lockAll("advisory_lock");
+      const watched = watchStatements();
+      const writes = Array.from({ length: many }, (_, index) =>
+        store.write(async (tx) => {
+          await tx.lock(`crowded ${index}`);
+          await tx.run(keep, row("crowded", String(index)));
+        }),
+      );
+      // None is tried again before 20 milliseconds.
+      for (const from = performance.now(); performance.now() - from < 15;) await sleep(1);
+      watched.stop();
+      const begun = watched.texts.filter((text) => text.startsWith("begin")).length;
+      await lockAll("advisory_unlock");
+      await Promise.all(writes);
+      assert.ok(begun <= 8, `${begun} transactions`);
+      assert.equal((await keysOf("crowded")).length, many);
+    });
+
     test("nor do they if they come one after another", async () => {
       const many = 12;
       const key = (index: number): string => `hashtextextended('slow ${index}', 0)`;

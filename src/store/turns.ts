@@ -21,6 +21,8 @@ import type { Mac, Tx } from "./store.ts";
  */
 export type Pace = "early" | "in turn" | "alone";
 
+const hasEnded = "the write has ended";
+
 interface Writes {
   readonly now: () => Promise<number>;
   readonly mac: Mac;
@@ -42,6 +44,8 @@ export async function writeInBatch<T>(
   turn.promise.catch(() => undefined);
   let endedAs: boolean | undefined;
   let settle: () => void = () => undefined;
+  /** Fails the calls that wait for its turn. */
+  let abandon = (error: unknown): void => turn.reject(error);
   /** The reason if it gets no turn. */
   let refusal: { readonly error: unknown } | undefined;
   let joining: Promise<void> | undefined;
@@ -56,6 +60,10 @@ export async function writeInBatch<T>(
 
   const join = (key: string | null): Promise<void> =>
     (joining ??= new Promise<void>((resolve, reject) => {
+      abandon = (error) => {
+        turn.reject(error);
+        reject(error);
+      };
       let reader: EarlyReader | undefined;
       batch(key, {
         isAlone: pace === "alone",
@@ -77,14 +85,13 @@ export async function writeInBatch<T>(
         endedAs: () => endedAs,
         refuse: (error) => {
           refusal = { error };
-          turn.reject(error);
-          reject(error);
+          abandon(error);
           if (endedAs !== undefined) answer.reject(error);
         },
         settle: (failure) => (failure === undefined ? settle() : answer.reject(failure)),
       });
     }));
-  const late = (): Promise<never> => Promise.reject(new Error("the write has ended"));
+  const late = (): Promise<never> => Promise.reject(new Error(hasEnded));
   const go = <R>(use: (link: Link) => Promise<R>): Promise<R> => {
     // This call was not waited for. The batch may already have committed, or undone its work.
     if (endedAs !== undefined) return late();
@@ -130,6 +137,8 @@ export async function writeInBatch<T>(
     endedAs = isGood;
     settle = settled;
     ended.resolve(isGood);
+    // It gets no turn any more.
+    if (!isGood && link === undefined) abandon(new Error(hasEnded));
     if (refusal !== undefined) answer.reject(refusal.error);
     else if (joining === undefined) settled();
   };

@@ -297,11 +297,13 @@ const together = new Map<string, string | undefined>();
 
 function textTogether(text: string, types: string): string | undefined {
   if (!/^(?:select|with)\s/.test(text) || /\boffset\b/.test(text)) return undefined;
-  const one = text.replace(/\$(\d+)/g, (_, number: string) => {
-    const value = `(those.given ->> ${Number(number) - 1})`;
-    return types[Number(number) - 1] === "n" ? `${value}::bigint` : value;
-  });
-  return `select those.place as "${whose}", one.* from json_array_elements($1::json) with ordinality as those(given, place),
+  const one = text.replace(/\$(\d+)/g, (_, number: string) => `those.v${number}`);
+  // Each value is taken from the list once, and not again for every row that a condition is checked on.
+  const values = [...types].map(
+    (type, at) => `(given ->> ${at})${type === "n" ? "::bigint" : ""} as v${at + 1}`,
+  );
+  return `select those.place as "${whose}", one.*
+    from (select place, ${values.join(", ")} from json_array_elements($1::json) with ordinality as list(given, place) offset 0) as those,
     lateral (${one} offset 0) as one`;
 }
 

@@ -6,6 +6,8 @@ export interface WatchedStatements {
   readonly texts: readonly string[];
   /** The transactions that have begun and ended since, each with the statements that begin and end it. */
   readonly transactions: readonly (readonly string[])[];
+  /** For each read that can be made together with others: the text that does so (store/waves.ts). */
+  readonly together: ReadonlySet<string>;
   stop(): void;
 }
 
@@ -14,6 +16,7 @@ export function watchStatements(): WatchedStatements {
   if (typeof query !== "function") throw new TypeError("the driver has no queries");
   const texts: string[] = [];
   const transactions: string[][] = [];
+  const together = new Set<string>();
   const open = new Map<pg.Client, string[]>();
   const note = (client: pg.Client, text: string): void => {
     texts.push(text);
@@ -26,8 +29,13 @@ export function watchStatements(): WatchedStatements {
   };
   Reflect.set(pg.Client.prototype, "query", function (this: pg.Client, ...args: unknown[]): unknown {
     const wave: readonly unknown[] = Object(args[0]).statements ?? [args[0]];
-    for (const each of wave) note(this, String(Object(each).text ?? each));
+    for (const each of wave) {
+      const statement = Object(each);
+      note(this, String(statement.text ?? each));
+      if (typeof statement.together === "string") together.add(statement.together);
+    }
     return Reflect.apply(query, this, args);
   });
-  return { texts, transactions, stop: () => void Reflect.set(pg.Client.prototype, "query", query) };
+  const stop = (): void => void Reflect.set(pg.Client.prototype, "query", query);
+  return { texts, transactions, together, stop };
 }
