@@ -7,7 +7,7 @@ const intervalMs = 2000;
 /** If the daemon uses less than this share of its time, it is idle. */
 const idleShare = 0.05;
 /** A collection that frees less than this is not worth its time. */
-const worthBytes = 8_000_000;
+const worthBytes = 4_000_000;
 /** Collecting takes about 1 ms per MB. A larger heap is left to V8. */
 const largestHeap = 400_000_000;
 

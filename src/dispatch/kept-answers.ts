@@ -156,9 +156,10 @@ export class KeptAnswers {
     return answer;
   }
 
-  /** Removes the answers that no read has confirmed since the last commit. */
+  /** Removes all answers. Memory is returned only after a burst of calls, and then few of them are asked for again. */
   rest(): void {
-    for (const [key, { commits }] of this.#entries) if (commits < this.#commits) this.#drop(key);
+    this.#entries.clear();
+    this.#bytes = 0;
   }
 
   #drop(key: string): void {
