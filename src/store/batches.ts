@@ -66,6 +66,8 @@ const longestWait = 5;
  */
 const mostHeld = 4;
 const again = 20;
+/** After a lock was held elsewhere, this many batches read only once they have their locks. */
+const batchesWary = 100;
 /** For how many writes a company is kept apart, and after how many milliseconds in its turn a write causes that. */
 const writesApart = 100;
 const slow = 200;
@@ -97,7 +99,11 @@ export function createBatches(parts: {
   /** Opens a link with a transaction. */
   open: () => Promise<Link>;
   /** Takes locks and returns the keys of those it got: all of them if it waits, otherwise the free ones. */
-  lock: (link: Link, keys: readonly string[], waits: boolean) => Promise<readonly string[]>;
+  lock: (
+    link: Link,
+    keys: readonly string[],
+    how: { waits: boolean; trusts: boolean },
+  ) => Promise<readonly string[]>;
   /** Seals what the batch changed, just before the commit. */
   seal: (link: Link) => Promise<void>;
   committed: () => void;
@@ -112,6 +118,7 @@ export function createBatches(parts: {
   let committing: Shared | undefined;
   let places = mostAtOnce;
   let held = 0;
+  let wary = 0;
 
   const take = (some: readonly Lane[]): Lane[] =>
     some.map((lane) => {
@@ -210,12 +217,16 @@ export function createBatches(parts: {
     };
     const companies = new Set<string>();
     /** Lanes whose locks are held elsewhere leave the batch. */
-    const lockedOf = (some: readonly Lane[], got: ReadonlySet<string>): Lane[] => {
-      const missed = some.filter(({ key }) => key !== null && !got.has(key));
+    const leaveUnlocked = (got: ReadonlySet<string>): void => {
+      const missed = own.filter(({ key }) => key !== null && !got.has(key));
       own = own.filter((lane) => !missed.includes(lane));
-      for (const lane of missed) wait(lane);
+      for (const lane of missed) {
+        lane.admit = undefined;
+        wait(lane);
+      }
+      for (const { job, lane } of queue) if (missed.includes(lane)) job.refuse(new Stale());
+      if (missed.length > 0) wary = batchesWary;
       for (const key of got) companies.add(key);
-      return some.filter((lane) => !missed.includes(lane));
     };
     const keys = own.flatMap(({ key }) => key ?? []);
     const waits = own.length === 1 && (isHeld || held < mostHeld);
@@ -224,13 +235,14 @@ export function createBatches(parts: {
       held += 1;
     }
     shared?.waits(isHeld);
+    const trusts = !waits && wary === 0;
+    if (!waits && wary > 0) wary -= 1;
     try {
-      const locked = keys.length === 0 ? keys : parts.lock(link, keys, waits);
+      const locked = keys.length === 0 ? keys : parts.lock(link, keys, { waits, trusts });
       // The early reads travel together with the lock.
-      if (waits) open(own);
-      const got = new Set(await Promise.resolve(locked).finally(hasWaited));
-      const first = lockedOf(own, got);
-      if (!waits) open(first);
+      if (waits || trusts) open(own);
+      leaveUnlocked(new Set(await Promise.resolve(locked).finally(hasWaited)));
+      if (!waits && !trusts) open(own);
     } catch (error) {
       close();
       void link.close(error);
@@ -276,6 +288,7 @@ export function createBatches(parts: {
         if (next === undefined) break;
         const { job, lane } = next;
         turn += 1;
+        if (!own.includes(lane)) continue;
         link.known.turn(companies, turn);
         if (job.isStale()) {
           job.refuse(new Stale());

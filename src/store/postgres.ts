@@ -114,16 +114,18 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       if (!clock.isFresh()) readClock(link).catch(() => undefined);
       return link;
     },
-    lock: async (link, keys, waits) => {
+    lock: async (link, keys, { waits, trusts }) => {
       const taken = waits ? keys.map((key) => link.ask(lockOf(key))) : [link.ask(freeLocksOf(keys))];
       const draw = needs.draw();
       const drawn =
         draw === undefined ? undefined : link.ask(draw).then((answer) => link.numbers.fill(answer));
-      if (waits) readHeads(txOn(link, clock.now(), mac), keys);
+      const isEarly = waits || trusts;
+      if (isEarly) readHeads(txOn(link, clock.now(), mac), keys);
       const [answers] = await Promise.all([Promise.all(taken), drawn]);
       if (waits) return keys;
       const got = answers.flatMap(({ rows }) => rows.map((row) => String(Object(row)["key"])));
-      if (got.length > 0) readHeads(txOn(link, clock.now(), mac), got);
+      if (isEarly) for (const key of keys) if (!got.includes(key)) link.heads.delete(key);
+      if (!isEarly && got.length > 0) readHeads(txOn(link, clock.now(), mac), got);
       return got;
     },
     seal: (link) => {

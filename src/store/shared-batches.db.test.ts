@@ -156,6 +156,45 @@ if (testStores.has("postgres"))
       await assertIntact();
     });
 
+    test("a write uses nothing that it read before another node gave the lock back", async () => {
+      const rounds = 8;
+      let serial = 0;
+      /** Writes the next number of its company. A number that was read without the lock would be written twice. */
+      const next = async (tx: Tx, index: number): Promise<void> => {
+        const file = `numbers ${index}`;
+        const { length } = await tx.all(kept, { file_id: file });
+        // Without an event: the head of the chain would show that another node wrote meanwhile.
+        await tx.run(keep, row(file, `${length} ${(serial += 1)}`));
+      };
+      for (let round = 0; round < rounds; round++) {
+        // The other node holds some locks when this one asks for all. A store that has met no held lock reads at once.
+        const fresh = await openPostgres({ url: database.url, key: "key" });
+        let begun = 0;
+        const held = [1, 5, 9].map((index) =>
+          other.write(async (tx) => {
+            await tx.lock(nameOf(index));
+            await next(tx, index);
+            await tx.turn();
+            begun += 1;
+            await sleep(10);
+          }),
+        );
+        while (begun < 3) await sleep(1);
+        await Promise.all([...held, ...together(next, fresh)]);
+        await fresh.close();
+      }
+      for (let index = 0; index < count; index++) {
+        const numbers = (await keysOf(`numbers ${index}`)).map((key) => Number(key.split(" ")[0]));
+        const expected = [1, 5, 9].includes(index) ? rounds * 2 : rounds;
+        assert.deepEqual(
+          numbers.toSorted((a, b) => a - b),
+          Array.from({ length: expected }, (_, number) => number),
+          nameOf(index),
+        );
+      }
+      await assertIntact();
+    });
+
     test("a company whose lock is held elsewhere delays none of the others", async () => {
       const lock = "hashtextextended('company 3', 0)";
       await outside.query(`select pg_advisory_lock(${lock})`);
