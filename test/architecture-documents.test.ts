@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { layers } from "./layers.ts";
 
@@ -42,6 +42,16 @@ describe("documents", () => {
       assert.deepEqual(brokenLinks(document, text), []);
     });
   }
+
+  test("every decision starts with its number and its title", () => {
+    const decisions = documents.filter((document) => document.startsWith("docs/decisions/"));
+    assert.ok(decisions.length > 50);
+    for (const document of decisions) {
+      const number = Number(basename(document).slice(0, 4));
+      const [title = ""] = readFileSync(document, "utf8").split("\n");
+      assert.match(title, new RegExp(`^# ${number}\\. [A-Za-z\`]`), document);
+    }
+  });
 
   test("ARCHITECTURE.md has one line for every folder of src", () => {
     const text = readFileSync("ARCHITECTURE.md", "utf8");

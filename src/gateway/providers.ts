@@ -38,7 +38,7 @@ const builtIn: Readonly<Record<string, ProviderConfig>> = {
     // Codex knows this model. It also answers chat completions, which `openai_compatible` sends.
     defaultModel: "gpt-5.5",
   },
-  /** The login of the person's own Codex, with a plan of ChatGPT. */
+  /** The login of the person's own Codex, with a ChatGPT plan. */
   "codex-subscription": {
     dialect: "openai",
     baseUrl: "https://chatgpt.com/backend-api/codex",
