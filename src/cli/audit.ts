@@ -59,7 +59,7 @@ export function addAudit(program: Command, context: Context): void {
     .requiredOption("--to <file>", "File to write.")
     .option(
       "--remove",
-      "Then remove these events, except those of open work. If the file exists, continue with it.",
+      "Also remove these events from the database, except those of open work. An existing file is continued.",
     )
     .option("--company <id or name>", "The company. Not needed if there is only one.")
     .option(...jsonFlag)

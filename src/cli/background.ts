@@ -14,9 +14,7 @@ interface Flags {
 }
 
 export function addService(program: Command, context: Context): void {
-  const service = program
-    .command("service")
-    .description("Start Agency with your session (systemd, launchd).");
+  const service = program.command("service").description("Start Agency when you log in (systemd, launchd).");
   service
     .command("install")
     .description("Install and start the service.")
@@ -33,7 +31,7 @@ export function addService(program: Command, context: Context): void {
         context,
         flags,
         { file, installed: true },
-        `Agency runs as a service and starts with your session (${file}).`,
+        `Agency runs as a service and starts when you log in (${file}).`,
         "Check it: agency status. Remove it: agency service remove",
       );
     });

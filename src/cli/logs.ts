@@ -21,7 +21,7 @@ export function addLogs(program: Command, context: Context): void {
   program
     .command("logs")
     .description("Print what happened in the company, the newest last.")
-    .option("-f, --follow", "Wait for more, until Ctrl-C.")
+    .option("-f, --follow", "Keep printing new events until Ctrl-C.")
     .option("--limit <number>", "How many of the last events to print.", Number, 30)
     .option("--daemon", "Print the log of a daemon that was started with `agency up --detach`.")
     .option(...companyFlag)

@@ -16,6 +16,7 @@ import {
   nextCursor,
   Page,
   Reference,
+  shownInTools,
   text,
 } from "./words.ts";
 
@@ -251,7 +252,7 @@ const ApprovalDetail = Approval.extend({
 });
 
 export const viewApproval = operation("approval.view", "GET /api/approvals/:id", {
-  summary: "Show an approval request: what it would change, and what was said about it.",
+  summary: "Show an approval request: what it would change, and its comments.",
   guidance: "Read it before you resubmit.",
   input: z.strictObject({ id: approvalId }),
   output: ApprovalDetail,
@@ -342,10 +343,12 @@ const asking = deciding.input.extend({
 
 export const resubmit = operation("approval.resubmit", "POST /api/approvals/:id/resubmit", {
   summary: "Resubmit a request after the board asked for a revision.",
-  guidance: "It is then pending again.",
+  guidance: "Send only the keys to change. The request is then pending again.",
   ...deciding,
   input: asking.extend({
-    payload: Payload.optional().describe('The keys to change, such as {"title": "Editor"}. Others stay.'),
+    payload: Payload.optional()
+      .describe('The keys to change, such as {"title": "Editor"}. Others stay unchanged.')
+      .register(shownInTools, { description: 'Such as {"title": "Editor"}.' }),
   }),
   needs: "member",
   mcp: { server: "org", tool: "resubmit_approval", for: ["requester"] },
@@ -353,8 +356,8 @@ export const resubmit = operation("approval.resubmit", "POST /api/approvals/:id/
 });
 
 export const cancelApproval = operation("approval.cancel", "POST /api/approvals/:id/cancel", {
-  summary: "Withdraw a request that is not decided yet.",
-  guidance: "An agent that waits for it is terminated.",
+  summary: "Withdraw an undecided request.",
+  guidance: "If it is a hire, its pending agent is terminated.",
   ...deciding,
   input: asking,
   needs: "member",
@@ -374,7 +377,7 @@ const Comment = z.object({
 
 export const listComments = operation("approval.list_comments", "GET /api/approvals/:id/comments", {
   summary: "List the comments on an approval request, and the notes of its decisions, oldest first.",
-  guidance: "They say what the board wants changed.",
+  guidance: "Use it after the board asked for a revision.",
   input: z.strictObject({ id: approvalId, ...Page }),
   output: z.object({ comments: z.array(Comment), nextCursor }),
   needs: "member",
@@ -390,7 +393,8 @@ export const commentOnApproval = operation("approval.comment", "POST /api/approv
     id: approvalId,
     body: text(20_000)
       .refine((body) => body.trim() !== "", "a comment with at least one visible character")
-      .describe("The comment, as Markdown."),
+      .describe("The comment, as Markdown.")
+      .register(shownInTools, { description: "Markdown." }),
   }),
   output: Comment,
   needs: "member",

@@ -64,7 +64,7 @@ export const BudgetLine = z.object({
   limit: z.number().nullable().describe("Limit for the month. Null: no limit."),
   spent: z.number().describe("Spent this month by agents that draw from this budget."),
   reserved: z.number().describe("Reserved for running sessions."),
-  handedDown: z.number().describe("Given to agents below as budgets of their own."),
+  handedDown: z.number().describe("Given to agents below as separate budgets."),
   left: z.number().nullable().describe("What can still be spent or given. Null: no limit."),
 });
 export type BudgetLine = z.infer<typeof BudgetLine>;
@@ -93,7 +93,7 @@ export type Cost = z.infer<typeof Cost>;
 
 export const listCosts = operation("cost.list", "GET /api/companies/:companyId/costs", {
   summary: "Show what was spent in a month, by agent or by outcome, highest first.",
-  guidance: "For you and agents below you, with what is left of your budget.",
+  guidance: "Covers you and the agents below you, and shows what is left of your budget.",
   input: z.strictObject({
     companyId: CompanyId,
     month: z
@@ -101,7 +101,10 @@ export const listCosts = operation("cost.list", "GET /api/companies/:companyId/c
       .regex(/^\d{4}-(0[1-9]|1[0-2])$/, "a month such as 2030-01")
       .optional()
       .describe("Such as `2030-01` (UTC). Default: this month."),
-    by: z.enum(["agent", "outcome"]).default("agent").describe("What a row stands for. Default `agent`."),
+    by: z
+      .enum(["agent", "outcome"])
+      .default("agent")
+      .describe("One row for each agent, or for each outcome. Default `agent`."),
     agent: idOf("agent")
       .optional()
       .describe("UUID of an agent: only it and the agents below it.")

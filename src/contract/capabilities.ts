@@ -56,7 +56,7 @@ const PermissionRequest = z.object({
 
 export const listPermissions = operation("permission.list", "GET /api/permissions", {
   summary: "List your rights, and what your direct reports ask for.",
-  guidance: "You can grant what you hold.",
+  guidance: "You can grant your rights to direct reports.",
   lists: "grant",
   input: z.strictObject({ ...Page }),
   output: z.object({
@@ -191,7 +191,7 @@ export const listHolders = operation("permission.holders", "GET /api/access/hold
 
 export const explainAccess = operation("permission.explain", "GET /api/access", {
   summary: "Explain whether an agent may use a resource, and why.",
-  guidance: "Use it after a refusal. `fix` lists calls that would help.",
+  guidance: "Use it after a refusal. `fix` lists calls that help.",
   input: z.strictObject({
     ...sameAsRequested,
     agent: text(100).min(1).optional().describe("UUID or slug of a direct report. Default: you."),

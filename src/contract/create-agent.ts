@@ -13,8 +13,8 @@ const described = (type: string, description: string) => z.unknown().optional().
  * if an argument is wrong. So the schema accepts anything, and the handler checks the arguments.
  */
 export const createAgentArguments = {
-  name: described("string", "Name, unique in the company."),
-  autoReply: described("boolean", "Whether its output is a reply. Default true."),
+  name: described("string", "Unique in the company."),
+  autoReply: described("boolean", "Whether its output is sent as a reply. Default true."),
   role: described("string", "What it does, up to 240 characters."),
   nextAgent: described("string", "Agent to reply to. Default `human`."),
   waitSeconds: described("number", secondsToWait).register(hiddenInSessions, {}),
@@ -58,7 +58,7 @@ export const waitForApproval = operation("agent.wait_for_approval", "GET /api/ap
   summary: "Wait for the decision on a create_agent request.",
   guidance: "Call it after `pending`.",
   input: z.strictObject({
-    requestId: idOf("approval").describe("`requestId` from create_agent."),
+    requestId: idOf("approval").describe("From create_agent."),
     waitSeconds: numeric(z.number().min(0).max(longestWaitSeconds))
       .optional()
       .describe(secondsToWait)
@@ -74,7 +74,7 @@ export const waitForApproval = operation("agent.wait_for_approval", "GET /api/ap
 export const requestAgent = operation("agent.request", "POST /api/create-agent", {
   summary: "Create an agent that reports to you, if a person approves.",
   guidance:
-    "Waits for the decision. Returns `created`, `denied`, `error`, or `pending` with a `requestId` for wait_for_approval.",
+    "Waits, then returns `created`, `denied`, `error`, or `pending` with a `requestId` for wait_for_approval.",
   input: z.looseObject(createAgentArguments).meta({ required: ["name"], additionalProperties: false }),
   output: Result,
   needs: "member",

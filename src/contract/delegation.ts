@@ -37,7 +37,7 @@ export const reclaimOutcome = operation("outcome.reclaim", "POST /api/outcomes/:
     "A last resort: write to the owner first. An agent created for this outcome is terminated, with those below it.",
   input: z.strictObject({
     id: idOf("outcome"),
-    reason: said(10_000).describe("Why. The former owner reads it."),
+    reason: said(10_000).describe("Why you take it back. The former owner reads this."),
   }),
   output: Outcome,
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],

@@ -112,8 +112,7 @@ const Found = Reference.extend({
 export type Found = z.infer<typeof Found>;
 
 export const search = operation("search", "GET /api/search", {
-  summary:
-    "Find agents, outcomes, files, sessions, messages, approvals and people by the words of their names.",
+  summary: "Find agents, outcomes, files, sessions, messages, approvals and people by words in their names.",
   guidance:
     "Compares names, titles, roles and the first lines of messages. Only people find sessions and people. To search the content of files, use search_files.",
   input: z.strictObject({

@@ -32,7 +32,7 @@ export const hireShape = {
   adapterConfig: Data.optional().describe(
     "Configuration of the brain, as JSON. Copy one from view_configurations. Default: the company's.",
   ),
-  model: text(100).min(1).optional().describe("Model name. Default: the brain's."),
+  model: text(100).min(1).optional().describe("Name of the model. Default: the default of the brain."),
   effort: z.enum(efforts).optional().describe("How hard the model thinks: low to max. Default: the brain's."),
   budget: Budget.optional().describe(
     "Monthly `usd`, `tokens` or `sessions`, taken from its manager's budget.",
@@ -41,7 +41,7 @@ export const hireShape = {
 
 const Mandate = text(20_000)
   .optional()
-  .describe("What it is responsible for, and how to tell that it does well.");
+  .describe("What the agent is responsible for, and how to measure its success.");
 
 /** The rights that a hire starts with. Its manager passes them on. */
 export const hireGrants = ResourceGrants.optional().describe(
@@ -87,7 +87,7 @@ export type HireConfiguration = z.infer<typeof HireConfiguration>;
 export const hireAgent = operation("agent.hire", "POST /api/companies/:companyId/agent-hires", {
   summary: "Hire an agent with a standing mandate.",
   guidance:
-    "For a lasting position; for one outcome, use delegate_outcome with `hire`. If the answer has an `approval`, the agent waits for it.",
+    "Use it for a lasting position. For one outcome, use delegate_outcome with `hire`. If the answer has an `approval`, the agent starts when it is approved.",
   input: z.strictObject({
     companyId: CompanyId,
     ...positionShape,
@@ -110,7 +110,11 @@ export const proposalShape = {
   adapterConfig: Data.optional().describe(
     "New configuration of the brain. A value sent as [redacted] stays.",
   ),
-  model: hireShape.model.unwrap().nullable().optional().describe("Model. Null: the default."),
+  model: hireShape.model
+    .unwrap()
+    .nullable()
+    .optional()
+    .describe("Name of the new model. Null: the default of the brain."),
   effort: hireShape.effort.unwrap().nullable().optional().describe("Reasoning effort. Null: the default."),
   budget: BudgetChange.optional().describe(
     "Monthly `usd`, `tokens` or `sessions`, taken from your budget. Null removes one.",

@@ -7,6 +7,7 @@ import {
   hiddenInSessions,
   hiddenInTools,
   idOf,
+  shownInTools,
   inAll,
   nextCursor,
   Page,
@@ -75,7 +76,8 @@ const Version = z.object({
 
 export const createFile = operation("knowledge.create", "POST /api/companies/:companyId/kb", {
   summary: "Create a knowledge file.",
-  guidance: "For what must outlive your session. Others read it once you deliver, send or grant it.",
+  guidance:
+    "Use it for what must outlive your session. Others can read it when you deliver, send or grant it.",
   input: z.strictObject({
     companyId: CompanyId,
     description: Description.describe("What it contains. Others search this."),
@@ -102,10 +104,11 @@ export const readFile = operation("knowledge.read", "GET /api/kb/:id", {
 
 export const writeFile = operation("knowledge.write", "PUT /api/kb/:id", {
   summary: "Write a new version of a knowledge file.",
-  guidance: "Refused if it has changed since: read it again, merge, and retry.",
+  guidance: "Refused if the file has changed since `version`: read, merge, retry.",
   input: z.strictObject({
     id: fileId,
     ...source,
+    path: source.path.clone().register(shownInTools, { description: "As for create_file." }),
     version: VersionNumber.describe("Version you last saw."),
     hash: Hash.describe("Hash you last saw."),
     description: Description.optional().describe("New description."),
@@ -119,7 +122,7 @@ export const writeFile = operation("knowledge.write", "PUT /api/kb/:id", {
 
 export const listFiles = operation("knowledge.list", "GET /api/companies/:companyId/kb", {
   summary: "List the knowledge files you can read or write.",
-  guidance: "To find one by its words, use search_files.",
+  guidance: "search_files finds one by its words.",
   lists: "file",
   input: z.strictObject({
     companyId: CompanyId,
@@ -139,7 +142,7 @@ export const listFiles = operation("knowledge.list", "GET /api/companies/:compan
   }),
   output: z.object({
     files: z.array(FileSummary.extend({ path: z.string().optional() })),
-    count: inAll.optional().describe("Number on all pages. Only for people."),
+    count: inAll.optional().describe("Total number on all pages. Only for people."),
     nextCursor,
   }),
   heavy: ({ materialize }) => String(materialize) === "true",

@@ -71,14 +71,18 @@ const Sent = Message.extend({
 const messageId = idOf("message");
 const content = {
   file: idOf("file").optional().describe("UUID of a file, instead of `body`.").register(hiddenInSessions, {}),
-  body: text(200_000).min(1).optional().describe("The text, as Markdown."),
+  body: text(200_000)
+    .min(1)
+    .optional()
+    .describe("The text, as Markdown.")
+    .register(shownInTools, { description: "Markdown." }),
   files: z.array(idOf("file")).max(20).optional().describe("UUIDs of files to attach."),
   inReplyTo: messageId.optional().describe("UUID of the message you answer."),
 };
 
 export const sendMessage = operation("mail.send", "POST /api/companies/:companyId/messages", {
   summary: "Send a message to an agent or the board.",
-  guidance: "For your manager and direct reports; others you can answer once.",
+  guidance: "You can write to your manager and direct reports, and answer others once.",
   input: z.strictObject({
     companyId: CompanyId,
     to: text(100)
@@ -98,7 +102,7 @@ export const sendDeferredMessage = operation(
   "POST /api/companies/:companyId/deferred-messages",
   {
     summary: "Send a message that is delivered later.",
-    guidance: "To `self`: a reminder that starts a session.",
+    guidance: "Send it to `self` as a reminder: its arrival starts a session.",
     input: z.strictObject({
       companyId: CompanyId,
       to: text(100)
@@ -151,7 +155,7 @@ export const readInbox = operation("mail.read_inbox", "GET /api/inbox", {
 
 export const acknowledgeMessage = operation("mail.acknowledge", "POST /api/messages/:id/acknowledge", {
   summary: "Acknowledge a message. It leaves your inbox.",
-  guidance: "Call it once you dealt with it.",
+  guidance: "Call it when you have dealt with it.",
   input: z.strictObject({
     id: messageId,
     result: text(2000).optional().describe("What you did with it, for its sender."),
@@ -220,7 +224,8 @@ export const markMessageRead = operation("mail.mark_read", "POST /api/messages/:
 });
 
 export const boardInbox = operation("mail.board_inbox", "GET /api/companies/:companyId/inbox", {
-  summary: "List the messages to the board, oldest first. From a position: the messages to you.",
+  summary:
+    "List the messages to the board, oldest first. From a position, it lists that position's messages.",
   fromPosition: readInbox,
   lists: "message",
   input: z.strictObject({

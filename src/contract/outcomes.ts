@@ -126,7 +126,11 @@ const Handed = Outcome.extend({
     .array(UnreadableLink)
     .describe("Links in the note that some of its readers can't open. Empty if there are none."),
 });
-export const Status = z.enum(outcomeStatuses).optional().describe("Only this status.");
+export const Status = z
+  .enum(outcomeStatuses)
+  .optional()
+  .describe("Only outcomes with this status.")
+  .register(shownInTools, { description: "Only this status." });
 
 export const createOutcome = operation("outcome.create", "POST /api/companies/:companyId/outcomes", {
   summary: "Create an outcome below outcomes you are responsible for.",
@@ -134,12 +138,18 @@ export const createOutcome = operation("outcome.create", "POST /api/companies/:c
   input: z.strictObject({
     companyId: CompanyId,
     title: Title.describe("The result, in one line."),
-    description: Description.optional().describe("Details, as Markdown."),
+    description: Description.optional()
+      .describe("Details, as Markdown.")
+      .register(shownInTools, { description: "Markdown." }),
     parents: Ids.min(1).describe("UUIDs of outcomes it serves."),
     acceptance: Acceptance.optional().describe("How to verify the result."),
     dependsOn: Ids.optional().describe("UUIDs of outcomes to complete first."),
-    urgent: Flag.optional().describe("Comes before ordinary outcomes. Default false."),
-    important: Flag.optional().describe("Comes before urgent ones. Default false."),
+    urgent: Flag.optional()
+      .describe("true puts it before ordinary outcomes. Default false.")
+      .register(shownInTools, { description: "true puts it before ordinary outcomes." }),
+    important: Flag.optional()
+      .describe("true puts it before urgent outcomes. Default false.")
+      .register(shownInTools, { description: "true puts it before urgent outcomes." }),
   }),
   output: Outcome,
   needs: ({ parents, dependsOn }) => [
@@ -152,7 +162,7 @@ export const createOutcome = operation("outcome.create", "POST /api/companies/:c
 
 export const viewOutcome = operation("outcome.view", "GET /api/outcomes/:id", {
   summary: "Show an outcome with criteria, owner, neighbours, history, and the results it builds on.",
-  guidance: "Read it before you work on it.",
+  guidance: "Read it before you start.",
   input: z.strictObject({ id: outcomeId }),
   output: Outcome.extend({
     depth: z.number().describe("How many times the work was delegated to get here."),
@@ -207,7 +217,7 @@ export const viewTimeline = operation("outcome.timeline", "GET /api/outcomes/:id
 });
 
 export const viewAncestors = operation("outcome.ancestors", "GET /api/outcomes/:id/ancestors", {
-  summary: "Show why an outcome exists: its parents, their parents, up to the root.",
+  summary: "Show why an outcome exists: its ancestors up to the root.",
   guidance: "Read it before you plan.",
   input: z.strictObject({ id: outcomeId }),
   output: z.object({
@@ -227,7 +237,7 @@ export const viewAncestors = operation("outcome.ancestors", "GET /api/outcomes/:
 
 export const viewSubtree = operation("outcome.subtree", "GET /api/outcomes/:id/subtree", {
   summary: "List an outcome and everything below it that you can read.",
-  guidance: "Shows progress.",
+  guidance: "Use it to see how far the work is. Returns each status and owner.",
   input: z.strictObject({
     id: outcomeId,
     limit: whole(1, 10_000).optional().describe("Rows at most. Default 1000.").register(hiddenInTools, {}),
@@ -286,7 +296,7 @@ export const outcomeFilter = {
 
 export const myOutcomes = operation("outcome.mine", "GET /api/outcomes", {
   summary: "List your outcomes, in the order to work on them.",
-  guidance: "Work on the first `workable` one.",
+  guidance: "Work on the first one that is `workable`. Others are listed too.",
   lists: "outcome",
   input: z.strictObject({ status: Status, ...Page }),
   output: listOutput,
@@ -295,7 +305,8 @@ export const myOutcomes = operation("outcome.mine", "GET /api/outcomes", {
 });
 
 export const listOutcomes = operation("outcome.list", "GET /api/companies/:companyId/outcomes", {
-  summary: "List the outcomes of a company, newest first. From a position: your outcomes.",
+  summary:
+    "List the outcomes of a company, newest first. From a position, it lists that position's outcomes.",
   fromPosition: myOutcomes,
   lists: "outcome",
   input: z.strictObject({
@@ -319,9 +330,9 @@ export const listAgentOutcomes = operation("outcome.of_agent", "GET /api/agents/
 });
 
 export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:id", {
-  summary: "Change an outcome, or mark it as blocked. Fields left out stay.",
+  summary: "Change an outcome, or mark it as blocked. Fields left out stay unchanged.",
   guidance:
-    "Don't wait: block it, and a session starts when the block ends. If delegated to you, you can change only `blocked`.",
+    "Block it instead of waiting; a session starts when the block ends. If it was delegated to you, you can change only `blocked`.",
   input: z.strictObject({
     id: outcomeId,
     title: Title.optional().describe("New title."),
@@ -329,8 +340,12 @@ export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:i
     acceptance: Acceptance.nullable().optional().describe("New criteria. Null: none."),
     parents: Ids.min(1).optional().describe("UUIDs of all its parents."),
     dependsOn: Ids.optional().describe("UUIDs of all it depends on."),
-    urgent: Flag.optional().describe("New value."),
-    important: Flag.optional().describe("New value."),
+    urgent: Flag.optional()
+      .describe("true puts it before ordinary outcomes.")
+      .register(shownInTools, { description: "As for create_outcome." }),
+    important: Flag.optional()
+      .describe("true puts it before urgent outcomes.")
+      .register(shownInTools, { description: "As for create_outcome." }),
     blocked: Blocked.register(shownInTools, { type: "object" })
       .nullable()
       .optional()
@@ -367,7 +382,9 @@ export const submitOutcome = operation("outcome.submit", "POST /api/outcomes/:id
   guidance: "All criteria must be met, and nothing below open.",
   input: z.strictObject({
     id: outcomeId,
-    note: Result.optional().describe("The result, as Markdown with `kb://<file id>` links."),
+    note: Result.optional()
+      .describe("The result, as Markdown with `kb://<file id>` links.")
+      .register(shownInTools, { description: "Markdown with `kb://<file id>` links." }),
     files: Files,
   }),
   output: Handed,
@@ -378,7 +395,8 @@ export const submitOutcome = operation("outcome.submit", "POST /api/outcomes/:id
 
 export const completeOutcome = operation("outcome.complete", "POST /api/outcomes/:id/complete", {
   summary: "Complete an outcome.",
-  guidance: "For one you created, or one that a report submitted. Submit what was delegated to you.",
+  guidance:
+    "Use it for an outcome you created or a report submitted. For one delegated to you, use submit_outcome.",
   input: z.strictObject({
     id: outcomeId,
     note: Result.optional().describe("The result with `kb://<id>` links, or your verdict."),
@@ -395,7 +413,7 @@ export const closeOutcome = operation("outcome.close", "POST /api/outcomes/:id/c
   guidance: "Outcomes below that serve nothing else are closed too.",
   input: z.strictObject({
     id: outcomeId,
-    rationale: Why.describe("Why, for those who depend on it."),
+    rationale: Why.describe("Why, for agents that depend on it."),
   }),
   output: Outcome,
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],

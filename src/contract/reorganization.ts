@@ -167,7 +167,7 @@ const path = "/api/companies/:companyId/reorganizations";
 export const planReorganization = operation("reorganization.plan", `POST ${path}/plan`, {
   summary: "Preview a reorganization without changing anything.",
   guidance:
-    'For agents below you. Returns what would move, warnings, and a `hash` for apply_reorganization. Example: {"change": {"kind": "move_report", "agent": "ada", "to": "kim"}}.',
+    'You can move agents below you. Returns what would move, warnings, and a `hash` for apply_reorganization. Example: {"change": {"kind": "move_report", "agent": "ada", "to": "kim"}}.',
   input: z.strictObject({ companyId: CompanyId, change: Change }),
   output: Plan.extend({
     after: z
@@ -198,7 +198,8 @@ export const applyReorganization = operation("reorganization.apply", `POST ${pat
 
 export const undoReorganization = operation("reorganization.undo", "POST /api/reorganizations/:id/undo", {
   summary: "Undo a reorganization.",
-  guidance: "Restores everything it moved. Refused if one of those things has changed since.",
+  guidance:
+    "Restores everything that the reorganization moved. Refused if one of these things has changed since.",
   input: z.strictObject({ id: idOf("reorganization") }),
   output: Reorganization,
   needs: "member",

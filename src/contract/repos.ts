@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { SecretName } from "./secrets.ts";
-import { AgentRef, CompanyId, hiddenInSessions, nextCursor, said, text } from "./words.ts";
+import { AgentRef, CompanyId, hiddenInSessions, nextCursor, said, shownInTools, text } from "./words.ts";
 
 /** Repositories: git mirrors that agents clone from, and branches that leave a session's workspace through them. */
 
@@ -97,7 +97,7 @@ export const addRepo = operation("repo.add", `POST ${path}`, {
 
 export const listRepos = operation("repo.list", `GET ${path}`, {
   summary: "List the repositories you can clone, with published branches not merged yet.",
-  guidance: "`level` is your right: `read` or `push`.",
+  guidance: "`level` is your right.",
   lists: "repository",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ repos: z.array(Repo), nextCursor }),
@@ -107,7 +107,7 @@ export const listRepos = operation("repo.list", `GET ${path}`, {
 });
 
 export const fetchRepo = operation("repo.fetch", `POST ${path}/:name/fetch`, {
-  summary: "Fetch a repository from its origin now. Every clone does this too.",
+  summary: "Fetch a repository from its origin now. clone_repo also fetches.",
   input: One,
   output: Repo,
   cli: { command: "repos fetch <name>", example: "site" },
@@ -123,8 +123,12 @@ export const removeRepo = operation("repo.remove", `DELETE ${path}/:name`, {
 export const cloneRepo = operation("repo.clone", `POST ${path}/:name/clone`, {
   summary: "Clone a repository into your workspace.",
   guidance:
-    "Returns its `path`. Branches of others are origin/agency/<agent>/<branch>. Commit with git, then call publish_branch.",
-  input: One.extend({ name: RepoName.describe("Name, from list_repos.") }),
+    "Returns its `path`. Other agents' branches are origin/agency/<agent>/<branch>. Commit with git, then call publish_branch.",
+  input: One.extend({
+    name: RepoName.describe("Name, from list_repos.").register(shownInTools, {
+      description: "From list_repos.",
+    }),
+  }),
   output: z.object({
     path: z.string(),
     branch: z.string().nullable().describe("The branch that is checked out. Null: the repository is empty."),
@@ -142,13 +146,15 @@ export const cloneRepo = operation("repo.clone", `POST ${path}/:name/clone`, {
 
 const Branch = z.strictObject({
   companyId: CompanyId,
-  repo: RepoName.describe("Name, from list_repos."),
+  repo: RepoName.describe("Name, from list_repos.").register(shownInTools, {
+    description: "From list_repos.",
+  }),
 });
 
 export const publishBranch = operation("repo.publish", `POST ${path}/:repo/branches`, {
   summary: "Publish a branch of your clone for review.",
   guidance:
-    "It becomes agency/<you>/<branch>, not yet at the origin. Returns a file with the diff, to name when you submit.",
+    "It becomes agency/<you>/<branch>, not yet at the origin. Returns a file with the diff for submit_outcome.",
   input: Branch.extend({
     branch: branchName("Branch in your clone."),
     message: said(10_000).describe("What changes and why."),

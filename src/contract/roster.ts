@@ -15,7 +15,7 @@ const RosterEntry = Agent.extend({
 
 export const listRoster = operation("org.roster", "GET /api/companies/:companyId/roster", {
   summary: "List the employed agents.",
-  guidance: "Shows their ids.",
+  guidance: "Use it to find an agent's id.",
   lists: "agent",
   input: z.strictObject({
     companyId: CompanyId,

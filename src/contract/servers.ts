@@ -27,7 +27,7 @@ const Value = z.union([text(65_536), SecretReference]).meta({ secret: true });
 const Path = text(4096).regex(/^\//, "an absolute path");
 const Timeout = count(1, 3600)
   .optional()
-  .describe("Seconds until a call without progress is given up. Default 300.");
+  .describe("A call is cancelled after this many seconds without progress. Default 300.");
 
 const RemoteConfig = z.strictObject({
   type: z.literal("http").describe("A server that is reached over HTTP."),

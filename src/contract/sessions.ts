@@ -107,7 +107,8 @@ export const listSessions = operation("session.list", "GET /api/companies/:compa
 
 export const listAgentSessions = operation("session.of_agent", "GET /api/agents/:id/sessions", {
   summary: "List the sessions of an agent, newest first.",
-  guidance: "For you and your direct reports. read_transcript shows what a session did.",
+  guidance:
+    "Agents can list their own and those of direct reports. read_transcript shows what a session did.",
   input: z.strictObject({ id: idOf("agent"), ...filter, ...Page }),
   output: z.object({ sessions: z.array(Session), count: inAll, nextCursor }),
   needs: "member",
@@ -141,7 +142,7 @@ export const viewSession = operation("session.view", "GET /api/sessions/:id", {
 
 export const viewTranscript = operation("session.transcript", "GET /api/sessions/:id/transcript", {
   summary: "Show what a session said and did.",
-  guidance: "For you and your direct reports.",
+  guidance: "Agents can read their own and those of direct reports.",
   input: z.strictObject({
     id: idOf("session"),
     after: whole(0, 1e12).optional().describe("`next` of an earlier answer."),
@@ -161,7 +162,7 @@ export const viewTranscript = operation("session.transcript", "GET /api/sessions
 
 export const submitSummary = operation("session.submit_summary", "POST /api/summary", {
   summary: "Submit a summary and end your session.",
-  guidance: "Your last call, after you updated your state document.",
+  guidance: "Make it your last call, after updating your state document.",
   input: z.strictObject({
     summary: text(20_000).min(1).describe("What you did, why, and what is left to do."),
   }),

@@ -40,7 +40,7 @@ export const WhyAnswer = z.object({
 
 export const why = operation("why", "GET /api/why/:id", {
   summary: "Explain why an agent or outcome is or isn't moving.",
-  guidance: "For outcomes you can read, yourself and your direct reports.",
+  guidance: "Use it when work doesn't advance. Takes an outcome you can read, yourself or a direct report.",
   // The call looks at up to 500 outcomes.
   heavy: () => true,
   input: z.strictObject({

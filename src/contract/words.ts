@@ -145,7 +145,7 @@ export const Page = {
 };
 
 /** The number of entries on all pages. */
-export const inAll = z.number().describe("Number on all pages.");
+export const inAll = z.number().describe("Total number on all pages.");
 
 export const nextCursor = z
   .string()
