@@ -60,8 +60,8 @@ interface NodeSessions {
   /** The processes that were not asked to end. */
   processes(): readonly string[];
   /**
-   * Finds sessions and processes that no longer belong together. `processes` are those from before the transaction began: it
-   * sees the sessions of all of them. With `mayDiffer`, the settings of running sessions are compared, too.
+   * Finds sessions and processes that no longer belong together. `processes` is the list from before the transaction
+   * began, so this transaction sees all their sessions. With `mayDiffer`, the settings of running sessions are compared, too.
    */
   look(tx: ReadTx, due: Due, processes: readonly string[], mayDiffer: boolean): Promise<Unwanted>;
   /** Asks all sessions to stop, because the node stops. They may save their state for this long. */
@@ -256,7 +256,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       await noteLastWords(tx, session.id, exit.output, exit.toolCalls ?? 0);
       await forgetProcess(tx, session.id);
       const row = await sessionById(tx, session.id);
-      // The end of a session that was ended from outside says nothing about its brain: its token was refused from then on.
+      // A session that was ended from outside says nothing about its brain, because its later calls were refused.
       if (row?.ended_at === null)
         await parts.brains?.ended(tx, await agentById(tx, row.agent_id), {
           cause: row.summarized === 1 ? "done" : cause,

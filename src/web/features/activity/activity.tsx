@@ -108,7 +108,7 @@ function inField(time: number): string {
   return `${date}T${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":")}`;
 }
 
-/** It has an option for every agent, which a new entry of the record does not render again. */
+/** Memoized: it has an option for every agent, and new entries must not render them all again. */
 const FilterBar = memo(function FilterBar({
   filters,
   change,
