@@ -140,7 +140,7 @@ for (const { adapterType, dialect } of sampleOf(brains, 1))
         },
       ));
 
-    test("an error of a tool goes to the model, and so does a call of a tool that does not exist", () =>
+    test("the model gets the errors of its tools, also for a tool that does not exist", () =>
       withModelCompany(
         {
           ...cast,
@@ -318,7 +318,7 @@ for (const { adapterType, dialect } of sampleOf(brains, 1))
           assert.ok(
             entries.some(
               ({ kind, text }) =>
-                kind === "error" && text.startsWith("The MCP server calendar does not work now"),
+                kind === "error" && text.startsWith("The MCP server calendar is not working"),
             ),
           );
           const [told] = fake.calls.at(-1)?.conversation.entries ?? [];

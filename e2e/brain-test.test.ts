@@ -132,7 +132,7 @@ test("each thing that can be wrong has its own sentence and its own remedy, and 
       /refusing does not accept its key: .*\nSet another key: agency secrets set KEY/,
     ],
     ["anthropic_api", "busy", /busy asks to wait: .*\nTry again later/],
-    ["anthropic_api", "ignorant", /does not take the model ".*": model: no-such-model\nTry another model/],
+    ["anthropic_api", "ignorant", /does not offer the model ".*": model: no-such-model\nTry another model/],
     ["anthropic_api", "broken", /broken answered with status 500: .*\n/],
     ["anthropic_api", "gone", /gone can't be reached\. Is the server at http:.* running\?/],
     ["anthropic_api", "nowhere", /There is no provider called "nowhere"/],

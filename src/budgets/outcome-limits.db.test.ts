@@ -65,13 +65,13 @@ for (const kind of storeKinds)
           ({ body }) => body,
         );
         assert.equal(
-          told.filter((body) => body?.includes("one outcome may cost $1.00")).length,
+          told.filter((body) => body?.includes("One outcome may cost $1.00")).length,
           1,
           told.join(),
         );
         const owned = (await org.root(readInbox, {})).messages.map(({ body }) => body ?? "");
         const isTold = owned.some(
-          (body) => body.includes("it has cost $1.10") && body.includes("The board was told"),
+          (body) => body.includes("it has cost $1.10.") && body.includes("The board was told"),
         );
         assert.ok(isTold, owned.join());
         const { items } = await org.board(viewAttention, { companyId });

@@ -94,11 +94,11 @@ export const outcomeStopped = (
   outcome: { id: string; title: string },
   { limit, spent, stopped, isOwner }: { limit: string; spent: string; stopped: number; isOwner: boolean },
 ): string =>
-  `Work on "${outcome.title}" (kb://${outcome.id}) stopped: it has cost ${spent}, with everything below it, and one outcome may cost ${limit} (maxOutcomeUsd). ${plural(stopped, "open outcome")} of it ${stopped === 1 ? "is" : "are"} blocked. ${isOwner ? "The board was told and can raise the limit. Continue with your other work." : `To continue, raise the limit: agency companies update --max-outcome-usd <dollars>. To end the outcome, close it: agency outcomes close ${outcome.id} "…".`}`;
+  `Work on "${outcome.title}" (kb://${outcome.id}) stopped. With everything below it, it has cost ${spent}. One outcome may cost ${limit} (maxOutcomeUsd). ${plural(stopped, "open outcome")} in it ${stopped === 1 ? "is" : "are"} blocked. ${isOwner ? "The board was told and can raise the limit. Continue with your other work." : `To continue, raise the limit: agency companies update --max-outcome-usd <dollars>. To end the outcome, close it: agency outcomes close ${outcome.id} "…".`}`;
 
 /** The reason why an outcome is not blocked any more. */
 export const budgetRaised = "its budget or limit allows more now";
 
 /** To the board, which set the goal. */
 export const goalStopped = (goal: { id: string; title: string }, limit: string, stopped: number): string =>
-  `Work on the goal "${goal.title}" (kb://${goal.id}) stopped: its budget of ${limit} is used up. ${plural(stopped, "open outcome")} of it ${stopped === 1 ? "is" : "are"} blocked. To continue, raise the budget: agency goals budget ${goal.id} --budget '{"usd": …}'. To end the goal, close it: agency outcomes close ${goal.id} "…".`;
+  `Work on the goal "${goal.title}" (kb://${goal.id}) stopped: its budget of ${limit} is used up. ${plural(stopped, "open outcome")} in it ${stopped === 1 ? "is" : "are"} blocked. To continue, raise the budget: agency goals budget ${goal.id} --budget '{"usd": …}'. To end the goal, close it: agency outcomes close ${goal.id} "…".`;

@@ -70,8 +70,8 @@ export const mailIsNotGranted = (): Refusal =>
 
 export const heldForAnotherOutcome = (resource: Resource, scope: { id: string; title: string }): Refusal =>
   refused(
-    `You hold ${resource} for another outcome, and "${scope.title}" (${scope.id}) is not below that one.`,
-    "Set `outcome` to an outcome below the one that you hold the right for. list_permissions names that one.",
+    `Your right on ${resource} belongs to another outcome, and "${scope.title}" (${scope.id}) is not below that outcome.`,
+    "Call list_permissions to see the outcome of your right. Then set `outcome` to an outcome below it.",
   );
 
 export const notHeld = (resource: Resource, level: string): Refusal =>
@@ -122,7 +122,7 @@ export const explained = {
   inherited: ({ name }: Agent, author: string, on: string, level: GrantableLevel): string =>
     `${name} has ${level} on ${on} because ${author}, who has left, created it, and ${name} is the nearest manager above ${author}.`,
   answer: ({ name }: Agent, on: string): string =>
-    `${name} does not have ${on}, but got a message from there that it has not answered. It can answer once.`,
+    `${name} doesn't hold ${on}, but has an unanswered message that came that way. ${name} can answer it once.`,
   tooLow: ({ name }: Agent, on: string, level: GrantableLevel): string =>
     `${name} has a right on ${on}, but a lower one than ${level}.`,
   ended: ({ name }: Agent, on: string): string =>

@@ -147,7 +147,7 @@ export function drawChanges(changes: contract.Changes): string[] {
       `${plural(heldUp.length, "thing")} waiting for it:`,
       heldUp.map(({ kind, title, id }) => `${kind} ${title ?? id}`),
     ),
-    ...section("Approving is not possible now:", obstacles.map(indented)),
+    ...section("This request can't be approved now:", obstacles.map(indented)),
   ];
 }
 

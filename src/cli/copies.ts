@@ -100,7 +100,7 @@ export function addCopies(program: Command, context: Context): void {
 const nameOf = { sqlite: "SQLite", postgres: "PostgreSQL" };
 
 const problemLines = (problems: readonly string[]): string[] =>
-  section("Damage that was there before:", problems);
+  section("Damage found in the source:", problems);
 
 function placeOf(context: Context, flags: { readonly home?: string }) {
   const { home, auditKey, secrets } = daemonOptions(context, JSON.stringify);

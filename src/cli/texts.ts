@@ -406,7 +406,7 @@ export const noSuchBrain = (type: string, types: readonly string[]) =>
 export const addCheckout = (name: string, url: string): string =>
   `This folder is a checkout of ${url}. Let the agents clone it as the repository ${name}? [y/N] `;
 export const checkoutAdded = (name: string): string =>
-  `Added the repository ${name}. The root agent may read it and pass that on.\n`;
+  `Added the repository ${name}. The root agent can read it and grant that right to others.\n`;
 export const howToAddCheckout = (name: string, url: string): string =>
   `This folder is a checkout of ${url}. To let agents work on it: agency repos add ${name} ${url}\n`;
 

@@ -8,7 +8,7 @@ export function systemTrouble(error: unknown, env: NodeJS.ProcessEnv): string | 
   if (code === "EADDRINUSE")
     return `Port ${String(port)} is taken by another program, or by another Agency.\nUse a different one: agency up --port ${Number(port) + 1}. To see whether it is yours: agency status`;
   if (code === "EACCES" && port !== undefined)
-    return `Your user may not listen on port ${String(port)}.\nUse a port above 1023: agency up --port 4600`;
+    return `Your user account is not allowed to listen on port ${String(port)}.\nUse a port above 1023: agency up --port 4600`;
   // Node reports ENOENT if a folder can't be made on a read-only file system.
   if (["EROFS", "EACCES", "EPERM"].includes(String(code)) || (code === "ENOENT" && syscall === "mkdir"))
     return `Agency can't write to ${String(path ?? home)}.\nMake the folder writable for your user, or choose another: AGENCY_HOME=<folder> agency up`;

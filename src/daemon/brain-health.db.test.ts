@@ -50,7 +50,7 @@ for (const kind of storeKinds)
         await stage.rest();
         const starts = (): number => runner.started.length;
         assert.equal(starts(), 0, "nothing starts without a key");
-        assert.equal(await told(/ANTHROPIC_API_KEY is not set.*continue by themselves/), 1);
+        assert.equal(await told(/ANTHROPIC_API_KEY is not set.*continue when it works again/), 1);
 
         key.value = "a key";
         stage.advance(31_000);
@@ -179,7 +179,7 @@ for (const kind of storeKinds)
         assert.equal(await starts(1_800_000), 0, "not more often than once an hour");
         const [told = "", ...more] = await mails();
         assert.deepEqual(more, []);
-        assert.match(told, /^Sign in \(\d\)\. .*continue by themselves.*Agency tries again at 2030-/);
+        assert.match(told, /^Sign in \(\d\)\. .*continue when it works again.*Agency tries again at 2030-/);
 
         // A person reports that the brain is repaired, and is wrong.
         await org.board(wakeAgent, { id: agents[0].id });

@@ -116,7 +116,7 @@ export const submitted = (
 
 /** To the owner. `dispute` is set if the work was sent back before and another agent now decides about it. */
 export const reopened = (who: string, outcome: Named, reason: string, dispute: string | null): string =>
-  `${who} reopened ${linked(outcome)}.\n\n${quotation(who, "reason", reason)}\n\n${dispute === null ? "It is yours to continue." : `Wait before you continue: ${dispute}.`}`;
+  `${who} reopened ${linked(outcome)}.\n\n${quotation(who, "reason", reason)}\n\n${dispute === null ? "Continue with it." : `Wait before you continue: ${dispute}.`}`;
 
 export const lastReason = (reason: string): string => quotation("the reviewer", "last reason", reason);
 

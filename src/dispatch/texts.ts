@@ -42,7 +42,7 @@ export const onlyPeopleName = () =>
 export const peopleOnly = ({ name }: Operation) =>
   forbidden(
     `Only people can call ${name}: it is about the caller's own sign-in.`,
-    "Ask the board to call it.",
+    "You don't need it: an agent's key or session token works without a sign-in.",
   );
 
 export const viewersRead = ({ name }: Operation, person: string) =>

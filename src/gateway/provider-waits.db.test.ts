@@ -73,7 +73,7 @@ for (const kind of storeKinds)
         const left = Date.parse(until ?? "") - (await opened.store.read(async (tx) => tx.now));
         assert.ok(left > 3_500_000 && left <= 3_601_000, `${left}`);
         const { messages } = await org.board(boardInbox, { companyId: org.companyId });
-        assert.equal(messages.filter(({ body }) => body?.includes("asks to wait until") === true).length, 1);
+        assert.equal(messages.filter(({ body }) => body?.includes("asks Agency to wait until") === true).length, 1);
       });
 
     test("asks again when the window has begun again", async () => {
@@ -97,7 +97,7 @@ for (const kind of storeKinds)
       assert.equal(fake.calls.length, 2);
     });
 
-    test("waits on, on every node and after a restart, and so does a refused key", async () => {
+    test("a wait and a refused key hold on every node and after a restart", async () => {
       const waiting = await gatewayScene(kind, always(answers("Hi.", { headers: windows(1) })));
       await (await waiting.ask()).text();
       waiting.restart();

@@ -43,7 +43,7 @@ export const keyRefused = (provider: string, { secret, login }: Keyed, says: str
         ? `Sign in again on the daemon's machine: codex login. The agents then continue by themselves.`
         : `Check the account of this key, or set another key: agency secrets set ${secret}. The agents then continue by themselves.`,
     "",
-    `Agency tries again at ${again}, then after longer and longer waits of up to an hour. To try at once: agency brains test <type>.`,
+    `Agency tries again at ${again}, then after longer and longer waits of up to an hour. To try now: agency brains test <type>.`,
   ].join("\n");
 
 export const subscription = "subscription";
@@ -60,7 +60,7 @@ export const waitsUntilLifted = (says: string, keyed: Keyed): string => `${says}
 
 export const providerWaits = (provider: string, keyed: Keyed, until: string, says: string): string =>
   [
-    `The provider ${provider} asks to wait until ${until}, and all agents that use it wait. They then continue by themselves.${liftsWait(keyed)}`,
+    `The provider ${provider} asks Agency to wait until ${until}. Agents that use it continue then.${liftsWait(keyed)}`,
     "",
     `It says: ${JSON.stringify(says)}`,
   ].join("\n");
@@ -80,7 +80,7 @@ export const tooManyConnections = (most: number): string =>
 
 /** Results of a brain's test, each with what to do. */
 export const modelUnknown = (provider: string, model: string, says: string): string =>
-  `The provider ${provider} does not take the model "${model}": ${says}`;
+  `The provider ${provider} does not offer the model "${model}": ${says}`;
 export const providerFails = (provider: string, status: number, says: string): string =>
   `The provider ${provider} answered with status ${status}: ${says}`;
 export const providerBusy = (provider: string, says: string): string =>

@@ -306,7 +306,7 @@ for (const kind of storeKinds)
       await org.board(terminateAgent, { id: next.id });
       assert.match(
         (await refusal(org.board(approve, { id: requestId }), "conflict")).message,
-        /The agent it should reply to has left/,
+        /, which the new agent should reply to, has left/,
       );
       assert.equal((await org.root(waitForApproval, { requestId })).status, "pending");
       await org.board(reject, { id: requestId });
@@ -347,7 +347,7 @@ for (const kind of storeKinds)
       assert.ok(!(await names()).includes("Orphan"));
     });
 
-    test("only the agent that asked and the board get the answer, which is a yes or a no", async () => {
+    test("only the requester and the board can wait for the decision, and it can't be revised", async () => {
       const other = await org.agent("Listener");
       const requestId = await asked({ name: "Secret" });
       await refusal(other.call(waitForApproval, { requestId }), "not_found");

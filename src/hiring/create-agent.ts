@@ -129,8 +129,9 @@ export const creation: ApprovalKind = {
       wanted(approval);
     const boss = await memberById(tx, approval.requested_by);
     const next = nextAgentId === null ? null : await memberById(tx, nextAgentId);
-    if (boss === undefined || !isActive(boss)) throw creationOutdated(true);
-    if (next === undefined || (next !== null && !isActive(next))) throw creationOutdated(false);
+    if (boss === undefined || !isActive(boss)) throw creationOutdated(boss?.name ?? "An agent", true);
+    if (next === undefined || (next !== null && !isActive(next)))
+      throw creationOutdated(next?.name ?? nextAgent, false);
     if ((await nextOf(tx, companyId, { nextAgent })) !== nextAgentId)
       throw creationRenamed(nextAgent, next?.name ?? "");
     const full = await noRoomFor(tx, companyId, 1);
@@ -177,8 +178,10 @@ export const creation: ApprovalKind = {
     const isRenamed = isOpen && isNextHere && (await nextOf(tx, company_id, { nextAgent })) !== nextAgentId;
     const obstacles = [
       ...(full === undefined ? [] : [full.message]),
-      ...(boss !== undefined && isActive(boss) ? [] : [creationOutdated(true).message]),
-      ...(isNextHere ? [] : [creationOutdated(false).message]),
+      ...(boss !== undefined && isActive(boss)
+        ? []
+        : [creationOutdated(boss?.name ?? "An agent", true).message]),
+      ...(isNextHere ? [] : [creationOutdated(next?.name ?? nextAgent, false).message]),
       ...(isRenamed ? [creationRenamed(nextAgent, next?.name ?? "").message] : []),
     ];
     const right = { resource: routeTo(nextAgentId), level: "send" } as const;

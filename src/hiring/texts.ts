@@ -161,12 +161,15 @@ export const creating = {
   pending: "A person has not decided yet. Call wait_for_approval with this requestId to keep waiting.",
 };
 
-export const creationOutdated = (isRequester: boolean): Refusal =>
+/** `name` is that of the agent which asked for the new agent, or which the new agent should reply to. */
+export const creationOutdated = (name: string, isRequester: boolean): Refusal =>
   conflict(
     isRequester
-      ? "The agent that asked for this has left the company."
-      : "The agent it should reply to has left the company.",
-    "Reject the request. It can be asked again with another nextAgent.",
+      ? `${name}, which asked for this agent, has left the company.`
+      : `${name}, which the new agent should reply to, has left the company.`,
+    isRequester
+      ? "Reject the request."
+      : "Reject the request. The requester can ask again with another nextAgent.",
   );
 
 /** The prompt names the agent as it was called, and the mail route is to the agent itself. */

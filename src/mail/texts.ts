@@ -52,7 +52,7 @@ export const noRoute = (who: string): Refusal =>
   new Refusal(
     "forbidden",
     `You have no mail route to ${who}.`,
-    "Write to your manager (to: boss), who can pass it on, to a direct report, or to yourself. You can also answer a message that you have not answered yet.",
+    "Write to your manager (to: boss), who can pass the message on. You can also write to a direct report or to yourself, and answer an unanswered message.",
   );
 
 export const notAnswerable = (who: string): Refusal =>

@@ -195,7 +195,7 @@ export const onlyAgentsHaveOutcomes = (): Refusal =>
 export const notYoursToDecide = (outcome: Named, blockedReason: string): Refusal =>
   refused(
     `${named(outcome)} is waiting for a decision: ${blockedReason}.`,
-    "The manager that was asked decides it with decide_outcome. Continue with other work; you will get a message.",
+    "The manager named above decides with decide_outcome. Continue with other work; you will get a message.",
   );
 
 /** A blocked reason. It is a clause without a full stop, because other texts continue it. */

@@ -253,7 +253,7 @@ export const toolsOfServerChanged = (name: string): string =>
   `The MCP server ${name} describes some tools differently`;
 
 export const toolsChanged = (name: string, tools: readonly string[]): string =>
-  `Since the board last tested ${name}, it has changed the description of ${tools.join(", ")}. Agents still see the earlier text. Read the new one, which they then see: agency servers test ${name}`;
+  `Since the board last tested ${name}, it has changed the description of ${tools.join(", ")}. Agents see the earlier text until you test the server again: agency servers test ${name}`;
 
 export const unpublishedCommits = (
   name: string,

@@ -14,7 +14,9 @@ export const cannotReportBelow = (agent: Named, manager: Named): Refusal =>
     agent.id === manager.id
       ? `${agent.name} can't report to itself.`
       : `${agent.name} can't report to ${manager.name}, who works below ${agent.name}.`,
-    "Choose another manager, or move the agent between them first.",
+    agent.id === manager.id
+      ? "Choose another manager."
+      : `Choose another manager, or first move ${manager.name} out of ${agent.name}'s team.`,
   );
 
 export const mandateCircle = (agent: Named, manager: Named): Refusal =>

@@ -46,13 +46,13 @@ export function withoutSummary(
 
 /** To the board. */
 export const brainWaits = ({ says, until, cause }: Pick<Trouble, "says" | "until" | "cause">): string => {
-  const waits = `${says} The agents that use it wait, and continue by themselves when it works.`;
+  const waits = `${says} Agents with this brain wait, and continue when it works again.`;
   if (until === null) return waits;
   const mend =
     cause === "signed_out"
       ? "Sign in with the program on the daemon's machine, or give the agents the key that it asks for (agency secrets set, agency agents update)."
       : "Check that the program starts on the daemon's machine.";
-  return `${waits} ${mend} Agency tries again at ${new Date(until).toISOString()}, then after longer and longer waits of up to an hour. To try at once: agency agents wakeup <agent>.`;
+  return `${waits} ${mend} Agency tries again at ${new Date(until).toISOString()}, then after longer and longer waits of up to an hour. To try now: agency agents wakeup <agent>.`;
 };
 
 /** A blocked reason. It is a clause without a full stop, because other texts continue it. */
@@ -102,7 +102,7 @@ export const mayBeOverloaded = (
 /** Each sign of overload, and what would help against it. */
 export const overload = {
   longSessions: (sessions: number, minutes: number, limit: number) => ({
-    says: `Its last ${sessions === 1 ? "session" : `${sessions} sessions`} took ${plural(minutes, "minute")} (setting growthSessionMinutes: ${limit}).`,
+    says: `Its last ${sessions === 1 ? "session" : `${sessions} sessions`} took ${plural(minutes, "minute")}${sessions === 1 ? "" : " together"} (setting growthSessionMinutes: ${limit} each).`,
     could:
       "split its work into smaller outcomes, ask it to delegate parts to a report, or hire a report for it.",
   }),

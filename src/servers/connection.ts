@@ -40,7 +40,7 @@ export interface ServerConnection {
   capabilities(): ServerCapabilities;
   instructions(): string | undefined;
   tools(): readonly ServerTool[];
-  /** The reason why the server does not work now. */
+  /** The reason why the server is not working. */
   trouble(): string | undefined;
   /** Called when a request failed in a way that needs a new connection. */
   failed(error: unknown): void;

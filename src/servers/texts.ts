@@ -16,7 +16,7 @@ const quoted = (says: string): string => (says === "" ? "" : ` It says: ${JSON.s
 
 export const serverIsDown = (server: string, says: string, wait: number | null) =>
   unavailable(
-    `The MCP server ${server} does not work now.${quoted(says)}`,
+    `The MCP server ${server} is not working.${quoted(says)}`,
     wait === null
       ? "The board has been told. Continue with other work."
       : `It is started again in ${plural(Math.max(1, Math.ceil(wait / 1000)), "second")}. Call the tool again then, or continue with other work.`,
@@ -24,20 +24,20 @@ export const serverIsDown = (server: string, says: string, wait: number | null) 
 
 export const serverEndedMeanwhile = (server: string, says: string) =>
   unavailable(
-    `The MCP server ${server} ended while it worked on your call.${quoted(says)}`,
-    "The call may or may not have had its effect. Find that out before you repeat it.",
+    `The MCP server ${server} stopped during your call.${quoted(says)}`,
+    "The call may or may not have had its effect. Check before you repeat it.",
   );
 
 export const callTimedOut = (server: string, tool: string, seconds: number) =>
   unavailable(
     `${tool} of the MCP server ${server} did not answer and reported no progress for ${plural(seconds, "second")}.`,
-    "The call was cancelled, and it may have had its effect. Find that out before you repeat it.",
+    "The call was cancelled, and it may have had its effect. Check before you repeat it.",
   );
 
 export const callCancelled = (server: string, tool: string) =>
   unavailable(
     `The call of ${tool} of the MCP server ${server} was cancelled.`,
-    "Nothing waits for it any more.",
+    "The call may have had its effect. Check before you repeat it.",
   );
 
 export const rightEnded = (server: string, why: RefusalBody["error"]) =>
@@ -74,7 +74,7 @@ export const serverIsBusy = (server: string, most: number) =>
 export const recordChanged = (server: string) =>
   unavailable(
     `The record of the MCP server ${server} was changed while your call ran, so the call was cancelled.`,
-    "The call may or may not have had its effect. Find that out before you repeat it.",
+    "The call may or may not have had its effect. Check before you repeat it.",
   );
 
 export const tooManyServers = (most: number) =>

@@ -168,7 +168,7 @@ export function testBrain(adapter: Adapter): void {
                 60,
                 async () => "the board was not told",
               );
-              assert.match(told.body ?? "", /npm install --global .*continue by themselves/s);
+              assert.match(told.body ?? "", /npm install --global .*continue when it works again/s);
               const { says, moves } = await board.call(why, { id: stage.agentId });
               assert.deepEqual([moves, /can't be used/.test(says)], [false, true], says);
               await stage.tell("Are you there?");

@@ -7,7 +7,7 @@ import { always, use } from "../../../src/testing/fake-model/script.ts";
 import type { Adapter } from "./adapters.ts";
 import { type BrainStage, finish, onBrain, until } from "./stage.ts";
 
-const isDown = /^The MCP server broken does not work now/;
+const isDown = /^The MCP server broken is not working/;
 
 /** Gives the agent the right to use a server that does not answer. */
 export async function grantBrokenServer(stage: BrainStage): Promise<void> {
