@@ -94,7 +94,7 @@ describe("a disk of 64 MB", () => {
     await daemon.board.call(readFile, { id });
   });
 
-  test("when other programs take the rest under load, it stays up and lists are read", async () => {
+  test("when other programs fill the disk under load, the daemon stays up and answers lists", async () => {
     const before = refusals();
     const load = Promise.all(Array.from({ length: 8 }, () => write(2000, () => refusals() > before + 50)));
     disk.fill();

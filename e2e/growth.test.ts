@@ -216,7 +216,7 @@ describe("with approval on, hires and their work wait", () => {
     return approvals;
   };
 
-  test("approval releases both", () =>
+  test("approving both hires lets their work finish", () =>
     onDaemon(printing(bootstrap), {}, async (daemon, rootId) => {
       for (const { id } of await begin(daemon, rootId)) await daemon.board.call(approve, { id });
       const { body } = await answerTo(daemon);

@@ -16,7 +16,7 @@ import { allowed } from "../src/testing/allowed.ts";
 const daemonKills = campaign({ quick: 10, whole: 1, long: 30 });
 const serverKills = campaign({ quick: 2, whole: 8, long: 20 });
 
-test("kill -9 of the daemon with its store on PostgreSQL loses, halves and doubles nothing", async (t) => {
+test("after kill -9 of the daemon on PostgreSQL, no operation is lost, half done or done twice", async (t) => {
   const home = temporaryFolder("kill");
   const database = await testDatabase();
   const arena = new Arena({ home: home.path, databaseUrl: database.url, env: { AGENCY_AGENTS: "off" } });

@@ -21,7 +21,7 @@ test("a sound campaign has no problem, also with a write that was not acknowledg
   assert.deepEqual(brains.ofOneAgent(agentOf), []);
 });
 
-test("a write that was lost after its commit is found, of a client and of an agent", () => {
+test("the checker finds a client's and an agent's write that was lost after its commit", () => {
   for (const lost of ["w0 1", "scribe a 0"])
     assert.deepEqual(
       fileProblems(
@@ -36,11 +36,11 @@ test("a write that was repeated and is there twice is found", () => {
   assert.deepEqual(fileProblems([...found, "w1 0"], acknowledged), { doubled: ["w1 0"], lost: [] });
 });
 
-test("a write of a session that was accepted after its agent's next session had written is found", () => {
+test("the checker finds a write accepted after the agent's next session wrote", () => {
   assert.deepEqual(staleWrites(writes("acbca")).stale, writes("a"));
 });
 
-test("a second brain that runs on after a takeover is found, and one that ends between two looks is not", () => {
+test("the checker finds a brain that runs after a takeover, but not one that ended between two looks", () => {
   const together = (...looks: string[]): string[] => {
     const brains = brainsTogether();
     for (const look of looks) brains.look(new Set(look));

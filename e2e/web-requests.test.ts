@@ -51,7 +51,7 @@ describe("the requests of the dashboard", () => {
     return { ...visit, asked };
   }
 
-  test("Home needs three: all it shows, what a yes to the first request changes, and the event stream", async () => {
+  test("Home makes three requests: its content, the first request's changes, the event stream", async () => {
     const { page, context, asked, complaints } = await open("/");
     await page.getByRole("heading", { name: "1 thing needs you" }).waitFor();
     // Home shows everything: the open request, the rail, the root agent, the sidebar.

@@ -121,7 +121,7 @@ describe("answers that are kept", () => {
     }
   });
 
-  test("are those that would be computed, after every other operation", async () => {
+  test("kept answers equal newly computed ones after every operation", async () => {
     await compare("at the start");
     const named = new Set(questions.map(({ row }) => row.operation.name));
     assert.deepEqual(

@@ -18,7 +18,7 @@ const event = (operation: string, subject: string | null, data: Record<string, u
 const touched = (answer: string, input: unknown, ...happened: Parameters<typeof event>): boolean =>
   isTouched(answer, input, company, touchedBy([event(...happened)], new Set(["knowledge.read"])));
 
-test("every answer that has sources is the answer of a read", () => {
+test("only reads have sources", () => {
   const reads = new Set(operations.flatMap(({ name, effect }) => (effect === "write" ? [] : [name])));
   const unknown = Object.keys(sources).filter((name) => !reads.has(name));
   assert.deepEqual(unknown, []);

@@ -103,7 +103,7 @@ describe("a company's folder", () => {
     refused(/There is no folder/);
   });
 
-  test("is written into a new folder only, and never outside of it, whatever the daemon says", () => {
+  test("is written only into an empty folder, and no path from the daemon leads out of it", () => {
     const target = join(top, "out");
     writeCompanyFolder(target, [
       { path: "company.json", content: "{}" },

@@ -42,7 +42,7 @@ const acting = [
 ];
 
 describe("text that others wrote", () => {
-  test("shows every character, or is not a title or a name", () => {
+  test("a title or a name shows every character, or is refused", () => {
     for (const one of acting) {
       const text = `a${one}b`;
       assert.equal(showsItself(text, ""), false, JSON.stringify(one));

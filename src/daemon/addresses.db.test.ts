@@ -124,7 +124,7 @@ test("through a proxy, links have its address, cookies are secure, and other nam
   assert.equal(await status({ host: `localhost:${port}` }), 401);
 });
 
-test("links have a name of this machine where it leads here, and [::1] is then the daemon's as well", async (t) => {
+test("links use the local name if it leads to the daemon, which then also listens on [::1]", async (t) => {
   const home = mkdtempSync(join(tmpdir(), "agency-address-"));
   const log = (): void => undefined;
   const asked: string[] = [];

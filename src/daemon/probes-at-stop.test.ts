@@ -11,7 +11,7 @@ import { listBrains, testBrain } from "../contract/hiring.ts";
 import { setSecret } from "../contract/secrets.ts";
 import { startDaemon } from "./daemon.ts";
 
-test("a probe that hangs ends with the daemon, and meets no closed store", async () => {
+test("a hanging probe ends with the daemon and never uses the closed store", async () => {
   const folder = mkdtempSync(join(tmpdir(), "agency-probes-"));
   const path = process.env["PATH"];
   const pids = join(folder, "pids");

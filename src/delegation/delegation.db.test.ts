@@ -107,7 +107,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("a delegation names an agent or a hire, never both or neither, and a name is taken once", async () => {
+    test("a delegation needs either an agent or a hire, and a hire needs a free name", async () => {
       const worker = await org.agent("Worker");
       const job = await make(org.root, "whose?", [org.rootId]);
       await refusal(org.root(delegateOutcome, { id: job.id }), "invalid");

@@ -121,7 +121,7 @@ for (const kind of storeKinds)
         for (const id of [first, second]) assert.equal(await status(id), "open");
       }));
 
-    test("a session that reads its mail first counts for the work that it has, with its calls and its cost", () =>
+    test("a session that starts with mail is booked to the outcome it works on", () =>
       onStage(kind, async ({ org: staged, runner, ...stage }) => {
         await staged.board(updateAgent, { id: staged.rootId, adapterType: "human" });
         const ann = await staged.agent("Ann");

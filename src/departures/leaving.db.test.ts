@@ -144,7 +144,7 @@ for (const kind of storeKinds)
     });
 
     // covers BND-07
-    test("a reclaimed mandate goes to a new generation, and nothing of the old one revives", async () => {
+    test("a reclaimed mandate goes to a new agent, which gets no rights, mail or sessions of the old one", async () => {
       const lead = await hireLead();
       const old = await sessionFor(lead.id, lead.id);
       const file = await org.root(createFile, { description: "lent twice", content: "x" });

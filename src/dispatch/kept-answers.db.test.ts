@@ -77,7 +77,7 @@ for (const kind of bothStores)
       assert.equal(await cost(list), 1);
     });
 
-    test("are given up at rest, and kept again when they are asked for", async () => {
+    test("rest drops them, and they are kept again when they are asked for", async () => {
       await list();
       assert.ok((await cost(list)) < 2);
       org.core.rest();

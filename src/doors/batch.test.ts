@@ -100,7 +100,7 @@ describe("a batch", () => {
     assert.equal(other?.seq, 0);
   });
 
-  test("takes no change, no text and no secret, and only operations", async () => {
+  test("takes only operations that read JSON: no changes, texts or secrets", async () => {
     for (const operation of operations.filter((one) => !isBatched(one))) {
       const [answer] = await ask([{ operation: operation.name }]);
       assert.deepEqual([answer?.status, answer?.error?.code], [400, "invalid"], operation.name);

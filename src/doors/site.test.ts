@@ -24,13 +24,13 @@ describe("the dashboard's files", () => {
   const isServed = (url: string, method = "GET"): boolean =>
     site.isFor(Object.assign(new IncomingMessage(new Socket()), { url, method }));
 
-  test("are the listed ones, and the page at each of its addresses", () => {
+  test("the door serves listed files, and the page at each of its addresses", () => {
     for (const url of ["/", "/?company=x", "/sign-in", "/agents/1/now", "/org?view=map", "/assets/a.js"])
       assert.equal(isServed(url), true, url);
     assert.equal(isServed("/", "HEAD"), true);
   });
 
-  test("are not what the build did not list, other methods, or tricks with the path", () => {
+  test("the door serves no unlisted file, other method or path that leads elsewhere", () => {
     for (const url of [
       "/index.html",
       "/files.json",

@@ -11,7 +11,7 @@ import { sharedDaemon } from "../testing/daemons.ts";
 describe("reading and then following at the HTTP door", async () => {
   const daemon = await sharedDaemon();
 
-  test("a read of a person names its ledger number, an agent's does not, and a stream can start now", async () => {
+  test("a person's read returns its ledger number, an agent's doesn't, and a stream can start at it", async () => {
     const client = createClient({ url: daemon.url, token: daemon.token });
     const { id: companyId } = await client.call(createCompany, { name: "Stream" });
     const { id } = await client.call(createAgent, { companyId, name: "Ann", role: "x" });

@@ -219,7 +219,7 @@ test("what stays or runs at a provider is seen, and a field that is not known is
     assert.deepEqual(ask(responses, { service_tier: tier }).refused, []);
 });
 
-test("the limit that is reserved is the one that is sent, times the answers that are asked for", () => {
+test("the reserved limit is the limit that is sent, times the number of answers", () => {
   const sent = (asked: Asked): [number, Fields] => [asked.mostOutput, JSON.parse(asked.body)];
   const expect = (path: string, body: Fields, most: number, fields: Fields, known = {}): void => {
     const [mostOutput, forwarded] = sent(ask(path, body, known));
@@ -357,7 +357,7 @@ test("the estimate of tokens is too high in every script, but not by much", () =
   }
 });
 
-test("what an answer used is what it says last, and before that what it has written", () => {
+test("usage is the last report of the answer, or else the text written so far", () => {
   const most = { input: 300, output: 5000 };
   const heard = (path: string, ...events: readonly Fields[]) => {
     const listener = endpointAt(path).listens?.() ?? assert.fail();
@@ -387,7 +387,7 @@ test("what an answer used is what it says last, and before that what it has writ
     assert.deepEqual(heard(path).tokens, { input: 300, output: 5000, cacheRead: 0, cacheWrite: 0 });
 });
 
-test("what a model of OpenAI writes to its cache is a part of its input, with its own price", () => {
+test("tokens that OpenAI writes to its cache count as input with their own price", () => {
   for (const [path, input, output] of [
     [responses, "input_tokens", "output_tokens"],
     [chat, "prompt_tokens", "completion_tokens"],

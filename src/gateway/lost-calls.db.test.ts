@@ -66,7 +66,7 @@ for (const kind of storeKinds)
       return { org, folder, store, leave, booked, endSession, lostOf };
     };
 
-    test("each is booked once, as its courier says", async () => {
+    test("each call is booked once, with the usage that its courier noted", async () => {
       const cases: readonly [file: Parameters<Awaited<ReturnType<typeof scene>>["leave"]>[0], number[]][] = [
         [undefined, [0, 0]],
         [{ pid: goneProcess, end: { status: "done", tokens: used } }, [12, 5]],
@@ -96,7 +96,7 @@ for (const kind of storeKinds)
       }
     });
 
-    test("what was noted is booked if the courier was killed as well, at its own price", async () => {
+    test("usage noted by a killed courier is booked at the price of that call", async () => {
       const price = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25, hourWrite: 10 };
       for (const [output, hourWrite] of [
         [5, 0],

@@ -115,7 +115,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("a name, and the right to every host, lead to public addresses only", async () => {
+    test("a host name, and the right to all hosts, reach only public addresses", async () => {
       const { tunnel, grant, target } = await scene();
       await grant("net:*");
       for (const host of ["inside.example", "both.example", "metadata.example"])

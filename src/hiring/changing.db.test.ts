@@ -172,7 +172,7 @@ for (const kind of storeKinds)
       await refusal(poor.call(changeAgent, { agent: sub.id, reason, budget: { usd: 1 } }), "refused");
     });
 
-    test("a change is refused if what it would replace has changed since", async () => {
+    test("a change is refused if the setting it replaces has changed since", async () => {
       const { boss, ann } = await team();
       await org.board(updateAgent, { id: ann.id, prompt: "The board's words." });
       const { id, payload } = await boss.call(changeAgent, { agent: ann.id, reason: "r", prompt: "Mine." });

@@ -87,7 +87,7 @@ describe("the arguments of create_agent", () => {
     wrong({ name: "Ann", ["x".repeat(100_000)]: 1 }, /no argument "x{60}"\./);
   });
 
-  test("waiting is from none to four minutes", () => {
+  test("a call waits between 0 and 4 minutes", () => {
     for (const waitSeconds of [0, 0.5, 50, 240]) meant({ name: "Ann", waitSeconds });
     for (const waitSeconds of [-1, 240.001, 1e9, Number.NaN, Number.POSITIVE_INFINITY, -0.001])
       wrong({ name: "Ann", waitSeconds }, /waitSeconds must be from 0 to 240/);

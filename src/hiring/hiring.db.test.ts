@@ -108,7 +108,7 @@ for (const kind of storeKinds)
       await nobody("not_found", { reportsTo: elsewhere.rootId });
     });
 
-    test("an agent hires only with the brains the company allows, at first and by resubmitting", async () => {
+    test("an agent can hire or resubmit only with a brain that the company allows", async () => {
       const shell = { adapterType: "process", adapterConfig: { command: "true" } };
       await nobody("refused", shell);
       await nobody("invalid", { adapterType: "no_such_brain" });

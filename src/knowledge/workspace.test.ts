@@ -266,7 +266,7 @@ describe("the workspace", () => {
     assert.deepEqual([readFileSync(target, "utf8"), statSync(target).mode & 0o777], [secret, 0o640]);
   });
 
-  test("a session that swaps the folder of the copies for a link sends none of them elsewhere", async () => {
+  test("a session that replaces the folder of the copies with a link can't redirect a copy", async () => {
     const kb = join(workspace, "kb");
     mkdirSync(kb);
     const target = join(outside, "id");

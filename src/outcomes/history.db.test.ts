@@ -55,7 +55,7 @@ for (const kind of bothStores)
       );
     });
 
-    test("a revised hire and a move of its manager are in it", async () => {
+    test("the history contains a revised hire and a move of its manager", async () => {
       const lead = await org.agent("Lead");
       await board(grantPermission, { companyId, to: lead.id, resource: "org:hire" });
       const { agent, approval } = await lead.call(hireAgent, {

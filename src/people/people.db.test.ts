@@ -426,7 +426,7 @@ for (const kind of storeKinds)
       await board(contract.removePerson, { id: dee.id });
     });
 
-    test("the last board person can be neither removed nor demoted, by two at the same time either", async () => {
+    test("the last board person can't be removed or demoted, not even by two calls at the same time", async () => {
       const { person } = await board(contract.viewMe, {});
       const others = (await board(contract.listPeople, {})).people.filter(({ role }) => role === "board");
       assert.deepEqual(

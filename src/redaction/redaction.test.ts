@@ -172,7 +172,7 @@ describe("what a schema marks", () => {
 });
 
 describe("what is shown", () => {
-  test("paths lead to it, also through names that need quoting", () => {
+  test("paths name each hidden value, with quotes around unusual names", () => {
     const value = {
       adapterConfig: { env: { API_KEY: "x" } },
       list: [0, 0, { token: "y" }],
@@ -293,7 +293,7 @@ describe(`a text of ${length} characters is read in a moment`, () => {
     });
 });
 
-test("an ordinary setting stays readable, whatever could be a secret does not", () => {
+test("ordinary settings stay readable, possible secrets are hidden", () => {
   for (const [name, value] of [
     ["ANTHROPIC_MODEL", "claude-sonnet-5"],
     ["ANTHROPIC_MODEL", "claude-opus-4-5-20251101"],

@@ -212,7 +212,7 @@ for (const kind of storeKinds)
     });
 
     // covers UNI-08
-    test("merging: one takes over all that another had, its boss stays who handed it down", async () => {
+    test("merging: one agent takes over all work, and its manager stays the delegator", async () => {
       scene = await buildScene(org);
       const { lead, other, ann, bob, olga, waits, outcomes } = scene;
       await carryOut({ kind: "merge", agents: [lead.id], into: other.id });

@@ -77,7 +77,7 @@ describe("a sub-agent of Claude Code", () => {
     assert.match(notices[1] ?? "", /ignored the tools Read, Grep\. The brain decides/);
   });
 
-  test("is not what a file with a misspelled key of ours is: the line and the word are named", () => {
+  test("a file with a misspelled key is refused with the line and the key", () => {
     assert.throws(
       () => read("---", "name: Vera", "rol: Writer", "---", "Write."),
       ({ message, hint }: { message: string; hint: string }) =>

@@ -122,7 +122,7 @@ if (testStores.has("postgres"))
       await silent.stop();
     });
 
-    test("a start with nothing to migrate waits for no other, and a node that stands still while it migrates is not waited for", async () => {
+    test("a start without migrations doesn't wait, and a frozen migrating node holds up no other", async () => {
       const empty = await testDatabase();
       const held = await startTcpProxy(empty.url);
       const looking = new pg.Client({ connectionString: empty.url });

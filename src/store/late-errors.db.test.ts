@@ -57,7 +57,7 @@ if (testStores.has("postgres"))
       assert.deepEqual(await hashesOf("attempts"), ["before", "inside"]);
     });
 
-    test("is not told to the write whose turn it is, if both read the same table at the same moment", async () => {
+    test("is not reported to the write whose turn it is, when both read the same table at the same moment", async () => {
       for (const asksFirst of ["in turn", "early"]) {
         const [hasTurn, isEarly, mayRead] = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
         const read = async (tx: Tx, id: string): Promise<unknown> => tx.first(byId, { id });
@@ -83,7 +83,7 @@ if (testStores.has("postgres"))
       }
     });
 
-    test("is not told to the write after it, if its own write ended before the error came", async () => {
+    test("is not reported to the next write if its own write has already ended", async () => {
       const [hasTurn, isNext] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const first = store.write(async (tx) => {
         await tx.lock("unheard");
@@ -105,7 +105,7 @@ if (testStores.has("postgres"))
       await assert.rejects(first, /^Error: no$/);
     });
 
-    test("is told as it is, after few runs, also if it comes from what the write announced", async () => {
+    test("an error is reported unchanged after at most 3 runs, also for an announced read", async () => {
       for (const announces of [false, true]) {
         let runs = 0;
         const write = store.write(async (tx) => {

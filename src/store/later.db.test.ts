@@ -58,7 +58,7 @@ if (testStores.has("postgres"))
       assert.ok(inserts("blobs") < 30, `${inserts("blobs")} statements`);
     });
 
-    test("a read sees what its own write and those before it left for later", async () => {
+    test("a read sees rows that its own and earlier writes deferred", async () => {
       const results = await writes(10, async (tx, index) => {
         await tx.run(keep, row("b", `k${index}`));
         return (await tx.all(kept, { file_id: "b" })).length;

@@ -41,7 +41,7 @@ if (testStores.has("postgres"))
       await database.drop();
     });
 
-    test("what is asked at the same time is one message, and so is what is asked meanwhile", async () => {
+    test("queries made at the same time, or during another query, share one message", async () => {
       sent = [];
       const first = Promise.all([ask("select 1 as one"), ask("select 2 as two"), ask("select 3 as three")]);
       const [one, two, three] = await first;
@@ -84,7 +84,7 @@ if (testStores.has("postgres"))
       assert.deepEqual(sent, [4, 1, 1]);
     });
 
-    test("reads with numbers, an order and a limit are one statement too, and each has its own rows in order", async () => {
+    test("reads with numbers, order and limit also share a statement, and each gets its rows in order", async () => {
       const numbers = [3, 1, 2, 5, 4];
       await Promise.all(
         numbers.map((number) => ask("insert into wave values ($1, $2, null)", `n${number}`, number)),

@@ -55,7 +55,7 @@ function output(seed: number): { text: string; means: string[] } {
 const seeds = byLength({ quick: 3000, whole: 3000, long: 100_000 });
 
 describe("final outputs made of many pieces", () => {
-  test("each directive and plan counts, in whatever order, and the rest is text", () => {
+  test("every directive and plan is read, in any order, and the rest is text", () => {
     for (let seed = 1; seed <= seeds; seed++) {
       const { text, means } = output(seed);
       assert.deepEqual(meaning(text), means, `seed ${seed}:\n${text}`);

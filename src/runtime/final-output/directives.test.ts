@@ -166,7 +166,7 @@ describe("directives", () => {
       .split(" ")
       .concat(" ");
 
-  test("whatever is printed, it ends, and each directive is one of its lines", () => {
+  test("any output ends the parser, and each directive is a line of the output", () => {
     for (let seed = 1; seed <= 5000; seed++) {
       const chance = new Chance(seed, "noise");
       const output = Array.from({ length: chance.int(60) }, () => chance.pick(pieces)).join("");
@@ -176,7 +176,7 @@ describe("directives", () => {
     }
   });
 
-  test("what is written by the grammar is read as it was meant, whatever stands around it", () => {
+  test("grammatical directives are parsed correctly inside any other text", () => {
     const letters = "abcXYZ09 -_.,:é字".split("");
     const words = (chance: Chance, most: number): string =>
       `w${Array.from({ length: chance.int(most) }, () => chance.pick(letters)).join("")}w`.replace(
