@@ -13,6 +13,7 @@ import {
   namesThatMeanTwoThings,
   namesThatSayNothing,
   outsideWorldInTheCore,
+  sameInTheDashboard,
   testsLeftOut,
   textThatBecomesMarkup,
   tracesOfAMachine,
@@ -41,6 +42,11 @@ describe("the tree", () => {
       assert.deepEqual(rule(tree), []);
     });
   }
+});
+
+test("every name that the dashboard shares with the rest is still in both", () => {
+  const shared = namesThatMeanTwoThings(readTree(), {}).map((complaint) => complaint.split(" ")[0] ?? "");
+  assert.deepEqual(shared.toSorted(), Object.keys(sameInTheDashboard).toSorted());
 });
 
 test("the table of layers names only folders that have a row, and contains no circle", () => {
@@ -106,8 +112,38 @@ describe("a rule objects to a planted violation", () => {
       rule: namesThatMeanTwoThings,
       bad: { "src/web/ui/a.tsx": "export function Name() {}", "src/web/data/b.ts": "export const Name = 1;" },
       good: {
-        "src/web/ui/a.tsx": "export function Name() {}",
-        "src/contract/b.ts": "export const Name = 1;",
+        "src/web/ui/a.tsx": "export function Name() {}\nexport const Row = memo(function Row() {});",
+        "src/contract/b.ts": "export const Name = 1;\nexport type Row = {};",
+      },
+    },
+    {
+      name: "a name that means two things, in the dashboard and in the rest",
+      rule: namesThatMeanTwoThings,
+      bad: { "src/web/ui/a.ts": "export type Verdict = 1;", "src/contract/b.ts": "export type Verdict = 2;" },
+      good: { "src/web/ui/a.ts": "export const left = 1;", "src/budgets/b.ts": "export const left = 1;" },
+    },
+    {
+      name: "two generators with one name",
+      rule: namesThatMeanTwoThings,
+      bad: {
+        "src/store/a.ts": "export function* linesIn() {}",
+        "src/daemon/b.ts": "export async function* linesIn() {}",
+      },
+      good: {
+        "src/store/a.ts": "export function* linesIn() {}",
+        "src/daemon/b.ts": "function* linesIn() {}",
+      },
+    },
+    {
+      name: "a name with two homes",
+      rule: namesThatMeanTwoThings,
+      bad: {
+        "src/daemon/a.ts": "export const logLine = 1;",
+        "src/daemon/b.ts": 'export { other, logLine } from "./a.ts";',
+      },
+      good: {
+        "src/testing/fake-model/script.ts": "export const steps = 1;",
+        "src/testing/fake-model/package.ts": 'export { steps } from "./script.ts";',
       },
     },
     ...[
@@ -150,6 +186,12 @@ describe("a rule objects to a planted violation", () => {
       rule: twinFileNames,
       bad: { "src/readers/activity.ts": "", "src/runtime/activity.ts": "" },
       good: { "src/mail/table.ts": "", "src/agents/table.ts": "" },
+    },
+    {
+      name: "one file name in two features of the dashboard",
+      rule: twinFileNames,
+      bad: { "src/web/features/mail/map.tsx": "", "src/web/features/hire/map.ts": "" },
+      good: { "src/web/features/mail/texts.ts": "", "src/web/features/hire/texts.ts": "" },
     },
     {
       name: "a value where only types are allowed",

@@ -58,41 +58,100 @@ export function filesInACircle(files: Files): string[] {
     .map((path) => `${path} imports itself by way of other files`);
 }
 
+/** Names of the dashboard that mean the same in the rest of src, each with the reason why both have it. */
+export const sameInTheDashboard: Readonly<Record<string, string>> = {
+  Change: "the type that the contract declares, read from the operation",
+  Changes: "the type that the contract declares, read from the operation",
+  Position: "the type that the contract declares, read from the operation",
+  efforts: "the values of the contract, of which the dashboard sees only types",
+  sessionEnds: "the ends of the contract, each with its mark and word",
+  call: "calls an operation, over HTTP or in the simulator",
+  clockTime: "the time of day of an event",
+  hasWords: "whether a text has all words of a search",
+  left: "what is left of a budget, as a figure or as a text",
+  titleOf: "the title of a request",
+  verifyAll: "verifies the records of all companies",
+  boardDecides: "says that the board decides",
+  budgetChanged: "says that a budget was changed",
+  noGoalYet: "says that the company has no goal",
+  notSignedIn: "says that the caller is not signed in",
+  rehearses: "says that the brain is a rehearsal",
+  viewersRead: "says that a viewer can only read",
+};
+
+/** The entry of a package that is published. It exports what its users import. */
+const packageEntries = new Set(["src/testing/fake-model/package.ts"]);
+
 /**
- * Exported names are unique, so a search for a name finds one declaration. The dashboard is a separate program in a browser,
- * and its components are named after the things they show. So its names are compared only with each other.
+ * Exported names are unique, so a search for a name finds one declaration. A name that is exported again has two homes. The
+ * dashboard is a separate program, so some of its names repeat those of the rest with the same meaning. Its components are
+ * named after what they show: `<Name>` in markup can't be taken for a type or a function.
  */
-export function namesThatMeanTwoThings(files: Files): string[] {
-  const places = new Map<string, Set<string>>();
-  const exported = /^export (?:async )?(?:function|const|let|type|interface|class) (\w+)/gm;
-  for (const [path, text] of productFiles(files))
-    for (const [, name = ""] of text.matchAll(exported)) {
-      const key = `${folderOf(path) === "web" ? "web " : ""}${name}`;
-      places.set(key, (places.get(key) ?? new Set()).add(path));
+export function namesThatMeanTwoThings(
+  files: Files,
+  meansTheSame: Readonly<Record<string, string>> = sameInTheDashboard,
+): string[] {
+  const rest = new Map<string, Set<string>>();
+  const web = new Map<string, Set<string>>();
+  const components = new Set<string>();
+  for (const [path, text] of productFiles(files)) {
+    const isWeb = folderOf(path) === "web";
+    for (const { name, isComponent } of exportsIn(path, text)) {
+      const places = isWeb ? web : rest;
+      places.set(name, (places.get(name) ?? new Set()).add(path));
+      if (isWeb && isComponent) components.add(name);
     }
-  return [...places]
-    .filter(([, paths]) => paths.size > 1)
-    .map(([name, paths]) => `${name} is exported by ${[...paths].join(" and ")}`);
+  }
+  const twice = [...rest, ...web].filter(([, paths]) => paths.size > 1);
+  const inBoth = [...web].flatMap(([name, paths]): [string, Set<string>][] => {
+    const others = rest.get(name);
+    const isAllowed = components.has(name) || name in meansTheSame;
+    return others === undefined || isAllowed ? [] : [[name, new Set([...paths, ...others])]];
+  });
+  return [...twice, ...inBoth].map(([name, paths]) => `${name} is exported by ${[...paths].join(" and ")}`);
+}
+
+function exportsIn(path: string, text: string): { name: string; isComponent: boolean }[] {
+  const declared = /^export (?:async )?(?:function\*?|const|let|type|interface|class) (\w+)( = memo\(|\()?/gm;
+  const found = [...text.matchAll(declared)].map(([, name = "", called]) => ({
+    name,
+    isComponent: path.endsWith(".tsx") && /^[A-Z]/.test(name) && called !== undefined,
+  }));
+  if (packageEntries.has(path)) return found;
+  const again = [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = ""]) =>
+    names.split(",").map(
+      (one) =>
+        one
+          .trim()
+          .replace(/^type /, "")
+          .split(" as ")
+          .at(-1) ?? "",
+    ),
+  );
+  return [...found, ...again.filter((name) => name !== "").map((name) => ({ name, isComponent: false }))];
 }
 
 /** Files that every folder of a kind has. The folder shows the reader which one is meant. */
 const sameInEveryFolder = new Set(["operations", "table", "texts", "brain", "main"]);
 
-/** The contract and the command line name their files after the same nouns as the domains. */
-const namedAfterADomain = new Set(["contract", "cli", "web", "simulator", "testing"]);
+/** The contract and the command line name their files after the same nouns as the domains, and so do tests and simulator. */
+const namedAfterADomain = new Set(["contract", "cli", "simulator", "testing"]);
 
+/** The files of the dashboard are compared with each other. A page has the name of what it shows, as in the rest of src. */
 export function twinFileNames(files: Files): string[] {
   const paths = productFiles(files)
     .map(([path]) => path)
-    .filter((path) => path.endsWith(".ts"));
+    .filter((path) => /\.tsx?$/.test(path));
   const complaints: string[] = [];
   const byStem = new Map<string, string[]>();
   for (const path of paths) {
-    const stem = posix.basename(path, ".ts");
-    if (paths.includes(posix.join(posix.dirname(path), `${stem}s.ts`)))
+    const stem = posix.basename(path).replace(/\.tsx?$/, "");
+    if (path.endsWith(".ts") && paths.includes(posix.join(posix.dirname(path), `${stem}s.ts`)))
       complaints.push(`${path}: ${stem}s.ts beside it differs by one letter`);
-    if (sameInEveryFolder.has(stem) || namedAfterADomain.has(folderOf(path))) continue;
-    byStem.set(stem, [...(byStem.get(stem) ?? []), path]);
+    const folder = folderOf(path);
+    if (sameInEveryFolder.has(stem) || namedAfterADomain.has(folder)) continue;
+    const key = folder === "web" ? `web/${stem}` : stem;
+    byStem.set(key, [...(byStem.get(key) ?? []), path]);
   }
   for (const twins of byStem.values())
     if (twins.length > 1) complaints.push(`${twins.join(" and ")} have the same name`);

@@ -120,7 +120,7 @@ export const lazyImports: Readonly<Record<string, readonly string[]>> = {
   "src/cli/measuring.ts": ["daemon"],
   "src/cli/sim.ts": ["simulator"],
   "src/cli/system-checks.ts": ["daemon", "store"],
-  "src/cli/up.ts": ["daemon"],
+  "src/cli/up.ts": ["capabilities", "daemon"],
 };
 
 /** Folders that get clock, randomness, timers and processes as parameters. Tests can then control them. */

@@ -14,7 +14,7 @@ interface Leaf {
 }
 
 /** The fields of a payload. For a change, `before` has the former values. */
-export function fieldsOf({ before, ...payload }: Payload): FieldChange[] {
+export function changedFields({ before, ...payload }: Payload): FieldChange[] {
   const former = leavesOf(before);
   return [...leavesOf(payload)]
     .map(([field, { shown }]) => ({ field, before: former.get(field)?.shown ?? null, after: shown }))

@@ -23,7 +23,7 @@ import { updating } from "../store/query.ts";
 import { refusal, storeKinds, type TestCaller, sharedOrganization } from "../testing/organization.ts";
 import type { Payload } from "./approval.ts";
 import { expire } from "./concluding.ts";
-import { fieldsOf } from "./fields.ts";
+import { changedFields } from "./fields.ts";
 import { approvalById } from "./table.ts";
 
 for (const kind of storeKinds)
@@ -261,7 +261,7 @@ for (const kind of storeKinds)
       }
       // A planted list that leaves one field out is found.
       const { payload } = await view(types.hire_agent);
-      const partial = fieldsOf(payload).filter(({ field }) => field !== "prompt");
+      const partial = changedFields(payload).filter(({ field }) => field !== "prompt");
       assert.deepEqual(unshown(payload, partial), ["P"]);
     });
 

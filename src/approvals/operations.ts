@@ -27,7 +27,7 @@ import {
 import { noSections } from "./sections.ts";
 import { concluder, recordStep } from "./concluding.ts";
 import type { ApprovalKinds, MoneyOf } from "./kinds.ts";
-import { diffOf, fieldsOf } from "./fields.ts";
+import { diffOf, changedFields } from "./fields.ts";
 import {
   approvalById,
   approvalsPage,
@@ -145,7 +145,7 @@ export function approvalHandlers(kinds: ApprovalKinds, moneyOf: MoneyOf): Guarde
       obstacles: [...(other === undefined ? [] : [`${other.message} ${other.hint}`]), ...known.obstacles],
       money: await (isOpen ? moneyOf : moneyThen)(tx, approval, actor),
       summary: (await summary(tx, approval)).map(redactText),
-      fields: fieldsOf(await readable(tx, approval, actor)),
+      fields: changedFields(await readable(tx, approval, actor)),
     };
     const timeline = await presentSteps(tx, approval, await newestSteps(tx, approval.id));
     return { ...(await presentApproval(tx, approval, actor)), changes, timeline };

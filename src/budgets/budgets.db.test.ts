@@ -12,7 +12,7 @@ import {
   budgetLineOf,
   stagedOnBudget,
   overrides,
-  tokens,
+  tokenUse,
   uses,
   givenWork,
   spending,
@@ -42,7 +42,7 @@ for (const kind of storeKinds)
         });
         // A session that needs more than its share gets another share of the same size.
         const [{ onUsage } = { onUsage: () => undefined }] = runner.started;
-        onUsage(tokens(350));
+        onUsage(tokenUse(350));
         await stage.rest();
         assert.deepEqual(
           [(await budgetLineOf(org, "tokens")).spent, (await budgetLineOf(org, "tokens")).reserved],
@@ -72,7 +72,7 @@ for (const kind of storeKinds)
         assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
         const [started] = runner.started;
         assert.ok(started !== undefined);
-        started.onUsage(tokens(100));
+        started.onUsage(tokenUse(100));
         await stage.rest();
         assert.ok(runner.killed.has(started.id));
         assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");
@@ -97,7 +97,7 @@ for (const kind of storeKinds)
         await stage.rest();
         assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
         // When the budget is used up again, the agent asks again.
-        runner.started.at(-1)?.onUsage(tokens(75));
+        runner.started.at(-1)?.onUsage(tokenUse(75));
         await stage.rest();
         const all = await overrides(org);
         assert.deepEqual(
@@ -179,9 +179,9 @@ for (const kind of storeKinds)
           runner.plan(id, uses(gate.promise));
         }
         await stage.rest();
-        for (const { onUsage } of runner.started) onUsage(tokens(49));
+        for (const { onUsage } of runner.started) onUsage(tokenUse(49));
         await stage.rest();
-        for (const { onUsage } of runner.started) onUsage(tokens(51));
+        for (const { onUsage } of runner.started) onUsage(tokenUse(51));
         await stage.rest();
         for (const { id } of agents) assert.equal((await org.board(viewAgent, { id })).status, "paused");
         assert.equal((await overrides(org)).length, 1);
@@ -207,7 +207,7 @@ for (const kind of storeKinds)
         assert.deepEqual([await notices(ann.id), await notices(org.rootId)], [0, 0]);
         const [started] = runner.started;
         for (const amount of [80, 85, 90, 99]) {
-          started?.onUsage(tokens(amount));
+          started?.onUsage(tokenUse(amount));
           await stage.rest();
         }
         assert.deepEqual([await notices(ann.id), await notices(org.rootId)], [1, 1]);

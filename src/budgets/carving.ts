@@ -14,7 +14,7 @@ import {
   drawnFrom,
   dropAmount,
   moveReservations,
-  placeOf,
+  budgetPlaceOf,
   type PoolKey,
   poolOf,
   setAmount,
@@ -139,7 +139,7 @@ export async function shownPools(
     const isCompanys = pool.id === pool.companyId;
     if (agentId !== null) {
       if (isCompanys) continue;
-      const { chain } = await placeOf(tx, { id: pool.id, company_id: pool.companyId });
+      const { chain } = await budgetPlaceOf(tx, { id: pool.id, company_id: pool.companyId });
       if (!chain.includes(agentId)) continue;
     }
     const { measure } = pool;

@@ -10,7 +10,7 @@ import { storedBytes } from "../knowledge/table.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { dayOf, fromUnits, lineOf, monthOf, unused, type Used, usedColumns } from "./budget.ts";
-import { ownPools, placeOf, poolOf, poolsOf } from "./table.ts";
+import { ownPools, budgetPlaceOf, poolOf, poolsOf } from "./table.ts";
 
 /**
  * What agents and outcomes cost. Each report adds to the sums of the agent and all agents above it, and of the outcome and all
@@ -140,7 +140,7 @@ async function visible(
   viewer: string | null,
   agentId: string,
 ): Promise<string> {
-  const { chain } = await placeOf(tx, { id: agentId, company_id: companyId });
+  const { chain } = await budgetPlaceOf(tx, { id: agentId, company_id: companyId });
   const member = await memberById(tx, agentId);
   if (member?.company_id === companyId && (viewer === null || chain.includes(viewer))) return agentId;
   throw notFound("agent", agentId);

@@ -11,7 +11,16 @@ import { fromUnits, inUnits, inWords, isUsedUp, monthOf, nextMonth, unspent } fr
 import { carve, weighBudget } from "./carving.ts";
 import { moneyOf, raiseIn } from "./requested.ts";
 import { lacking, poolOwnerOf, quantumOf } from "./reservations.ts";
-import { alertOf, dropAlert, isLimited, type Place, placeOf, type Pool, poolOf, putAlert } from "./table.ts";
+import {
+  alertOf,
+  dropAlert,
+  isLimited,
+  type Place,
+  budgetPlaceOf,
+  type Pool,
+  poolOf,
+  putAlert,
+} from "./table.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { notify } from "../mail/notices.ts";
 import { deleting, insertion, query, selection, updating } from "../store/query.ts";
@@ -94,7 +103,7 @@ export async function pauseFor(
 export async function haltAgain(writing: Writing, agentId: string): Promise<void> {
   const { tx } = writing;
   const agent = await agentById(tx, agentId);
-  const lacks = lacking(await placeOf(tx, agent));
+  const lacks = lacking(await budgetPlaceOf(tx, agent));
   if (agent.status !== "idle" || lacks === undefined || !isUsedUp(lacks)) return;
   if ((await tx.first(liveSession, { agent_id: agentId })) === undefined)
     await pauseFor(writing, agentId, lacks);
@@ -174,7 +183,7 @@ export async function resumeHalted(writing: Writing): Promise<void> {
   const { tx, companyId } = writing;
   for (const { agent_id: id, pool_id } of await tx.all(pausedByBudget, { company_id: companyId })) {
     const agent = await agentById(tx, id);
-    const place = await placeOf(tx, agent);
+    const place = await budgetPlaceOf(tx, agent);
     if (lacking(place) !== undefined || (await shortAmong(tx, place, pool_id)) !== undefined) continue;
     await tx.run(forgetPause, { agent_id: id });
     if (agent.status !== "paused") continue;

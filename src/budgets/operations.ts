@@ -2,7 +2,7 @@ import * as contract from "../contract/budgets.ts";
 import { partsOf } from "./budget.ts";
 import { carve } from "./carving.ts";
 import { budgetLines } from "./costs.ts";
-import { drawnFrom, placeOf } from "./table.ts";
+import { drawnFrom, budgetPlaceOf } from "./table.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { afterChange, withParts } from "./halting.ts";
@@ -48,7 +48,7 @@ export async function demandOwnToShare(
 ): Promise<void> {
   const { tx, companyId, actor } = call;
   if (actor.agentId === null) return;
-  const { chain } = await placeOf(tx, { id: actor.agentId, company_id: companyId });
+  const { chain } = await budgetPlaceOf(tx, { id: actor.agentId, company_id: companyId });
   if (chain.length === 1) return;
   for (const [measure] of partsOf(change)) {
     const { id } = await drawnFrom(tx, companyId, agent.boss_id, measure);

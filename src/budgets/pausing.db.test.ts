@@ -10,7 +10,7 @@ import {
   budgetLineOf,
   stagedOnBudget,
   overrides,
-  tokens,
+  tokenUse,
   uses,
   givenWork,
   spending,
@@ -96,8 +96,8 @@ for (const kind of storeKinds)
         await org.board(setBudget, { id: ann.id, tokens: 1000 });
         const gate = Promise.withResolvers<void>();
         for (const [round, nonsense] of [
-          { ...tokens(0), costUsd: Number.POSITIVE_INFINITY },
-          tokens(1e15),
+          { ...tokenUse(0), costUsd: Number.POSITIVE_INFINITY },
+          tokenUse(1e15),
           { inputTokens: 0, outputTokens: 1e300, costUsd: 0 },
         ].entries()) {
           await givenWork(org, ann.id);

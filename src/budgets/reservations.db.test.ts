@@ -19,7 +19,7 @@ import {
   demandConserved,
   stagedOnBudget,
   overrides,
-  tokens,
+  tokenUse,
   uses,
   givenWork,
   spending,
@@ -51,7 +51,7 @@ for (const kind of bothStores)
         );
         assert.match((await org.board(why, { id: cid.id })).says, /is reserved for running sessions/);
         // Its share is used and no other is free. The session ends, and starts again when Ann returns a part.
-        runner.started[1]?.onUsage(tokens(20));
+        runner.started[1]?.onUsage(tokenUse(20));
         await stage.rest();
         assert.equal((await org.board(viewAgent, { id: ben.id })).status, "idle");
         assert.deepEqual(await overrides(org), []);
@@ -74,7 +74,7 @@ for (const kind of bothStores)
         await org.board(setBudget, { id: ann.id, tokens: 100 });
         await ann.call(setBudget, { id: ben.id, tokens: 40 });
         const gate = await spending(stage, ben.id, 30);
-        runner.started[0]?.onUsage(tokens(140));
+        runner.started[0]?.onUsage(tokenUse(140));
         await stage.rest();
         await demandConserved(stage.store);
         const spentOf = async (agent: string) =>
@@ -123,7 +123,7 @@ for (const kind of bothStores)
         const gate = Promise.withResolvers<void>();
         slow.plan(ann.id, async () => {
           await gate.promise;
-          return { usage: tokens(700) };
+          return { usage: tokenUse(700) };
         });
         const runsOn: Runner = {
           ...slow,
@@ -202,7 +202,7 @@ async function life(stage: Stage, most: number): Promise<{ mostAtOnce: number }>
     // In the first life, wait until all sessions run at once.
     while (!dead && reports === 0 && most < 1000 && runner.alive() < 50) await session.hold(sleep(20));
     for (let used = step; !dead; used += step) {
-      session.onUsage(tokens(used));
+      session.onUsage(tokenUse(used));
       reports += 1;
       mostAtOnce = Math.max(mostAtOnce, runner.alive());
       if (reports >= most) {

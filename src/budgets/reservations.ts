@@ -29,7 +29,7 @@ import {
   charge,
   dropReservations,
   type Place,
-  standingOf,
+  budgetStandingOf,
   type Pool,
   poolAbove,
   type PoolKey,
@@ -85,7 +85,7 @@ export async function makeRoom(
   most: Readonly<Record<"usd" | "tokens", number>>,
 ): Promise<Pool | undefined> {
   const settings = await settingsOf(tx, companyId);
-  const place = await standingOf(tx, { id: session.agent_id, company_id: companyId }, settings);
+  const place = await budgetStandingOf(tx, { id: session.agent_id, company_id: companyId }, settings);
   const wanted = [];
   for (const measure of ["usd", "tokens"] as const) {
     const reservation = await tx.first(reservationOf, { session_id: session.id, measure });
@@ -109,7 +109,7 @@ export async function bookAlone(
 ): Promise<void> {
   const { tx, companyId } = writing;
   const settings = await settingsOf(tx, companyId);
-  const place = await standingOf(tx, { id: agentId, company_id: companyId }, settings);
+  const place = await budgetStandingOf(tx, { id: agentId, company_id: companyId }, settings);
   const amounts = { ...unused, ...used, sessions: 0 };
   await addCosts(tx, { agentId, outcomeId: null, companyId, chain: place.chain }, amounts);
   for (const [measure, amount] of [
@@ -140,7 +140,7 @@ export async function reportUsage(
     consultant_cost_usd: consultant_usd / 1e6,
   });
   const settings = await settingsOf(tx, companyId);
-  const place = await standingOf(tx, { id: session.agent_id, company_id: companyId }, settings);
+  const place = await budgetStandingOf(tx, { id: session.agent_id, company_id: companyId }, settings);
   await addCosts(
     tx,
     { agentId: session.agent_id, outcomeId: session.work_outcome_id, companyId, chain: place.chain },

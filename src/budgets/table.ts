@@ -27,19 +27,19 @@ export interface Place {
 }
 
 /** The agents above an agent, and the pools it draws from. */
-export async function placeOf(
+export async function budgetPlaceOf(
   tx: ReadTx,
   agent: { id: string; company_id: string },
   settings?: Settings,
 ): Promise<Place> {
   const known = settings ?? (await settingsOf(tx, agent.company_id));
-  const { companyId, chain, nearest } = await standingOf(tx, agent, known);
+  const { companyId, chain, nearest } = await budgetStandingOf(tx, agent, known);
   const [usd, tokens, sessions] = await Promise.all([nearest("usd"), nearest("tokens"), nearest("sessions")]);
   return { companyId, chain, pools: { usd, tokens, sessions } };
 }
 
 /** The pool for one measure only. */
-export async function standingOf(
+export async function budgetStandingOf(
   tx: ReadTx,
   agent: { id: string; company_id: string },
   settings: Settings,
@@ -102,7 +102,7 @@ export async function drawnFrom(
 ): Promise<Pool> {
   if (bossId === null) return poolOf(tx, { companyId, id: companyId, measure });
   const boss = { id: bossId, company_id: companyId };
-  return (await standingOf(tx, boss, await settingsOf(tx, companyId))).nearest(measure);
+  return (await budgetStandingOf(tx, boss, await settingsOf(tx, companyId))).nearest(measure);
 }
 
 export async function amountOf(tx: ReadTx, agentId: string, measure: Measure): Promise<number | undefined> {
@@ -116,7 +116,7 @@ export async function isLimited(tx: ReadTx, { companyId, id, measure, limit }: P
 
 /** The parts of the agent's separate budget. */
 export async function ownPools(tx: ReadTx, agent: { id: string; company_id: string }): Promise<Pool[]> {
-  const { pools } = await placeOf(tx, agent);
+  const { pools } = await budgetPlaceOf(tx, agent);
   return measures.map((measure) => pools[measure]).filter(({ id }) => id === agent.id);
 }
 

@@ -81,7 +81,8 @@ export function addCopies(program: Command, context: Context): void {
       const isFile = /^\.{0,2}\//.test(flags.to);
       if (flags.to !== "sqlite" && !isFile && !/^postgres(ql)?:\/\//.test(flags.to))
         throw notAStore(flags.to);
-      const { migrate, urlInFile } = await import("../daemon/migrating.ts");
+      const { migrate } = await import("../daemon/migrating.ts");
+      const { urlInFile } = await import("../daemon/home.ts");
       const done = await migrate(placeOf(context, flags), isFile ? urlInFile(flags.to) : flags.to);
       print(
         context,

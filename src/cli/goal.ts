@@ -174,7 +174,8 @@ async function daemonFor(
   } catch (error) {
     if (!(error instanceof NoDaemon)) throw error;
   }
-  const { logLine, startDaemon } = await import("../daemon/daemon.ts");
+  const { startDaemon } = await import("../daemon/daemon.ts");
+  const { logLine } = await import("../daemon/log-lines.ts");
   const daemon = await startDaemon({
     ...daemonOptions(context, logLine),
     ...isolationOf(context, flags),

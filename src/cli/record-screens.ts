@@ -25,7 +25,7 @@ export const recordScreens: Screens = {
     const plan = planReorganization.output.parse(output);
     return [
       `This would make ${plural(plan.moves.length, "change")}:`,
-      ...linesOf(plan),
+      ...recordLines(plan),
       "Apply it: agency reorg apply '<the same change>'",
     ].join("\n");
   },
@@ -156,7 +156,7 @@ function drawLinks({ links, backlinks }: Output<typeof viewLinks>): string {
   );
 }
 
-export const linesOf = ({ moves, warnings }: Pick<Reorganization, "moves" | "warnings">): string[] => [
+export const recordLines = ({ moves, warnings }: Pick<Reorganization, "moves" | "warnings">): string[] => [
   ...moves.map((move) => `  ${moveSentence(move)}`),
   ...warnings.map((warning) => `  ! ${warning}`),
 ];
@@ -165,7 +165,7 @@ function drawReorganization(done: Reorganization, look: Drawing): string {
   const { id, summary, status, appliedAt, undoable } = done;
   return [
     `${styled("bold", summary)} (${stated(status)} ${when(appliedAt, look.now)})`,
-    ...linesOf(done),
+    ...recordLines(done),
     ...(undoable.possible ? [`To undo this, run: agency reorg undo ${id}`] : []),
   ].join("\n");
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { applyReorganization, type Change, planReorganization } from "../contract/reorganization.ts";
 import { parseJson } from "./operations.ts";
-import { linesOf } from "./record-screens.ts";
+import { recordLines } from "./record-screens.ts";
 import { clientOf, companyOf, type Context, nounOf, print } from "./terminal.ts";
 import { companyFlag, example, jsonFlag } from "./texts.ts";
 
@@ -129,11 +129,11 @@ async function carryOut(context: Context, flags: Flags, change: Change): Promise
   const companyId = await companyOf(client, flags.company);
   if (flags.plan === true) {
     const plan = await client.call(planReorganization, { companyId, change });
-    return print(context, flags, plan, ...linesOf(plan));
+    return print(context, flags, plan, ...recordLines(plan));
   }
   const done = await client.call(applyReorganization, { companyId, change });
   const undo = `To undo this, run: agency reorg undo ${done.id}`;
-  print(context, flags, done, `${done.summary}.`, ...linesOf(done), undo);
+  print(context, flags, done, `${done.summary}.`, ...recordLines(done), undo);
 }
 
 const listOf = (words: string): string[] =>

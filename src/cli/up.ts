@@ -105,7 +105,10 @@ export function addUp(program: Command, context: Context): void {
         // Loading the program creates so many objects that V8 would grow the space for new ones to 16 MB and keep it. Keeping
         // that space small until the daemon is ready saves 13 MB at rest. Under load it may still grow.
         setFlagsFromString("--semi-space-growth-factor=1");
-        const { logLine, resolveHost, startDaemon, telemetryIn } = await import("../daemon/daemon.ts");
+        const { startDaemon } = await import("../daemon/daemon.ts");
+        const { logLine } = await import("../daemon/log-lines.ts");
+        const { telemetryIn } = await import("../daemon/telemetry-settings.ts");
+        const { resolveHost } = await import("../capabilities/hosts.ts");
         const home = flags.home ?? homeOf(env);
         const options = daemonOptions(context, logLine, flags.brain);
         const drainSeconds = drainSecondsIn(env);
@@ -336,14 +339,14 @@ export function addStop(program: Command, context: Context): void {
       const home = homeOf(context.env);
       const seconds = Number(flags.seconds);
       if (!Number.isFinite(seconds) || seconds < 0) throw notStopSeconds(flags.seconds);
-      const { announcedProcess, isHeld } = await import("../daemon/home.ts");
+      const { announcedProcess, isHomeHeld } = await import("../daemon/home.ts");
       const { url } = announcedIn(home);
       // The daemon is not asked, because it may hang or have lost its database.
-      const pid = isHeld(home) ? announcedProcess(home) : undefined;
+      const pid = isHomeHeld(home) ? announcedProcess(home) : undefined;
       if (pid === undefined) throw new NoDaemon(`No daemon is running on ${home}.`);
       process.kill(pid, flags.force === true ? "SIGKILL" : "SIGTERM");
       const from = performance.now();
-      for (let isTold = flags.json === true; isHeld(home) && announcedProcess(home) === pid;) {
+      for (let isTold = flags.json === true; isHomeHeld(home) && announcedProcess(home) === pid;) {
         const waited = performance.now() - from;
         if (waited > 2000 && !isTold) {
           context.terminal.out(waitsForStop(pid, seconds));

@@ -79,7 +79,7 @@ export async function serverNamed(tx: ReadTx, companyId: string, name: string): 
   return row;
 }
 
-export const configOf = ({ config }: Pick<ServerRow, "config">): contract.ServerConfig =>
+export const storedConfig = ({ config }: Pick<ServerRow, "config">): contract.ServerConfig =>
   contract.ServerConfig.parse(tables.mcp_servers.config.parse(config));
 
 export const healthOf = ({ health }: Pick<ServerRow, "health">): ServerHealth | undefined =>
@@ -126,7 +126,7 @@ async function presentServer(
   row: ServerRow,
   lacking: LackingSecrets,
 ): Promise<contract.McpServerEntry> {
-  const config = configOf(row);
+  const config = storedConfig(row);
   const health = healthOf(row);
   const missingSecrets = await lacking(tx, row.company_id, secretNames(config));
   const users = await tx.all(usersOf, { companyId: row.company_id, resource: `mcp:${row.name}` });
@@ -171,7 +171,7 @@ export async function brokenServersIn(
     const agents = await tx.all(usersOf, { companyId, resource: `mcp:${row.name}` });
     if (agents.length === 0) continue;
     const health = healthOf(row);
-    const missing = await lacking(tx, companyId, secretNames(configOf(row)));
+    const missing = await lacking(tx, companyId, secretNames(storedConfig(row)));
     const { status = "works", says = "", changed = [], failing = {} } = health ?? {};
     const isForAll = missing.length > 0 || status === "signed_out" || "" in failing;
     const concerned = isForAll ? agents : agents.filter(({ id }) => id in failing);

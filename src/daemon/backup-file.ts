@@ -2,7 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { z } from "zod";
 import type { Mac } from "../store/store.ts";
 import { damagedBackup, notABackup, otherAuditKey } from "./texts.ts";
-import { linesOf, writeLines } from "./zipped-lines.ts";
+import { zippedLines, writeLines } from "./zipped-lines.ts";
 
 /**
  * A backup is one file: lines of JSON, compressed with gzip, readable by its owner only. The first line describes it, and the
@@ -57,7 +57,7 @@ export async function writeBackup(path: string, head: BackupHead, mac: Mac) {
 }
 
 export async function headOfBackup(path: string): Promise<BackupHead> {
-  for await (const line of linesOf(path, damagedBackup)) {
+  for await (const line of zippedLines(path, damagedBackup)) {
     const head = Head.safeParse(parsed(line));
     if (head.success) return head.data;
     break;
@@ -70,7 +70,7 @@ export async function keyOfBackup<K>(path: string, keys: readonly { key: K; mac:
   const hash = createHash("sha256");
   let lines = 0;
   let end: z.infer<typeof End>["end"] | undefined;
-  for await (const line of linesOf(path, damagedBackup)) {
+  for await (const line of zippedLines(path, damagedBackup)) {
     if (end !== undefined) throw damagedBackup(path);
     if (line.startsWith('{"end":')) {
       end = End.safeParse(parsed(line)).data?.end;
@@ -88,9 +88,9 @@ export async function keyOfBackup<K>(path: string, keys: readonly { key: K; mac:
 }
 
 /** The content of the lines between the first and the last. */
-export async function* linesIn(path: string): AsyncGenerator<BackupLine> {
+export async function* backupLines(path: string): AsyncGenerator<BackupLine> {
   let isFirst = true;
-  for await (const line of linesOf(path, damagedBackup)) {
+  for await (const line of zippedLines(path, damagedBackup)) {
     if (!isFirst && !line.startsWith('{"end":')) yield Line.parse(parsed(line));
     isFirst = false;
   }

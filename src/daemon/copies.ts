@@ -29,7 +29,7 @@ import {
 } from "../store/copying.ts";
 import type { Value } from "../store/columns.ts";
 import type { ReadTx } from "../store/store.ts";
-import { type BackupHead, headOfBackup, keyOfBackup, linesIn, writeBackup } from "./backup-file.ts";
+import { type BackupHead, headOfBackup, keyOfBackup, backupLines, writeBackup } from "./backup-file.ts";
 import { givenText } from "./given-text.ts";
 import { auditKeyFile, type DatabaseSources, type Home, lastingUrlIn, lockHome, openHome } from "./home.ts";
 import * as texts from "./texts.ts";
@@ -186,7 +186,7 @@ async function fillFrom(home: Home, target: CopyTarget, head: BackupHead, file: 
     if (contents.length > 0) await target.keep(contents);
     contents = [];
   };
-  for await (const line of linesIn(file)) {
+  for await (const line of backupLines(file)) {
     if ("rows" in line) {
       const table = copiedTables.find((name) => name === line.table);
       if (table === undefined) throw texts.damagedBackup(file);

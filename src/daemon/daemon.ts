@@ -55,10 +55,6 @@ import { keepServers } from "./server-keeper.ts";
 import { startWork } from "./session-work.ts";
 import { closeDoor, listeningOn } from "./serving.ts";
 
-export { telemetryIn } from "./telemetry-settings.ts";
-export { logLine } from "./log-lines.ts";
-export { resolveHost } from "../capabilities/hosts.ts";
-
 /**
  * Starts, drains and stops a daemon. All its state is in the object, so one process can run several daemons on several homes.
  */

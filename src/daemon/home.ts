@@ -173,7 +173,7 @@ export function lockHome(home: Home): { release: () => void } {
 }
 
 /** Whether a daemon runs on this home, including one that starts, hangs or has lost its database. */
-export function isHeld(home: string): boolean {
+export function isHomeHeld(home: string): boolean {
   const file = join(home, "daemon.lock");
   if (!existsSync(file)) return false;
   const lock = new DatabaseSync(file, { timeout: 0 });

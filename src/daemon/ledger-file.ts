@@ -6,7 +6,7 @@ import { exportEvents, removeEvents } from "../contract/ledger.ts";
 import { digestOfLines, exportedEvent, isChain, mostInStretch, sealOfMonth } from "../events/removed.ts";
 import { macOf } from "../store/chain.ts";
 import * as texts from "./texts.ts";
-import { linesOf, writeLines } from "./zipped-lines.ts";
+import { zippedLines, writeLines } from "./zipped-lines.ts";
 
 /**
  * An exported month of a company's ledger, as a file of lines. The first line describes it and has a keyed hash; the others are
@@ -93,7 +93,7 @@ export async function verifyFile(
 }
 
 async function headOf(path: string): Promise<Head> {
-  for await (const line of linesOf(path, texts.damagedMonth)) {
+  for await (const line of zippedLines(path, texts.damagedMonth)) {
     const head = Head.safeParse(unlessBroken(line));
     if (head.success) return head.data;
     break;
@@ -105,7 +105,7 @@ async function headOf(path: string): Promise<Head> {
 async function* stretchesIn(path: string): AsyncGenerator<string[]> {
   let lines: string[] = [];
   let isFirst = true;
-  for await (const line of linesOf(path, texts.damagedMonth)) {
+  for await (const line of zippedLines(path, texts.damagedMonth)) {
     if (!isFirst) lines.push(line);
     isFirst = false;
     if (lines.length < mostInStretch) continue;

@@ -13,8 +13,6 @@ import * as copies from "./copies.ts";
 import { auditKeyFile, type Home, lastingUrlIn, lockHome, ownNodeId, openHome } from "./home.ts";
 import * as texts from "./texts.ts";
 
-export { urlInFile } from "./home.ts";
-
 /** Called for each copied table, and at the end of the copy. */
 type Say = (line: string) => void | Promise<void>;
 

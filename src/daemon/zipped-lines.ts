@@ -44,7 +44,7 @@ export async function writeLines(path: string) {
 }
 
 /** Lines end with a newline only: text may contain other characters at which a terminal would break a line. */
-export async function* linesOf(
+export async function* zippedLines(
   path: string,
   damaged: (path: string, cause?: unknown) => Error,
 ): AsyncGenerator<string> {

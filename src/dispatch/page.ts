@@ -1,4 +1,4 @@
-import { type Condition, counted, numbered } from "../store/query.ts";
+import { type Condition, countSelection, numbered } from "../store/query.ts";
 import type { Row, TableName } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { cursorInvalid } from "./texts.ts";
@@ -29,9 +29,9 @@ export async function pageByNumber<T extends TableName>(
 /** The number of rows on all pages of such a list. */
 export async function countOf<T extends TableName>(
   tx: ReadTx,
-  ...list: Parameters<typeof counted<T>>
+  ...list: Parameters<typeof countSelection<T>>
 ): Promise<number> {
-  return (await tx.first(counted(...list), {}))?.count ?? 0;
+  return (await tx.first(countSelection(...list), {}))?.count ?? 0;
 }
 
 /** Lists query one row more than a page holds. If that row comes back, there is a next page. */

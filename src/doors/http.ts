@@ -190,8 +190,11 @@ function tagsIn(header: string | undefined): string[] {
 /** Answers 200 once the first company exists. Before that, the daemon can't do anything for its callers. */
 async function health(parts: HttpParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (await parts.isReady())
-    return send(response, 200, { status: "ok", ...(isAskedByName(request) && { version: parts.version }) });
-  send(response, refusalCodes.unavailable.http, {
+    return sendBody(response, 200, {
+      status: "ok",
+      ...(isAskedByName(request) && { version: parts.version }),
+    });
+  sendBody(response, refusalCodes.unavailable.http, {
     status: "starting",
     ...(isAskedByName(request) && noCompanyExists().toBody()),
   });
@@ -250,7 +253,7 @@ function withoutCookie(
   return output;
 }
 
-export function send(response: ServerResponse, status: number, body: unknown): void {
+export function sendBody(response: ServerResponse, status: number, body: unknown): void {
   sendJson(response, status, JSON.stringify(body));
 }
 
@@ -322,7 +325,7 @@ export function fail(
     return;
   }
   const id = parts.reportBug(error, `${request.method ?? ""} ${request.url?.split("?")[0] ?? ""}`);
-  send(response, 500, internalError(id));
+  sendBody(response, 500, internalError(id));
 }
 
 /**

@@ -15,7 +15,7 @@ import { operations } from "../contract/operation-table.ts";
 import { notFound } from "../contract/refusal.ts";
 import { readJson, type Room, roomFor } from "./body.ts";
 import { bearer, positionIn } from "./credential.ts";
-import { goneWith, headerOf, holding, type OtherDoor, send } from "./http.ts";
+import { goneWith, headerOf, holding, type OtherDoor, sendBody } from "./http.ts";
 import { answerTo, plainCallIn } from "./mcp-call.ts";
 import { allTools, keyIn, type McpParts, noticesAfter, refusedResult, toolResult } from "./mcp-results.ts";
 import {
@@ -62,7 +62,7 @@ export function mcpDoor(parts: McpParts): OtherDoor {
       if (call !== undefined) {
         const server = served?.newServer(token, as, held.bytes) ?? plainOutsideServer(parts, visit);
         const answer = await answerTo(server, call, gone);
-        if (answer !== undefined) send(response, 200, answer);
+        if (answer !== undefined) sendBody(response, 200, answer);
         return;
       }
       // A session that connects to each of its servers separately does not need their tools here as well.

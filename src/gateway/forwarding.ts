@@ -85,7 +85,7 @@ const mostWait = 60_000;
 const usualTries = 5;
 
 /** Asks the provider. If the provider asks to wait, waits and asks again. */
-export async function ask(
+export async function askProvider(
   parts: Pick<GatewayParts, "store" | "newId" | "reportBug" | "closing" | "fetch">,
   {
     config,

@@ -19,7 +19,7 @@ import type { OpenTrial } from "./trial.ts";
 import * as texts from "./texts.ts";
 import {
   priceAllowed,
-  ask,
+  askProvider,
   jsonBodyOf,
   type Exchange,
   CallForbidden,
@@ -127,7 +127,7 @@ async function forward(parts: GatewayParts, place: Place, exchange: Exchange): P
   if ("says" in credential) throw new CallRefused(401, credential.says);
   await mayAsk(parts, place, credential);
   if (endpoint.asks === undefined) {
-    const answer = await ask(parts, place, exchange, credential, null);
+    const answer = await askProvider(parts, place, exchange, credential, null);
     return pass(answer, response, () => undefined);
   }
   const asked = endpoint.asks(await jsonBodyOf(exchange), {
@@ -137,7 +137,7 @@ async function forward(parts: GatewayParts, place: Place, exchange: Exchange): P
   });
   const price = await priceAllowed(parts, { config, provider, own, agentId: place.session.agent_id }, asked);
   if (costsNothing(endpoint))
-    return pass(await ask(parts, place, exchange, credential, asked.body), response, () => undefined);
+    return pass(await askProvider(parts, place, exchange, credential, asked.body), response, () => undefined);
   const { session } = place;
   const spender = { id: session.id, agentId: session.agent_id, outcomeId: session.work_outcome_id };
   const listener = endpoint.listens?.();

@@ -3,7 +3,7 @@ import { writeIn } from "../dispatch/context.ts";
 import { type CallEnd, callEnd } from "./call-files.ts";
 import { bookedEnd, closeCall, noteUse, openCall, type Spender } from "./calls.ts";
 import { type Asked, type Listener, noTokens, type TokensUsed } from "./dialects.ts";
-import { ask, type Exchange, type GatewayParts, pass, CallRefused } from "./forwarding.ts";
+import { askProvider, type Exchange, type GatewayParts, pass, CallRefused } from "./forwarding.ts";
 import type { ModelCredential } from "./model-credentials.ts";
 import { contextTokensOf, type Priced } from "./prices.ts";
 import * as texts from "./texts.ts";
@@ -80,7 +80,7 @@ export async function metered(
   try {
     const carried = courier?.fetchFor({ id, config, path: exchange.path });
     const asking = carried === undefined ? parts : { ...parts, fetch: carried };
-    const answer = await ask(asking, place, exchange, call.credential, asked.body, call.mostTries);
+    const answer = await askProvider(asking, place, exchange, call.credential, asked.body, call.mostTries);
     if (answer.ok) {
       status = "cut";
       await pass(answer, exchange.response, (data) => listener?.heard(data), note);

@@ -73,7 +73,10 @@ for (const kind of storeKinds)
         const left = Date.parse(until ?? "") - (await opened.store.read(async (tx) => tx.now));
         assert.ok(left > 3_500_000 && left <= 3_601_000, `${left}`);
         const { messages } = await org.board(boardInbox, { companyId: org.companyId });
-        assert.equal(messages.filter(({ body }) => body?.includes("asks Agency to wait until") === true).length, 1);
+        assert.equal(
+          messages.filter(({ body }) => body?.includes("asks Agency to wait until") === true).length,
+          1,
+        );
       });
 
     test("asks again when the window has begun again", async () => {

@@ -3,7 +3,7 @@ import { trialSpender } from "./calls.ts";
 import { costsNothing, endpointOf } from "./dialects.ts";
 import {
   priceAllowed,
-  ask,
+  askProvider,
   jsonBodyOf,
   type Exchange,
   type GatewayParts,
@@ -86,7 +86,11 @@ export async function forwardTrial(
     const place = { config, companyId, provider };
     remedy = texts.remedies.server(config.baseUrl);
     if (endpoint.asks === undefined)
-      return await pass(await ask(parts, place, exchange, credential, null, 1), response, () => undefined);
+      return await pass(
+        await askProvider(parts, place, exchange, credential, null, 1),
+        response,
+        () => undefined,
+      );
     const asked = endpoint.asks(await jsonBodyOf(exchange), {
       contextTokens,
       windowTokens: await windowTokensOf(provider, config, model),
@@ -97,7 +101,7 @@ export async function forwardTrial(
     remedy = texts.remedies.server(config.baseUrl);
     if (costsNothing(endpoint))
       return await pass(
-        await ask(parts, place, exchange, credential, asked.body, 1),
+        await askProvider(parts, place, exchange, credential, asked.body, 1),
         response,
         () => undefined,
       );

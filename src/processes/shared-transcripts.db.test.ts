@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { counted } from "../store/query.ts";
+import { countSelection } from "../store/query.ts";
 import { bothStores, createOrganization, openTestStore } from "../testing/organization.ts";
 import { shareTranscripts, storedTranscript } from "./shared-transcripts.ts";
 import { localTranscript, readTranscript, writeTranscript } from "./transcript.ts";
@@ -76,7 +76,7 @@ for (const kind of bothStores)
           Buffer.concat([Buffer.from(`${many}${wide}${many}`), torn]),
         );
         await share().stop();
-        const chunks = counted("transcript_chunks", { session_id: id });
+        const chunks = countSelection("transcript_chunks", { session_id: id });
         assert.ok(((await store.read((tx) => tx.first(chunks, {})))?.count ?? 0) > 3);
         const texts: string[] = [];
         for (let from = 0, isMore = true; isMore;) {

@@ -5,7 +5,7 @@ import type { ApprovalRow } from "../approvals/approval.ts";
 import { openApprovalOf } from "../approvals/table.ts";
 import { isShort, overrideOf, overridesIn, pauseOf, shortAmong } from "../budgets/halting.ts";
 import { lacking, poolName, poolOwnerOf } from "../budgets/reservations.ts";
-import { placeOf, type Pool, poolsOf } from "../budgets/table.ts";
+import { budgetPlaceOf, type Pool, poolsOf } from "../budgets/table.ts";
 import { type BrokenServer, brokenServersIn, type LackingSecrets } from "../companies/mcp-servers.ts";
 import { readsBelow } from "../capabilities/structure.ts";
 import { type Viewer, visible, visibleOutcomes } from "../capabilities/visible.ts";
@@ -146,7 +146,7 @@ export function askingSight(tx: ReadTx, viewer: Viewer, secrets: Resolver, isPer
     isPausedByBudget: async (agentId) => (await tx.first(pauseOf, { agent_id: agentId })) !== undefined,
     pauseReason: async (agentId) => (await lastPauseOf(tx, agentId))?.reason ?? null,
     want: async (agent) => {
-      const place = await placeOf(tx, agent);
+      const place = await budgetPlaceOf(tx, agent);
       const paused = await tx.first(pauseOf, { agent_id: agent.id });
       const pool = (paused && (await shortAmong(tx, place, paused.pool_id))) ?? lacking(place);
       if (pool === undefined) return undefined;

@@ -13,7 +13,7 @@ import {
 } from "../contract/reorganization.ts";
 import { halt } from "../budgets/halting.ts";
 import { bySystem } from "../dispatch/context.ts";
-import { charge, placeOf } from "../budgets/table.ts";
+import { charge, budgetPlaceOf } from "../budgets/table.ts";
 import { newId } from "../daemon/ids.ts";
 import { organizedOn, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
@@ -67,7 +67,7 @@ for (const kind of storeKinds)
       await org.board(setBudget, { id: poor, tokens: 60 });
       await store.write(async (tx) => {
         await charge(tx, lead, "tokens", 40);
-        const { pools } = await placeOf(tx, { id: worker, company_id: companyId });
+        const { pools } = await budgetPlaceOf(tx, { id: worker, company_id: companyId });
         await halt(bySystem(tx, companyId, newId), worker, pools.tokens);
       });
       const status = async () => (await org.board(viewAgent, { id: worker })).status;

@@ -14,7 +14,7 @@ import { selection, textQuery } from "../store/query.ts";
 import { tables } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { assignmentFor } from "./final-output/assignment.ts";
-import { systemPromptFor, promptVersion } from "./prompt.ts";
+import { systemPromptFor } from "./prompt.ts";
 import type { SkillCopy } from "../processes/runner.ts";
 import type { SessionRow } from "./sessions.ts";
 import { type Situation, situationOf } from "./situation.ts";
@@ -24,7 +24,6 @@ import { chargedWork } from "./work.ts";
  * The texts for a new session: the system prompt, which is the same for every session of an agent, and a short briefing on the
  * present state. Text that others wrote is quoted: it is data, never an instruction.
  */
-export { promptVersion };
 
 /** The most bytes of a whole briefing. */
 const mostBytes = 4096;

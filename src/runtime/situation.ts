@@ -3,7 +3,7 @@ import type { AgentRow } from "../agents/table.ts";
 import { openByRequester } from "../approvals/table.ts";
 import { lineOf } from "../budgets/budget.ts";
 import { costsOf } from "../budgets/costs.ts";
-import { placeOf } from "../budgets/table.ts";
+import { budgetPlaceOf } from "../budgets/table.ts";
 import { memberById, memberName, reportsOf } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { type BudgetLine, measures } from "../contract/budgets.ts";
@@ -94,7 +94,7 @@ const shown = ({ id, title, kind, status }: OutcomeRow) => ({ id, title, kind, s
  * one is below it. A budget shared with a manager would show what others spend.
  */
 async function budgetOf(tx: ReadTx, agent: AgentRow): Promise<BudgetLine[]> {
-  const { pools, companyId } = await placeOf(tx, agent);
+  const { pools, companyId } = await budgetPlaceOf(tx, agent);
   return measures
     .map((measure) => pools[measure])
     .filter(({ id }) => id === agent.id || (agent.boss_id === null && id === companyId))

@@ -5,7 +5,7 @@ import { setBudget } from "../contract/budgets.ts";
 import { viewAgent } from "../contract/agents.ts";
 import { newId } from "../daemon/ids.ts";
 import { storeKinds } from "../testing/organization.ts";
-import { onBudget, tokens, uses, givenWork } from "../testing/spenders.ts";
+import { onBudget, tokenUse, uses, givenWork } from "../testing/spenders.ts";
 import type { InCompany } from "./lanes.ts";
 import { sessionById } from "./sessions.ts";
 import { createMeter } from "./usage.ts";
@@ -33,10 +33,10 @@ for (const kind of storeKinds)
         });
         const used = async () => (await store.read((tx) => sessionById(tx, session.id)))?.input_tokens;
         meter.begin(session.id, { tokens: 100 });
-        meter.heard(session, tokens(60));
+        meter.heard(session, tokenUse(60));
         for (const start = performance.now(); (await used()) !== 60; await sleep(5))
           assert.ok(performance.now() - start < 60_000, "it is not written");
-        meter.heard(session, tokens(100));
+        meter.heard(session, tokenUse(100));
         const late = setTimeout(() => stopped.reject(new Error("the session was not stopped")), 60_000);
         assert.equal(await stopped.promise, session.id);
         clearTimeout(late);
@@ -71,9 +71,9 @@ for (const kind of storeKinds)
         });
         const always: InCompany = async (_, work) => (await work(), true);
         meter.begin(session.id, { tokens: 20 });
-        meter.heard(session, tokens(10));
+        meter.heard(session, tokenUse(10));
         assert.deepEqual(holds, []);
-        meter.heard(session, tokens(30));
+        meter.heard(session, tokenUse(30));
         await meter.catchUp(always);
         assert.ok(bugs.length > 0);
         // After its share is used, the process stays suspended until it gets another.

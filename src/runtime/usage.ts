@@ -16,7 +16,7 @@ import { sessionById, type SessionRow } from "./sessions.ts";
  * session that has used its reserved share is suspended (SIGSTOP) at once, until it gets another share or is ended. So a
  * slow store makes a session wait and never lets it overspend.
  */
-export interface Meter {
+export interface UsageMeter {
   /** A session starts with this reserved share. */
   begin(sessionId: string, share: Allowance): void;
   heard(session: Pick<SessionRow, "id" | "company_id">, usage: Usage): void;
@@ -33,7 +33,7 @@ export function createMeter(parts: {
   /** Suspends the process, or lets it continue. */
   readonly hold: (sessionId: string, still: boolean) => void;
   readonly reportBug: (error: unknown, about: string) => void;
-}): Meter {
+}): UsageMeter {
   /** The newest report of each session that is not written, and the write that is under way. */
   const pending = new Map<string, { companyId: string; usage: Usage }>();
   const writing = new Map<string, Promise<void>>();

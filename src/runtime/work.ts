@@ -5,7 +5,7 @@ import { companyState, settingsOf } from "../dispatch/company-settings.ts";
 import type { AgentRow } from "../agents/table.ts";
 import { isUsedUp, nextMonth } from "../budgets/budget.ts";
 import { lacking } from "../budgets/reservations.ts";
-import { type Place, placeOf, type Pool } from "../budgets/table.ts";
+import { type Place, budgetPlaceOf, type Pool } from "../budgets/table.ts";
 import type { Settings } from "../contract/companies.ts";
 import { workable } from "../outcomes/workable.ts";
 import { query, selection, textsIn } from "../store/query.ts";
@@ -66,7 +66,7 @@ export async function readinessOf(
   const settings = await settingsOf(tx, agent.company_id);
   const running = (await tx.first(countLive, { company_id: agent.company_id }))?.count ?? 0;
   if (running >= settings.maxSessions) return no("full");
-  const place = await placeOf(tx, agent, settings);
+  const place = await budgetPlaceOf(tx, agent, settings);
   const lacks = lacking(place);
   if (lacks === undefined) return { start: true, agent, place, settings };
   return isUsedUp(lacks) ? { ...no("full", nextMonth(tx.now)), lacks } : no("full");

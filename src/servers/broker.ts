@@ -5,7 +5,7 @@ import { demand } from "../capabilities/visible.ts";
 import { serversOf } from "../capabilities/grants.ts";
 import { holds } from "../capabilities/rights.ts";
 import {
-  configOf,
+  storedConfig,
   healthOf,
   serverNamed,
   type ServerRow,
@@ -178,7 +178,7 @@ export function createBroker(parts: BrokerParts) {
     { accepts = false, after }: { accepts?: boolean; after?: Promise<unknown> | undefined } = {},
   ) {
     const { company_id: companyId, name } = row;
-    const config = configOf(row);
+    const config = storedConfig(row);
     // The server's own secrets are hidden in its answers even if they look like ordinary words.
     let own: readonly string[] = [];
     let last = { of: "", hide: hiderOf([]) };
@@ -219,7 +219,7 @@ export function createBroker(parts: BrokerParts) {
     return { connection, hider, hosts: "command" in config ? (config.hosts ?? []) : [] };
   }
 
-  async function valuesIn(tx: ReadTx, companyId: string, config: ReturnType<typeof configOf>) {
+  async function valuesIn(tx: ReadTx, companyId: string, config: ReturnType<typeof storedConfig>) {
     const values: Record<string, string> = {};
     const missing: string[] = [];
     for (const [key, given] of Object.entries(("command" in config ? config.env : config.headers) ?? {})) {

@@ -1,6 +1,6 @@
 import type { CallToolResult, Client, RequestOptions } from "@modelcontextprotocol/client";
 import { z } from "zod";
-import { configOf, type ServerRow } from "../companies/mcp-servers.ts";
+import { storedConfig, type ServerRow } from "../companies/mcp-servers.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { shown } from "../contract/visible-text.ts";
 import { callContext } from "../dispatch/context.ts";
@@ -93,7 +93,7 @@ export function serverCalls(parts: {
     if ([...open].filter(isSame).length >= mostOfServer) throw texts.serverIsBusy(name, mostOfServer);
     const begun = performance.now();
     const ended = new AbortController();
-    const seconds = configOf(held.row).timeoutSeconds ?? usualSeconds;
+    const seconds = storedConfig(held.row).timeoutSeconds ?? usualSeconds;
     let status: "done" | "failed" | "cut" | "cancelled" = "failed";
     let bytes = 0;
     let cause: Refusal | undefined;

@@ -7,7 +7,7 @@ import type {
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
 import { boardPeople } from "../capabilities/people.ts";
-import { configOf, serverNamed, type ServerRow } from "../companies/mcp-servers.ts";
+import { storedConfig, serverNamed, type ServerRow } from "../companies/mcp-servers.ts";
 import { SecretReference } from "../contract/secrets.ts";
 import { type RemoteConfig, signInSecret } from "../contract/servers.ts";
 import { callContext, writeIn } from "../dispatch/context.ts";
@@ -271,7 +271,7 @@ export type SignIns = ReturnType<typeof keepSignIns>;
 
 /** The record of a remote server, if it leaves the credential to a sign-in. */
 function remoteOf(row: ServerRow): RemoteConfig | undefined {
-  const config = configOf(row);
+  const config = storedConfig(row);
   if ("command" in config) return undefined;
   const hasOwn = Object.keys(config.headers ?? {}).some((name) => name.toLowerCase() === "authorization");
   return hasOwn ? undefined : config;

@@ -6,7 +6,7 @@ import { Broken } from "./broken.ts";
 import { isWritable, readableVersions, type Versions } from "./reading.ts";
 import { type AgentView, isLiveStatus, type OutcomeView, type View } from "./view.ts";
 import type { Who } from "./ledger-rules.ts";
-import type { Answer, Made, World } from "./world.ts";
+import type { AnswerOf, Made, World } from "./world.ts";
 
 /**
  * Calls of agents and programs over an unreliable network. Some fail at the store, some answers are lost and the call is
@@ -31,7 +31,7 @@ export async function call<I extends z.ZodObject, O extends z.ZodType>(
   caller: SimulatedCaller,
   operation: Operation<I, O>,
   input: z.input<I>,
-): Promise<Answer<z.infer<O>>> {
+): Promise<AnswerOf<z.infer<O>>> {
   const { world, who } = caller;
   const { chance } = world;
   const key = operation.effect === "write" && chance.flip(0.85) ? world.newKey() : undefined;
@@ -67,12 +67,12 @@ async function again<O extends z.ZodType>(
   { world }: SimulatedCaller,
   operation: Operation<z.ZodObject, O>,
   attempt: Made["attempt"],
-): Promise<Answer<z.infer<O>>> {
+): Promise<AnswerOf<z.infer<O>>> {
   const answer = await world.attempt(attempt);
   return answer.kind === "ok" ? { kind: "ok", value: operation.output.parse(answer.value) } : answer;
 }
 
-function late(world: World, attempt: Made["attempt"], answer: Answer<never>): Answer<never> {
+function late(world: World, attempt: Made["attempt"], answer: AnswerOf<never>): AnswerOf<never> {
   if (attempt.key !== undefined && world.chance.flip(0.7)) world.delayed.push({ attempt, answer });
   return answer;
 }
@@ -96,7 +96,7 @@ export async function arrive(world: World, { attempt, answer: first }: Made): Pr
 }
 
 /** An answer without the parts that only the first call is shown. */
-function shownAgain({ shownOnce = [], output }: Operation, answer: Answer<unknown>): string {
+function shownAgain({ shownOnce = [], output }: Operation, answer: AnswerOf<unknown>): string {
   const value: unknown = answer.kind === "ok" ? output.parse(answer.value) : undefined;
   return JSON.stringify(value, (key, inner: unknown) => (shownOnce.includes(key) ? "" : inner));
 }
@@ -158,7 +158,7 @@ function demandAcceptance(
   who: Who,
   operation: string,
   rule: string | undefined,
-  answer: Answer<unknown>,
+  answer: AnswerOf<unknown>,
 ): void {
   if (rule !== undefined && answer.kind === "ok") throw new Broken(rule, `${who.label} ${operation}`);
   if (rule === undefined && answer.kind === "refused" && answer.refusal.code === "unauthenticated")
@@ -173,7 +173,7 @@ function demandRecord(
   { watch }: World,
   { who, operation }: Made["attempt"],
   before: { head: string; refusals: number },
-  answer: Answer<unknown>,
+  answer: AnswerOf<unknown>,
 ): void {
   const name = `${who.label} ${operation.name}`;
   // An agent that requests a permission it already has, or a helper with a name that is taken, is told so without an event.
@@ -202,7 +202,7 @@ export async function onOutcome<I extends z.ZodObject, O extends z.ZodType>(
   outcome: OutcomeView,
   needs: "drive" | "write" | "either",
   input: z.input<I>,
-): Promise<Answer<z.infer<O>>> {
+): Promise<AnswerOf<z.infer<O>>> {
   const { agentId } = caller.who;
   const allowed =
     agentId === null ||
@@ -263,7 +263,7 @@ export async function onFile<I extends z.ZodObject, O extends z.ZodType>(
   file: { id: string; version?: number },
   needs: "read" | "write",
   input: z.input<I>,
-): Promise<Answer<z.infer<O>>> {
+): Promise<AnswerOf<z.infer<O>>> {
   const { world, who } = caller;
   const { agentId } = who;
   const allowed =

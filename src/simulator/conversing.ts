@@ -5,7 +5,7 @@ import { Broken } from "./broken.ts";
 import { call, isOpenTo, type Player, type SimulatedCaller } from "./calling.ts";
 import { standingRoute } from "./mail-rules.ts";
 import { look } from "./view.ts";
-import type { Answer, World } from "./world.ts";
+import type { AnswerOf, World } from "./world.ts";
 
 /** Answers to messages, and deferred messages that are cancelled before they are delivered. */
 
@@ -19,7 +19,7 @@ export async function answer(actor: Player): Promise<unknown> {
 }
 
 /** Without a mail route to the writer, one answer is allowed, and none to an answer. */
-async function answerTo(actor: Player, message: Received): Promise<Answer<Message>> {
+async function answerTo(actor: Player, message: Received): Promise<AnswerOf<Message>> {
   const { world, me, view, who } = actor;
   const { id, from_id: writer, by_answer } = message;
   const answers = await world.store.read((tx) => tx.all(answersTo, { id, agentId: me.id }));

@@ -2,7 +2,7 @@ import { decideOutcome, type Verdict } from "../contract/delegation.ts";
 import { query } from "../store/query.ts";
 import { Broken } from "./broken.ts";
 import { call, demandConsequences, isOpenTo, type Player, type SimulatedCaller } from "./calling.ts";
-import type { Answer } from "./world.ts";
+import type { AnswerOf } from "./world.ts";
 import { isLiveStatus, type OutcomeView, type View } from "./view.ts";
 
 /** Decisions about submitted and escalated work, by the agents and people who have to decide and by some who don't. */
@@ -59,7 +59,7 @@ export async function decideOn(
   caller: SimulatedCaller,
   outcome: OutcomeView,
   verdict: Verdict,
-): Promise<Answer<unknown>> {
+): Promise<AnswerOf<unknown>> {
   const { world, who, view } = caller;
   const decider = whoDecides(view, outcome);
   const isDecider = decider !== undefined && (who.agentId === null || who.agentId === decider);

@@ -23,7 +23,7 @@ export interface Attempt {
   readonly key: string | undefined;
 }
 
-export type Answer<T> =
+export type AnswerOf<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "refused"; readonly refusal: Refusal }
   /** The store failed. The caller can't know whether the call took effect. */
@@ -32,7 +32,7 @@ export type Answer<T> =
 /** An earlier call and its answer. */
 export interface Made {
   readonly attempt: Attempt;
-  readonly answer: Answer<unknown>;
+  readonly answer: AnswerOf<unknown>;
 }
 
 export interface SimulatedCompany {
@@ -156,7 +156,7 @@ export class World {
     operation: Operation<I, O>,
     input: z.input<I>,
     key?: string,
-  ): Promise<Answer<z.infer<O>>> {
+  ): Promise<AnswerOf<z.infer<O>>> {
     const answer = await this.attempt({ who, operation, input, key });
     return answer.kind === "ok" ? { kind: "ok", value: operation.output.parse(answer.value) } : answer;
   }
@@ -175,7 +175,7 @@ export class World {
     );
   }
 
-  async attempt(attempt: Attempt): Promise<Answer<unknown>> {
+  async attempt(attempt: Attempt): Promise<AnswerOf<unknown>> {
     const { who, operation, input, key } = attempt;
     const answer = await this.#call(attempt);
     this.say(
@@ -190,7 +190,7 @@ export class World {
     return answer;
   }
 
-  async #call({ who, operation, input, key }: Attempt): Promise<Answer<unknown>> {
+  async #call({ who, operation, input, key }: Attempt): Promise<AnswerOf<unknown>> {
     try {
       const { token, as } = who;
       const value = await this.#core.dispatch({ operation, token, as, input, key });

@@ -382,7 +382,7 @@ function conditionsOf<T extends TableName>(where: Where<T>, also: Condition): Ra
 }
 
 /** Counts rows. */
-export function counted<T extends TableName>(
+export function countSelection<T extends TableName>(
   table: T,
   where: Where<T>,
   also?: Condition,

@@ -11,7 +11,7 @@ import type { Script, ScriptedSession } from "./scripted-runner.ts";
 import { onStage, type Stage } from "./stage.ts";
 
 /** For tests of budgets: scripted sessions that report usage, and queries for what they spent. */
-export const tokens = (inputTokens: number) => ({ inputTokens, outputTokens: 0, costUsd: 0 });
+export const tokenUse = (inputTokens: number) => ({ inputTokens, outputTokens: 0, costUsd: 0 });
 
 /** Reports these amounts of tokens one after another, then waits until the test opens the gate. */
 export const uses =
@@ -24,7 +24,7 @@ export const uses =
 export async function reportsTokens(session: ScriptedSession, amount: number): Promise<void> {
   // The session must change something, or the scheduler would delay the agent's next session.
   await session.call(createOutcome, { title: `at ${amount}`, parents: [session.agent.id] });
-  session.onUsage(tokens(amount));
+  session.onUsage(tokenUse(amount));
 }
 
 export async function givenWork(org: Organization, agentId: string, title = "a job"): Promise<string> {

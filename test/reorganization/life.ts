@@ -11,7 +11,7 @@ import { delegateOutcome, planWork } from "../../src/contract/delegation.ts";
 import { halt } from "../../src/budgets/halting.ts";
 import { bySystem } from "../../src/dispatch/context.ts";
 import { isUsedUp, left } from "../../src/budgets/budget.ts";
-import { charge, placeOf } from "../../src/budgets/table.ts";
+import { charge, budgetPlaceOf } from "../../src/budgets/table.ts";
 import type { Dump } from "../../src/simulator/restored.ts";
 import type { Value } from "../../src/store/columns.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -192,10 +192,10 @@ export class Life {
     const { companyId } = this.#org;
     await this.#store.write(async (tx) => {
       const agent = { id: agentId, company_id: companyId };
-      const pool = (await placeOf(tx, agent)).pools[chance.percent(70) ? "tokens" : "usd"];
+      const pool = (await budgetPlaceOf(tx, agent)).pools[chance.percent(70) ? "tokens" : "usd"];
       if (pool.id === companyId) return;
       await charge(tx, pool.id, pool.measure, Math.floor(left(pool) * (chance.percent(40) ? 1 : 0.3)));
-      const after = (await placeOf(tx, agent)).pools[pool.measure];
+      const after = (await budgetPlaceOf(tx, agent)).pools[pool.measure];
       if (isUsedUp(after)) await halt(bySystem(tx, companyId, this.#newId), agentId, after);
     });
   }

@@ -155,7 +155,7 @@ async function converse(): Promise<void> {
     cancel = () => void agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => undefined);
     const briefing = await text(process.stdin);
     const prompt = readFileSync(session.systemPromptFile, "utf8");
-    const first = isNew ? texts.opening(prompt, briefing) : `${continued}\n\n${briefing}`;
+    const first = isNew ? texts.openingPrompt(prompt, briefing) : `${continued}\n\n${briefing}`;
     const answer = await agent
       .request(methods.agent.session.prompt, { sessionId, prompt: [{ type: "text", text: first }] })
       .catch((error: unknown) => {

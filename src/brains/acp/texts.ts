@@ -48,7 +48,7 @@ export const modelNotSet = (command: string, model: string, names: readonly stri
 export const effortNotSet = (command: string, effort: string, names: readonly string[]): string =>
   `The effort ${effort} has no effect: the program ${command} does not take it. ${offers(names)}. To change it: agency agents update <agent> --effort <effort>`;
 
-export const opening = (prompt: string, briefing: string): string => `${prompt}\n\n---\n\n${briefing}`;
+export const openingPrompt = (prompt: string, briefing: string): string => `${prompt}\n\n---\n\n${briefing}`;
 
 export const usedBy = (input: number, output: number, cacheRead: number, cacheWrite: number): string =>
   `${input} input tokens (${cacheRead} read from the cache, ${cacheWrite} written to it), ${output} output tokens\n`;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Conversation, Entry, Tokens } from "./conversation.ts";
+import type { Conversation, ConversationEntry, Tokens } from "./conversation.ts";
 import { type Spoken, type Wire, textOf } from "./wire.ts";
 
 const Block = z.looseObject({
@@ -24,10 +24,10 @@ const Request = z.looseObject({
 export const anthropic: Wire = {
   read: (body) => {
     const { model, stream, system, messages, tools } = Request.parse(body);
-    const entries = messages.flatMap(({ role, content }): Entry[] => {
+    const entries = messages.flatMap(({ role, content }): ConversationEntry[] => {
       const kind = role === "assistant" ? "assistant" : "user";
       if (typeof content === "string") return [{ kind, text: content }];
-      return content.flatMap((block): Entry[] => {
+      return content.flatMap((block): ConversationEntry[] => {
         if (block.type === "tool_use")
           return [{ kind: "call", id: block.id ?? "", tool: block.name ?? "", input: block.input }];
         if (block.type === "tool_result")
@@ -72,7 +72,7 @@ interface Event {
 }
 
 /** Reminders that the client adds beside results are not messages of a person. */
-function withoutReminders(entries: readonly Entry[]): Entry[] {
+function withoutReminders(entries: readonly ConversationEntry[]): ConversationEntry[] {
   return entries.filter(
     (entry, at) =>
       entry.kind !== "user" ||

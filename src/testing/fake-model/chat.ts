@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Entry, Tokens } from "./conversation.ts";
+import type { ConversationEntry, Tokens } from "./conversation.ts";
 import { textOf, type Wire } from "./wire.ts";
 
 const Call = z.looseObject({
@@ -24,7 +24,7 @@ const Request = z.looseObject({
 export const chat: Wire = {
   read: (body) => {
     const { model, stream, messages, tools } = Request.parse(body);
-    const entries = messages.flatMap(({ role, content, tool_calls, tool_call_id }): Entry[] => {
+    const entries = messages.flatMap(({ role, content, tool_calls, tool_call_id }): ConversationEntry[] => {
       if (role === "tool") return [{ kind: "result", id: tool_call_id ?? "", text: textOf(content) }];
       if (role !== "assistant") return role === "user" ? [{ kind: "user", text: textOf(content) }] : [];
       const text = textOf(content);

@@ -5,7 +5,7 @@ export interface Conversation {
   readonly dialect: ModelDialect;
   readonly model: string;
   readonly system: string;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly ConversationEntry[];
   /** The names of the tools as the client offers them. Empty for a side call, such as one for a title. */
   readonly tools: readonly string[];
   /** The whole request as it arrived. */
@@ -14,7 +14,7 @@ export interface Conversation {
 
 export type ModelDialect = "anthropic" | "responses" | "chat";
 
-export type Entry =
+export type ConversationEntry =
   | { readonly kind: "user" | "assistant"; readonly text: string }
   | { readonly kind: "call"; readonly id: string; readonly tool: string; readonly input: unknown }
   | { readonly kind: "result"; readonly id: string; readonly text: string };

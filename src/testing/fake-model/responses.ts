@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Entry, Tokens } from "./conversation.ts";
+import type { ConversationEntry, Tokens } from "./conversation.ts";
 import { type Spoken, textOf, type Wire } from "./wire.ts";
 
 const Item = z.looseObject({
@@ -30,7 +30,7 @@ export const responses: Wire = {
   read: (body) => {
     const { model, stream, instructions, input, tools = [] } = Request.parse(body);
     const items = typeof input === "string" ? [{ role: "user", content: input }] : input;
-    const entries = items.flatMap((item): Entry[] => {
+    const entries = items.flatMap((item): ConversationEntry[] => {
       const {
         type,
         role,

@@ -8,7 +8,7 @@ import * as texts from "./later-texts.ts";
 /** Nothing is at this address. */
 export function NotFound(): ReactNode {
   return (
-    <Instead title={texts.notFound} says={texts.pageNotFound}>
+    <Instead title={texts.notFoundTitle} says={texts.pageNotFound}>
       <Link to="/" className="b">
         Home
       </Link>

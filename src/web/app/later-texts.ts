@@ -19,7 +19,7 @@ export const fixWords: Readonly<Record<string, string>> = {
   "permission.revoke": "Revoke it",
   "outcome.reopen": "Reopen it",
 };
-export const notFound = "Not found";
+export const notFoundTitle = "Not found";
 export const pageNotFound = "There is no such page.";
 export const broken = "Error";
 export const pageBroken = "This page can't be shown because of an error in Agency. What you typed is kept.";

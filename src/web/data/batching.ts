@@ -1,4 +1,4 @@
-import { type Answered, noAnswer, Refused, send, sendTogether } from "./calling.ts";
+import { type HttpAnswer, noAnswer, Refused, send, sendTogether } from "./calling.ts";
 import type { PageOperation } from "./operations.ts";
 
 /**
@@ -9,9 +9,9 @@ export function read<I, O>(
   operation: PageOperation<I, O>,
   input: I,
   signal: AbortSignal,
-): Promise<Answered<O>> {
+): Promise<HttpAnswer<O>> {
   if (operation.batched !== true) return send(operation, input, { signal });
-  const { promise, resolve, reject } = Promise.withResolvers<Answered<O>>();
+  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer<O>>();
   signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   waiting.push({
     name: operation.name,
@@ -19,7 +19,7 @@ export function read<I, O>(
     signal,
     alone: () => send(operation, input, { signal }).then(resolve, reject),
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer to this operation, as in calling.ts
-    answered: (answer) => resolve(answer as Answered<O>),
+    answered: (answer) => resolve(answer as HttpAnswer<O>),
     reject,
   });
   if (waiting.length === 1) setTimeout(flush);
@@ -31,7 +31,7 @@ interface Waiting {
   readonly input: unknown;
   readonly signal: AbortSignal;
   readonly alone: () => Promise<void>;
-  readonly answered: (answer: Answered<unknown>) => void;
+  readonly answered: (answer: HttpAnswer<unknown>) => void;
   readonly reject: (error: unknown) => void;
 }
 

@@ -1,5 +1,5 @@
 import { fieldsOf } from "./unknown-value.ts";
-import { textOf } from "./feed.ts";
+import { decodedText } from "./feed.ts";
 import { forgetPageKey, pageKey } from "./page-key.ts";
 import type { PageOperation } from "./operations.ts";
 
@@ -25,7 +25,7 @@ export class Unreachable extends Error {
   override readonly name = "Unreachable";
 }
 
-export interface Answered<O> {
+export interface HttpAnswer<O> {
   readonly output: O;
   /** The number of the last ledger entry that the answer reflects. Only reads have one. */
   readonly seq: number | undefined;
@@ -47,7 +47,7 @@ export async function send<I, O>(
   operation: PageOperation<I, O>,
   input: I,
   options: { readonly key?: string; readonly signal?: AbortSignal | undefined } = {},
-): Promise<Answered<O>> {
+): Promise<HttpAnswer<O>> {
   const { path, body } = requestOf(operation, fieldsOf(input));
   const response = await request(operation.method, path, { ...options, body });
   const seq = response.headers.get("x-agency-seq");
@@ -68,7 +68,7 @@ interface BatchedCall {
 export async function sendTogether(
   calls: readonly BatchedCall[],
   signal: AbortSignal,
-  tell: (at: number, answer: Answered<unknown> | Refused) => void,
+  tell: (at: number, answer: HttpAnswer<unknown> | Refused) => void,
 ): Promise<void> {
   const body = JSON.stringify({
     calls: calls.map(({ name, input }) => ({ operation: name, input })),
@@ -80,7 +80,7 @@ export async function sendTogether(
     return;
   }
   let rest = "";
-  for await (const chunk of textOf(response.body)) {
+  for await (const chunk of decodedText(response.body)) {
     const lines = (rest + chunk).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) {

@@ -65,7 +65,7 @@ export async function readFeed(
       wait = firstWait;
       say("live");
       let rest = "";
-      for await (const chunk of textOf(response.body)) {
+      for await (const chunk of decodedText(response.body)) {
         clearTimeout(silence);
         silence = setTimeout(stop, silenceMilliseconds);
         const parts = (rest + chunk).split("\n\n");
@@ -92,7 +92,7 @@ const firstWait = 500;
 const longestWait = 5000;
 const silenceMilliseconds = 40_000;
 
-export async function* textOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+export async function* decodedText(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   for (;;) {

@@ -111,7 +111,7 @@ export function reveal(from: Camera, item: Rect, width: number, height: number, 
 }
 
 /** The next item in a direction: near, and nearly straight ahead. */
-export function nearest<T extends Rect>(
+export function nearestRect<T extends Rect>(
   items: readonly T[],
   from: T,
   direction: "up" | "down" | "left" | "right",

@@ -6,7 +6,7 @@ import { type Doing, useDo } from "../data/doing.ts";
 import { Button } from "./buttons.tsx";
 import { useDraft } from "./draft.ts";
 import type { IconName } from "./icons.tsx";
-import type { Verdict } from "./request.ts";
+import type { RequestChoice } from "./request.ts";
 import { Refusal } from "./states.tsx";
 import { toast } from "./toast.tsx";
 import { useVerbs } from "./verbs.ts";
@@ -15,10 +15,10 @@ import { useVerbs } from "./verbs.ts";
  * The decision about a request: approve, request a revision, reject. A key arms one of them, and Enter sends it. The decision
  * is bound to the hash of what the person saw. So a request that changed meanwhile is refused, and the note stays.
  */
-const verdicts = ["approve", "revise", "reject"] as const satisfies readonly Verdict[];
+const verdicts = ["approve", "revise", "reject"] as const satisfies readonly RequestChoice[];
 
 const looks: Record<
-  Verdict,
+  RequestChoice,
   { text: string; hotkey: string; look: "solid" | "" | "ghost danger"; icon: IconName }
 > = {
   approve: { text: "Approve", hotkey: "A", look: "solid", icon: "check" },
@@ -32,14 +32,14 @@ const looks: Record<
 };
 
 export interface Decision {
-  readonly armed: Verdict | null;
-  readonly arm: (verdict: Verdict | null) => void;
+  readonly armed: RequestChoice | null;
+  readonly arm: (verdict: RequestChoice | null) => void;
   readonly note: string;
   readonly setNote: (note: string) => void;
-  readonly send: (verdict: Verdict) => Promise<void>;
+  readonly send: (verdict: RequestChoice) => Promise<void>;
   readonly isBusy: boolean;
   readonly refused: Doing<never, never>["refused"];
-  readonly can: (verdict: Verdict) => boolean;
+  readonly can: (verdict: RequestChoice) => boolean;
   readonly because: string | undefined;
   readonly noteRef: React.RefObject<HTMLTextAreaElement | null>;
 }
@@ -49,10 +49,10 @@ export function useDecision(
   request: { readonly id: string; readonly payloadHash: string },
   possible: readonly string[],
   /** The text about the effect, once the decision is made. */
-  words: (verdict: Verdict) => string,
+  words: (verdict: RequestChoice) => string,
 ): Decision {
   const { cantDecide: because } = useHere();
-  const [armed, setArmed] = useState<Verdict | null>(null);
+  const [armed, setArmed] = useState<RequestChoice | null>(null);
   const [note, setNote] = useDraft(`note.${request.id}`);
   const noteRef = useRef<HTMLTextAreaElement>(null);
   const doing = {
@@ -65,8 +65,8 @@ export function useDecision(
     revise: "approval.request_revision",
     reject: "approval.reject",
   };
-  const can = (verdict: Verdict): boolean => possible.includes(names[verdict]);
-  const arm = (verdict: Verdict | null): void => {
+  const can = (verdict: RequestChoice): boolean => possible.includes(names[verdict]);
+  const arm = (verdict: RequestChoice | null): void => {
     if (verdict !== null && !can(verdict)) return;
     // The note takes the focus before the next key arrives: a letter typed early would otherwise arm another decision.
     flushSync(() => setArmed(verdict));
@@ -144,7 +144,7 @@ export function DecisionButtons({
   big = false,
 }: {
   of: Decision;
-  consequences?: Readonly<Record<Verdict, string>>;
+  consequences?: Readonly<Record<RequestChoice, string>>;
   big?: boolean;
 }): ReactNode {
   return (

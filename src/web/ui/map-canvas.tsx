@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { boundsOf, type Camera, fitting, type MapItem, nearest, opening, type Rect } from "./camera.ts";
+import { boundsOf, type Camera, fitting, type MapItem, nearestRect, opening, type Rect } from "./camera.ts";
 import { isOff } from "./keys.ts";
 import { mapDirections, usePanZoom, zoomedByKey, ZoomKeys } from "./pan-zoom.tsx";
 import { pointIn, textScale } from "./pointer.ts";
@@ -7,7 +7,7 @@ import { useScheme } from "./scheme.ts";
 import "./map-canvas.css";
 
 /** The drawing surface. The context uses the coordinates of the map. */
-export interface Drawing<T> {
+export interface MapDrawing<T> {
   readonly context: CanvasRenderingContext2D;
   /** The items in view. */
   readonly items: readonly T[];
@@ -36,7 +36,7 @@ export function MapCanvas<T extends MapItem>({
   items: readonly T[];
   selected: string | undefined;
   describe: (item: T) => string;
-  draw: (drawing: Drawing<T>) => void;
+  draw: (drawing: MapDrawing<T>) => void;
   onSelect: (id: string) => void;
   onOpen: (id: string) => void;
   /** Called with the items in view when the map comes to rest. */
@@ -124,7 +124,7 @@ export function MapCanvas<T extends MapItem>({
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== event.currentTarget) return;
     if (isOff(event.key)) return;
     const direction = mapDirections[event.key];
-    if (direction !== undefined && focus !== undefined) goTo(nearest(items, focus, direction));
+    if (direction !== undefined && focus !== undefined) goTo(nearestRect(items, focus, direction));
     else if (event.key === "Home") goTo(items[0]);
     else if (event.key === "Enter" && focus !== undefined && selected === focus.id) onOpen(focus.id);
     else if ((event.key === "Enter" || event.key === " ") && focus !== undefined) onSelect(focus.id);

@@ -4,7 +4,7 @@ import type { Answer } from "../data/operations.ts";
 import { useRead } from "../data/reading.ts";
 import { useRested } from "./rested.ts";
 
-export type Reason = Answer<typeof ops.whyMany>["answers"][number];
+export type MoveReason = Answer<typeof ops.whyMany>["answers"][number];
 
 /** The most ids that one call answers. A longer list asks in parts. */
 export const mostReasons = 100;
@@ -18,7 +18,7 @@ export const inParts = <T>(list: readonly T[], size: number): readonly (readonly
  */
 export function useReasons(
   nodes: readonly { readonly id: string; readonly status: string | null }[],
-): ReadonlyMap<string, Reason> {
+): ReadonlyMap<string, MoveReason> {
   const shown = nodes
     .filter(({ status }) => status === "open" || status === "submitted")
     .map(({ id }) => id)
@@ -31,5 +31,5 @@ export function useReasons(
 }
 
 /** A row shows a reason only if its outcome does not move. */
-export const isHeld = (state: Reason["state"], isBlocked: boolean): boolean =>
+export const isHeld = (state: MoveReason["state"], isBlocked: boolean): boolean =>
   state !== "moving" || isBlocked;

@@ -1,4 +1,4 @@
-import type { MarkName } from "./status.tsx";
+import type { MarkName } from "./marks.ts";
 import { fullTime } from "./time.tsx";
 
 interface Receipts {

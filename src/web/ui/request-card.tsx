@@ -7,7 +7,7 @@ import type { Request } from "./request.ts";
 import { Decided } from "./request-decided.tsx";
 import { requestMarks } from "./request-marks.ts";
 import { Seal } from "./request-seal.tsx";
-import { type Seen, useSeen } from "./request-seen.ts";
+import { type SeenRequest, useSeen } from "./request-seen.ts";
 import * as texts from "./request-texts.ts";
 import { StatusMark } from "./status.tsx";
 import { When } from "./time.tsx";
@@ -34,7 +34,7 @@ export function RequestCard({ newest }: { newest: Request }): ReactNode {
 }
 
 /** Who asked and when, the state of the request, what it holds up, and when it expires. */
-export function RequestStanding({ of: { request, requester, isOpen } }: { of: Seen }): ReactNode {
+export function RequestStanding({ of: { request, requester, isOpen } }: { of: SeenRequest }): ReactNode {
   const { status, requestedBy, createdAt, updatedAt, revision, expiresAt, changes } = request;
   return (
     <div className="sub">
@@ -62,7 +62,7 @@ export function RequestStanding({ of: { request, requester, isOpen } }: { of: Se
 }
 
 /** News about the request: a newer revision that waits for the person, or a decision. */
-export function RequestNews({ of: { request, newer } }: { of: Seen }): ReactNode {
+export function RequestNews({ of: { request, newer } }: { of: SeenRequest }): ReactNode {
   return (
     <>
       {newer !== undefined && (
@@ -79,7 +79,7 @@ export function RequestNews({ of: { request, newer } }: { of: Seen }): ReactNode
 }
 
 /** The exact subject of the decision, the note, and the decision. With `big`, each button says its consequence. */
-export function RequestDecision({ of, big = false }: { of: Seen; big?: boolean }): ReactNode {
+export function RequestDecision({ of, big = false }: { of: SeenRequest; big?: boolean }): ReactNode {
   const { request, decision, requester, agent } = of;
   return (
     <>

@@ -1,4 +1,4 @@
-import type { MarkName } from "./status.tsx";
+import type { MarkName } from "./marks.ts";
 
 export const requestMarks: Readonly<Record<string, MarkName>> = {
   pending: "pending",

@@ -9,7 +9,8 @@ export function Seal({ request: { revision, payloadHash } }: { request: Request 
     <div className="seal">
       <Icon name="lock" />
       <span>
-        {texts.seal(revision)} <span className="mono">{hashWords(payloadHash)}</span>. {texts.sealRest}
+        {texts.decidedRevision(revision)} <span className="mono">{hashWords(payloadHash)}</span>.{" "}
+        {texts.sealRest}
       </span>
     </div>
   );

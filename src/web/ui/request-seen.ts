@@ -3,7 +3,7 @@ import { type Decision, useDecision } from "./decision.tsx";
 import { useKeys } from "./keys.ts";
 import { decidedWords, nameIn, type Request } from "./request.ts";
 
-export interface Seen {
+export interface SeenRequest {
   /** The request as the person reads it, with its present status. */
   readonly request: Request;
   /** A newer revision that is not shown yet. */
@@ -20,7 +20,7 @@ export interface Seen {
  * A new revision never replaces the one that the person reads. It waits until the person asks for it. A, R and X arm a
  * decision.
  */
-export function useSeen(newest: Request): Seen {
+export function useSeen(newest: Request): SeenRequest {
   const [shown, setShown] = useState(newest);
   const hasChanged = newest.payloadHash !== shown.payloadHash;
   // The status and the possible actions are not part of the request itself. They are always the newest.

@@ -8,7 +8,7 @@ export const statusWords = {
   all: "All",
 } as const;
 
-export const seal = (revision: number): string => `You decide on revision ${revision},`;
+export const decidedRevision = (revision: number): string => `You decide on revision ${revision},`;
 export const sealRest = "If it changes before you answer, nothing is approved.";
 export const noteFor = (name: string): string => `A note for ${name}, kept on record`;
 export const changedMeanwhile = "This changed while you looked.";

@@ -26,10 +26,10 @@ export function titleOf(request: Request): string {
   }
 }
 
-export type Verdict = "approve" | "revise" | "reject";
+export type RequestChoice = "approve" | "revise" | "reject";
 
 /** The text about a decision right after it. `heldUp` is the number of outcomes that waited for it. */
-export function decidedWords(request: Request, verdict: Verdict, heldUp: number): string {
+export function decidedWords(request: Request, verdict: RequestChoice, heldUp: number): string {
   const name = request.type === "hire_agent" || request.type === "create_agent" ? nameIn(request) : null;
   const requester = request.requestedBy?.name ?? "the board";
   if (verdict === "revise") return `Sent back to ${requester} with your note.`;

@@ -1,4 +1,4 @@
-import type { MarkName } from "./status.tsx";
+import type { MarkName } from "./marks.ts";
 
 /** The state of a session, as a mark and a word. */
 export const sessionEnds: Readonly<Record<string, readonly [MarkName, string]>> = {

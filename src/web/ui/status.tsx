@@ -1,8 +1,6 @@
 import type { ReactNode } from "react";
 import { type MarkName, type StateMark, stateMarks } from "./marks.ts";
 
-export type { MarkName } from "./marks.ts";
-
 /** A state as a shape with a colour. The label is for screen readers and the tooltip, unless a text beside it says the same. */
 export function StatusMark({ mark, label }: { mark: MarkName; label?: string }): ReactNode {
   const { tone, parts }: StateMark = stateMarks[mark];

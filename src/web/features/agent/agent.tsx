@@ -81,7 +81,7 @@ export function AgentPage(): ReactNode {
                         : <Line text={data.left.reason.replace(/\.$/, "")} />
                       </>
                     )}
-                    . {texts.readOnly}{" "}
+                    . {texts.pageIsRecord}{" "}
                     {data.left.successor !== null && (
                       <>
                         <Name

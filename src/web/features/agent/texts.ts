@@ -6,7 +6,7 @@ export const hadNoSessions = (name: string): string => `${name} has had no sessi
 export const whenItWorks = (name: string): string =>
   `A session starts when ${name} gets a message or an outcome to work on.`;
 export const writeTo = (name: string): string => `Message ${name}`;
-export const readOnly = "This page is now a record.";
+export const pageIsRecord = "This page is now a record.";
 export const tookOver = (outcomes: number): string =>
   `has its reports, files and mail${outcomes === 0 ? "." : `, and took over ${counted(outcomes, "outcome")}:`}`;
 export const agentHasLeft = "This agent has left.";

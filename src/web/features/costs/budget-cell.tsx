@@ -50,9 +50,9 @@ export function BudgetCell({
         ref={button}
         type="button"
         className="budget"
-        aria-label={`${now} ${rest}, ${texts.changeBudget(name)}`}
+        aria-label={`${now} ${rest}, ${texts.changingBudget(name)}`}
         aria-disabled={cantDecide === undefined ? undefined : true}
-        title={cantDecide ?? texts.changeBudget(name)}
+        title={cantDecide ?? texts.changingBudget(name)}
         onClick={() => cantDecide === undefined && setOpen(true)}
       >
         {now} <small className="only-narrow">{rest}</small>

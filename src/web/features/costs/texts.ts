@@ -14,7 +14,7 @@ export const atThisPace = "At this pace";
 export const others = "Others";
 export const budget = (usd: string): string => `Budget of ${usd}`;
 export const chartSays = (days: readonly string[]): string => `Spent by day: ${days.join(", ")}`;
-export const changeBudget = (name: string): string => `change the budget of ${name}`;
+export const changingBudget = (name: string): string => `change the budget of ${name}`;
 export const budgetField = (name: string): string => `US dollars a month for ${name}`;
 export const budgetHint =
   "It is taken from the budget above. Empty: the agent shares that budget. Enter saves it.";

@@ -7,7 +7,7 @@ import { Button } from "../../ui/buttons.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { FieldDiff } from "../../ui/field-diff.tsx";
 import { Loaded } from "../../ui/states.tsx";
-import type { HireDraft } from "./draft.ts";
+import type { HireDraft } from "./hire-draft.ts";
 import * as texts from "./texts.ts";
 
 type Copied = Pick<HireDraft, "adapterType" | "adapterConfig" | "model" | "effort" | "prompt">;

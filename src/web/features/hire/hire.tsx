@@ -13,7 +13,7 @@ import { Page } from "../../ui/page.tsx";
 import { Refusal } from "../../ui/states.tsx";
 import { Name } from "../../ui/words.tsx";
 import { CopyFrom } from "./copy-from.tsx";
-import { type HireDraft, useHireDraft } from "./draft.ts";
+import { type HireDraft, useHireDraft } from "./hire-draft.ts";
 import { fieldOf, type HireField, partOf, type HirePart } from "./refused-part.ts";
 import { Rights } from "./rights.tsx";
 import { HireSummary } from "./summary.tsx";
@@ -213,7 +213,7 @@ export function HirePage(): ReactNode {
 function budgetSays(boss: Answer<typeof ops.viewAgent> | undefined, name: string, given: number): string {
   const line = boss?.budget?.find(({ measure }) => measure === "usd");
   if (line?.left == null) return texts.noBudget(name);
-  if (given <= 0) return texts.hasLeft(name, money(line.left));
+  if (given <= 0) return texts.managerLeft(name, money(line.left));
   return given > line.left
     ? texts.tooMuch(name, money(line.left))
     : texts.keeps(name, money(line.left - given), money(line.left));

@@ -59,7 +59,7 @@ export function Rights({
             <span>
               {level} <ResourceWords resource={resource} />{" "}
               <span className="lab">
-                <Line text={texts.notHeld(bossName)} />
+                <Line text={texts.managerLacks(bossName)} />
               </span>
             </span>
           </label>

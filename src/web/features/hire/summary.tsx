@@ -8,7 +8,7 @@ import { Quote } from "../../ui/quote.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { type Changes, WhatChanges } from "../../ui/what-changes.tsx";
 import { Line } from "../../ui/words.tsx";
-import type { HireDraft } from "./draft.ts";
+import type { HireDraft } from "./hire-draft.ts";
 import * as texts from "./texts.ts";
 
 type Boss = Answer<typeof ops.viewAgent>;

@@ -8,7 +8,7 @@ export const pendingSays = (name: string): string =>
 export const readyTitle = (name: string): string => `${name} is ready`;
 export const readySays = (name: string, boss: string): string =>
   `${name} reports to ${boss} and can work immediately.`;
-export const hasLeft = (boss: string, left: string): string =>
+export const managerLeft = (boss: string, left: string): string =>
   `${boss} has ${left} left this month. The budget is taken from it.`;
 export const keeps = (boss: string, rest: string, left: string): string =>
   `${boss} keeps ${rest} of the ${left} that it has left this month.`;
@@ -18,5 +18,5 @@ export const noBudget = (boss: string): string =>
 export const noRights = (boss: string): string => `${boss} holds no rights that can be passed on.`;
 export const onlyHeld = (boss: string): string =>
   `Only rights that ${boss} holds can be passed on. More can be granted later.`;
-export const notHeld = (boss: string): string => `${boss} does not hold it.`;
+export const managerLacks = (boss: string): string => `${boss} does not hold it.`;
 export const copyTitle = (name: string): string => `Copy from ${name}`;

@@ -4,7 +4,7 @@ import type { Answer } from "../../data/operations.ts";
 /** An item of the attention list. */
 export type Item = Answer<typeof ops.viewAttention>["items"][number];
 
-export const keyOf = ({ kind, subject }: Item): string =>
+export const itemKey = ({ kind, subject }: Item): string =>
   `${kind} ${subject.id ?? ""} ${subject.title ?? ""}`;
 
 export type Note = Answer<typeof ops.viewAttention>["notes"][number];

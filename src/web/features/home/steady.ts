@@ -1,5 +1,5 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
-import { type Item, keyOf } from "./item.ts";
+import { type Item, itemKey } from "./item.ts";
 
 /**
  * The list as the person sees it. Rows keep their identity: a row that is being read or written in never moves or disappears
@@ -57,7 +57,7 @@ export function useSteadyRows(
   return { ...kept, release };
 }
 
-const waiting = (item: Item): SteadyRow => ({ key: keyOf(item), item, settledAt: null });
+const waiting = (item: Item): SteadyRow => ({ key: itemKey(item), item, settledAt: null });
 
 /** Whether the person writes in the list, or has scrolled down. */
 function isHeld(list: HTMLElement | null): boolean {
@@ -68,7 +68,7 @@ function isHeld(list: HTMLElement | null): boolean {
 }
 
 function merged(old: Kept, items: readonly Item[], held: boolean, list: HTMLElement | null): Kept {
-  const byKey = new Map(items.map((item) => [keyOf(item), item]));
+  const byKey = new Map(items.map((item) => [itemKey(item), item]));
   const settled = (row: SteadyRow): SteadyRow =>
     row.settledAt === null ? { ...row, settledAt: Date.now() } : row;
   if (held) {
@@ -77,7 +77,7 @@ function merged(old: Kept, items: readonly Item[], held: boolean, list: HTMLElem
       return item === undefined ? settled(row) : waiting(item);
     });
     const shown = new Set(rows.map(({ key }) => key));
-    return withoutGone({ rows, fresh: items.filter((item) => !shown.has(keyOf(item))).length }, list);
+    return withoutGone({ rows, fresh: items.filter((item) => !shown.has(itemKey(item))).length }, list);
   }
   const rows = items.map(waiting);
   for (const [at, row] of old.rows.entries()) if (!byKey.has(row.key)) rows.splice(at, 0, settled(row));

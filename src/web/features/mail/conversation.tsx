@@ -14,7 +14,7 @@ import { Tile, tileOf } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import { withoutIds } from "../../ui/without-ids.ts";
-import { isMine, nameOf, type ShownMessage, tileOfParty, waits } from "./message.ts";
+import { isMine, partyNameOf, type ShownMessage, tileOfParty, waits } from "./message.ts";
 import { AgentName } from "../../ui/agent-name.tsx";
 import { PartyName } from "./party-name.tsx";
 import { receiptOf } from "../../ui/receipt.ts";
@@ -70,7 +70,7 @@ export function Conversation({
           {({ messages }) =>
             messages.length === 0 ? (
               <div className="work-inner">
-                <Empty title={texts.noConversation(name)}>
+                <Empty title={texts.notWrittenYet(name)}>
                   <p>{texts.writeBelow}</p>
                 </Empty>
               </div>
@@ -156,7 +156,7 @@ function Message({
       data-waits={isWaiting ? of.id : undefined}
       aria-current={isChosen ? "true" : undefined}
     >
-      <Tile id={of.from.id ?? of.from.kind} name={nameOf(of.from)} kind={tileOfParty(of.from)} />
+      <Tile id={of.from.id ?? of.from.kind} name={partyNameOf(of.from)} kind={tileOfParty(of.from)} />
       <article>
         <header>
           <b>

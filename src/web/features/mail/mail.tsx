@@ -17,7 +17,7 @@ import { Line } from "../../ui/words.tsx";
 import { withoutIds } from "../../ui/without-ids.ts";
 import { Conversation, OneMessage } from "./conversation.tsx";
 import { MailBox } from "./mail-box.tsx";
-import { isMine, nameOf, type Party, type ShownMessage, tileOfParty, waits } from "./message.ts";
+import { isMine, partyNameOf, type Party, type ShownMessage, tileOfParty, waits } from "./message.ts";
 import { PartyName } from "./party-name.tsx";
 import { receiptOf } from "../../ui/receipt.ts";
 import * as texts from "./texts.ts";
@@ -194,7 +194,7 @@ function MessageList({
                         data-waits={waits(one, me) ? one.id : undefined}
                         aria-current={one === here ? "true" : undefined}
                       >
-                        <Tile id={other.id ?? "system"} name={nameOf(other)} kind={tileOfParty(other)} />
+                        <Tile id={other.id ?? "system"} name={partyNameOf(other)} kind={tileOfParty(other)} />
                         <div className="min-w-0">
                           <div className="top">
                             <b className="cut">

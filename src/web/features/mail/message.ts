@@ -18,5 +18,5 @@ export const waits = (one: ShownMessage, me: Me | undefined): boolean =>
 export const tileOfParty = ({ kind }: Party): TileKind =>
   kind === "board" ? "person" : kind === "system" ? "system" : "agent";
 
-export const nameOf = ({ kind, name }: Party): string =>
+export const partyNameOf = ({ kind, name }: Party): string =>
   kind === "system" ? texts.systemName : kind === "board" ? texts.boardName : name;

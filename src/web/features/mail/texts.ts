@@ -7,7 +7,7 @@ export const emptyBox = {
   deferred: "No message is scheduled.",
 } as const;
 export const emptyBoxHint = "Choose an agent below and write. An answer arrives here.";
-export const noConversation = (name: string): string => `You and ${name} have not written to each other yet.`;
+export const notWrittenYet = (name: string): string => `You and ${name} have not written to each other yet.`;
 export const writeBelow = "Write below. The answer arrives here.";
 export const chooseConversation = "Choose a conversation, or write to an agent.";
 export const youAnswer = "You answer";

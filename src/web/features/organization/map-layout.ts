@@ -1,5 +1,5 @@
 import { flextree } from "d3-flextree";
-import { boundsOf, nearest, type Rect } from "../../ui/camera.ts";
+import { boundsOf, nearestRect, type Rect } from "../../ui/camera.ts";
 import type { Position } from "./position.ts";
 
 /**
@@ -158,7 +158,7 @@ function boxesOf(team: Team, x: number, y: number, { arrives, leaves }: PlannedP
 }
 
 /** For a card, its head, which can have the focus. */
-export const headOf = (box: MapBox): MapBox => (box.kind === "row" ? box : { ...box, h: headHeight });
+export const headBoxOf = (box: MapBox): MapBox => (box.kind === "row" ? box : { ...box, h: headHeight });
 
 /** The next agent in a direction. */
 export function nextBox(
@@ -166,6 +166,6 @@ export function nextBox(
   from: MapBox,
   direction: "up" | "down" | "left" | "right",
 ): MapBox | undefined {
-  const heads = boxes.filter((box) => box.agent !== null && box.planned !== "arrives").map(headOf);
-  return nearest(heads, headOf(from), direction);
+  const heads = boxes.filter((box) => box.agent !== null && box.planned !== "arrives").map(headBoxOf);
+  return nearestRect(heads, headBoxOf(from), direction);
 }

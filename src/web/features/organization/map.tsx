@@ -7,10 +7,10 @@ import { StatusMark } from "../../ui/status.tsx";
 import { Tile, tileOf } from "../../ui/tile.tsx";
 import { Line } from "../../ui/words.tsx";
 import { useAgentDrag } from "./agent-drag.ts";
-import { headOf, layOut, type MapBox, nextBox, type PlannedPlaces } from "./map-layout.ts";
+import { headBoxOf, layOut, type MapBox, nextBox, type PlannedPlaces } from "./map-layout.ts";
 import { useMapWindow } from "./map-view.ts";
 import { MenuButton } from "./menu-button.tsx";
-import { standingMarks, type Position, stateOf } from "./position.ts";
+import { standingMarks, type Position, stateOfAgent } from "./position.ts";
 import * as texts from "./texts.ts";
 import "./map.css";
 
@@ -50,7 +50,7 @@ export function OrgMap({
   const show = (box: MapBox, zooms: boolean): void => {
     // The sheet with the plan covers the lower part.
     const sheet = map.frame.current?.parentElement?.querySelector<HTMLElement>(".plan")?.offsetHeight;
-    map.show(headOf(box), zooms, sheet);
+    map.show(headBoxOf(box), zooms, sheet);
   };
   const goTo = (box: MapBox | undefined): void => {
     if (box === undefined) return;
@@ -174,7 +174,7 @@ const Box = memo(function Box({
   onFocus: (id: string) => void;
   onMenu: ((id: string) => void) | undefined;
 }): ReactNode {
-  const state = stateOf(agent);
+  const state = stateOfAgent(agent);
   const isRow = box.kind === "row";
   const says =
     box.planned === "arrives"

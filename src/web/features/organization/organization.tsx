@@ -15,7 +15,15 @@ import { useVerbs } from "../../ui/verbs.ts";
 import { OrgMap } from "./map.tsx";
 import { Outline } from "./outline.tsx";
 import { AppliedBar, PlanSheet } from "./plan-sheet.tsx";
-import { isFound, managersOf, type Position, stateOf, type Standing, standings, treeOf } from "./position.ts";
+import {
+  isFound,
+  managersOf,
+  type Position,
+  stateOfAgent,
+  type Standing,
+  standings,
+  treeOf,
+} from "./position.ts";
 import { ReorganizeDialog } from "./reorganize-dialog.tsx";
 import { placesOf, useReorganizing } from "./reorganizing.ts";
 import * as texts from "./texts.ts";
@@ -115,7 +123,7 @@ export function Organization(): ReactNode {
     agents,
     selected: shown,
     isDim: (agent: Position) =>
-      (search.state !== undefined && stateOf(agent) !== search.state) || !isFound(agent, words),
+      (search.state !== undefined && stateOfAgent(agent) !== search.state) || !isFound(agent, words),
     // A narrow screen has no room for the panel, so a tap opens the page.
     onSelect: (id: string) => (isNarrow ? open(id) : beside.choose({ kind: "agent", id })),
     onOpen: open,
@@ -199,7 +207,7 @@ export function Organization(): ReactNode {
                         {texts.giveGoal(agents[0]?.name ?? "")}
                       </Link>
                       <Link className="b" to="/hire">
-                        {texts.hireFirst}
+                        {texts.hireLabel}
                       </Link>
                     </div>
                   </Empty>
@@ -256,7 +264,7 @@ function Filters({
 }): ReactNode {
   const counts = useMemo(() => {
     const all = new Map<Standing, number>();
-    for (const agent of agents) all.set(stateOf(agent), (all.get(stateOf(agent)) ?? 0) + 1);
+    for (const agent of agents) all.set(stateOfAgent(agent), (all.get(stateOfAgent(agent)) ?? 0) + 1);
     return all;
   }, [agents]);
   return (

@@ -17,7 +17,7 @@ import { isOff } from "../../ui/keys.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile, tileOf } from "../../ui/tile.tsx";
 import { Line } from "../../ui/words.tsx";
-import { type Branch, standingMarks, type Position, stateOf, treeOf } from "./position.ts";
+import { type Branch, standingMarks, type Position, stateOfAgent, treeOf } from "./position.ts";
 import { MenuButton } from "./menu-button.tsx";
 import * as texts from "./texts.ts";
 
@@ -225,7 +225,7 @@ const OutlineRow = memo(function OutlineRow({
   onSelect: (agent: string) => void;
   onMenu: ((id: string) => void) | undefined;
 }): ReactNode {
-  const state = stateOf(agent);
+  const state = stateOfAgent(agent);
   const { spentUsd, budgetUsd } = agent;
   return (
     <div

@@ -1,13 +1,13 @@
 import type { ops } from "virtual:operations";
 import type { Answer } from "../../data/operations.ts";
-import type { MarkName } from "../../ui/status.tsx";
+import type { MarkName } from "../../ui/marks.ts";
 
 export type Position = Answer<typeof ops.viewOrg>["agents"][number];
 
 export const standings = ["working", "idle", "paused", "blocked", "pending"] as const;
 export type Standing = (typeof standings)[number];
 
-export function stateOf({ status, working, blocked, workable }: Position): Standing {
+export function stateOfAgent({ status, working, blocked, workable }: Position): Standing {
   if (status === "pending_approval") return "pending";
   if (status === "paused") return "paused";
   if (working !== null) return "working";

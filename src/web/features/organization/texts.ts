@@ -11,7 +11,7 @@ export const openPeople = "Who can decide";
 export const menuHint = "Move or reorganize, Shift M";
 export const whoGoverns = "the people who govern";
 export const giveGoal = (name: string): string => `Give ${name} a goal`;
-export const hireFirst = "Hire an agent";
+export const hireLabel = "Hire an agent";
 export const mapOf = (count: number): string =>
   `Map of ${count === 1 ? "1 agent" : `${count} agents`}. The outline shows the same as rows.`;
 export const arrives = "would report here";

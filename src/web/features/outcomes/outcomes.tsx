@@ -20,7 +20,7 @@ import { WhyLine } from "../../ui/why.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
 import { Line } from "../../ui/words.tsx";
 import { NoMatch } from "./no-match.tsx";
-import { OutcomeMap } from "./map.tsx";
+import { OutcomeMap } from "./outcome-map.tsx";
 import * as texts from "./texts.ts";
 import { OutcomeTree } from "./tree.tsx";
 import "../../ui/work.css";

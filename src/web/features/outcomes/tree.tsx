@@ -5,7 +5,7 @@ import { useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useIsNarrow } from "../../ui/narrow.ts";
 import { useKeys } from "../../ui/keys.ts";
-import { isHeld, type Reason, useReasons } from "../../ui/reasons.ts";
+import { isHeld, type MoveReason, useReasons } from "../../ui/reasons.ts";
 import { standingOf, unowned } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { Age } from "../../ui/time.tsx";
@@ -178,7 +178,7 @@ const OutcomeRow = memo(function OutcomeRow({
 }: Leaf<GraphNode> & {
   index: number;
   top: number;
-  reason: Reason | undefined;
+  reason: MoveReason | undefined;
   isSelected: boolean;
   canFocus: boolean;
   on: RowActs;

@@ -12,8 +12,7 @@ const colours = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "
 const commands = /\u001b(?:\[([0-?]*)[ -/]*([@-~])|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 
 /** The text without control sequences and invisible characters. */
-export const visibleText = (text: string): string =>
-  shown(text.replace(commands, "").replace(/\r\n?/g, "\n"));
+const visibleText = (text: string): string => shown(text.replace(commands, "").replace(/\r\n?/g, "\n"));
 
 /** The text in parts, with the colours of its control sequences. */
 export function colouredParts(text: string): readonly Coloured[] {

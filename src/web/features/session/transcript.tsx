@@ -240,7 +240,7 @@ export function ColouredText({ text, most }: { text: string; most?: number }): R
   });
 }
 
-export interface Heard {
+interface Heard {
   readonly entries: readonly Entry[];
   readonly truncated: boolean;
   readonly isRead: boolean;

@@ -105,7 +105,7 @@ export function CompanySettings(): ReactNode {
 }
 
 /** The hiring toggle, and every limit with its explanation. */
-export function Limits(): ReactNode {
+export function CompanyLimits(): ReactNode {
   const { company, cantDecide } = useHere();
   const save = useDo(ops.updateCompany);
   const described = useRead(ops.describeSettings, {});

@@ -62,7 +62,7 @@ export function Servers(): ReactNode {
         {({ servers }) =>
           servers.length === 0 ? (
             <div className="pad">
-              <Empty title={texts.noServers}>
+              <Empty title={texts.noServersYet}>
                 <p>{texts.noServersHint}</p>
               </Empty>
             </div>

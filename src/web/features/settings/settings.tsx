@@ -5,7 +5,7 @@ import { Page } from "../../ui/page.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { Brains } from "./brains.tsx";
 import { Browsers, People } from "./people.tsx";
-import { CompanySettings, Limits } from "./company-settings.tsx";
+import { CompanySettings, CompanyLimits } from "./company-settings.tsx";
 import { Secrets, Servers } from "./connections.tsx";
 import { Repos } from "./repos.tsx";
 import * as texts from "./texts.ts";
@@ -14,7 +14,7 @@ import "./settings.css";
 
 const pages: Readonly<Record<texts.Tab, () => ReactNode>> = {
   company: () => <CompanySettings />,
-  advanced: () => <Limits />,
+  advanced: () => <CompanyLimits />,
   brains: () => <Brains />,
   servers: () => <Servers />,
   secrets: () => <Secrets />,

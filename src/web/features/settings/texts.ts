@@ -52,7 +52,7 @@ export const brainStates = {
   fails: "does not work",
   running: "testing",
 } as const;
-export const noServers = "No MCP servers yet.";
+export const noServersYet = "No MCP servers yet.";
 export const noServersHint = "An agent can use one once it holds a right on it.";
 export const secretsForServer = "A program gets them as variables, and a URL as headers of each request.";
 export const noSecretsForServer = "Add a secret under Secrets first. Then you can choose it here.";

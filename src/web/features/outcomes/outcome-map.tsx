@@ -4,13 +4,13 @@ import { shown } from "../../../contract/visible-text.ts";
 import { useBeside, WithPanel } from "../../ui/beside.tsx";
 import { farBelow } from "../../ui/camera.ts";
 import { counted } from "../../ui/figures.tsx";
-import { type Drawing, fitText, MapCanvas } from "../../ui/map-canvas.tsx";
+import { type MapDrawing, fitText, MapCanvas } from "../../ui/map-canvas.tsx";
 import { type StateMark, stateMarks } from "../../ui/marks.ts";
 import { useReasons } from "../../ui/reasons.ts";
 import { standingOf, unowned } from "../../ui/standing.ts";
 import type { GraphNode, Searched } from "./forest.ts";
 import { NoMatch } from "./no-match.tsx";
-import { layOutcomes, type Placed, type Wire } from "./map-layout.ts";
+import { layOutcomes, type PlacedItem, type Edge } from "./outcome-layout.ts";
 import * as texts from "./texts.ts";
 
 /** Outcomes from why at the left to how at the right. A click or Enter opens one in the panel. */
@@ -25,7 +25,7 @@ export function OutcomeMap({ graph, matches }: Searched): ReactNode {
     [reasons],
   );
   const selected = choosing.chosen?.id;
-  const draw = (drawing: Drawing<Placed>): void => {
+  const draw = (drawing: MapDrawing<PlacedItem>): void => {
     drawWires(drawing, map.wires);
     if (drawing.zoom < farBelow) drawFar(drawing, standing, selected);
     else for (const item of drawing.items) drawCard(drawing, item, standing(item.node), selected);
@@ -56,7 +56,7 @@ export function OutcomeMap({ graph, matches }: Searched): ReactNode {
 
 type Standing = (node: GraphNode) => ReturnType<typeof standingOf>;
 
-function drawWires({ context, seen, zoom, colour }: Drawing<Placed>, wires: readonly Wire[]): void {
+function drawWires({ context, seen, zoom, colour }: MapDrawing<PlacedItem>, wires: readonly Edge[]): void {
   const bottom = seen.y + seen.h;
   const right = seen.x + seen.w;
   for (const [kind, token, dash] of [
@@ -96,11 +96,11 @@ const fills = {
 
 /** Thousands of boxes at once, with one path for each colour. */
 function drawFar(
-  { context, items, colour, focused, zoom }: Drawing<Placed>,
+  { context, items, colour, focused, zoom }: MapDrawing<PlacedItem>,
   standing: Standing,
   selected: string | undefined,
 ): void {
-  const byTone = new Map<keyof typeof fills, Placed[]>();
+  const byTone = new Map<keyof typeof fills, PlacedItem[]>();
   for (const item of items) {
     const tone = stateMarks[standing(item.node).mark].tone;
     const same = byTone.get(tone);
@@ -122,8 +122,8 @@ function drawFar(
 }
 
 function drawCard(
-  { context, colour, focused }: Drawing<Placed>,
-  { id, x, y, w, h, node, matches }: Placed,
+  { context, colour, focused }: MapDrawing<PlacedItem>,
+  { id, x, y, w, h, node, matches }: PlacedItem,
   { mark, label }: ReturnType<typeof standingOf>,
   selected: string | undefined,
 ): void {

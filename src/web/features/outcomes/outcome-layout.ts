@@ -3,21 +3,21 @@ import type { MapItem } from "../../ui/camera.ts";
 import { type Graph, forestOf, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
 
 /** An outcome on the map. Purposes are at the left, and the outcomes that serve them are to their right. */
-export interface Placed extends MapItem {
+export interface PlacedItem extends MapItem {
   readonly node: GraphNode;
   readonly matches: boolean;
 }
 
-export interface Wire {
-  readonly from: Placed;
-  readonly to: Placed;
+export interface Edge {
+  readonly from: PlacedItem;
+  readonly to: PlacedItem;
   /** `serves`: a line of the tree. `also`: another parent. `waits`: a dependency. */
   readonly kind: "serves" | "also" | "waits";
 }
 
 export interface MapOfOutcomes {
-  readonly items: readonly Placed[];
-  readonly wires: readonly Wire[];
+  readonly items: readonly PlacedItem[];
+  readonly wires: readonly Edge[];
 }
 
 const width = 236;
@@ -47,8 +47,8 @@ export function layOutcomes(graph: Graph, matches: (node: GraphNode) => boolean)
   });
   const tree = layout.hierarchy(top);
   layout(tree);
-  const items: Placed[] = [];
-  const placed = new Map<string, Placed>();
+  const items: PlacedItem[] = [];
+  const placed = new Map<string, PlacedItem>();
   tree.each(({ data: { leaf }, x, y }) => {
     if (leaf === null) return;
     const item = {
@@ -63,9 +63,9 @@ export function layOutcomes(graph: Graph, matches: (node: GraphNode) => boolean)
     items.push(item);
     placed.set(item.id, item);
   });
-  const wires: Wire[] = [];
+  const wires: Edge[] = [];
   const hasParent = new Set<string>();
-  const add = (from: string, to: string, kind: Wire["kind"]): void => {
+  const add = (from: string, to: string, kind: Edge["kind"]): void => {
     const [a, b] = [placed.get(from), placed.get(to)];
     if (a !== undefined && b !== undefined) wires.push({ from: a, to: b, kind });
   };
