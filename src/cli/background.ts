@@ -57,7 +57,11 @@ function carryOut([program = "", ...args]: readonly string[]): void {
   try {
     execFileSync(program, args, { stdio: ["ignore", "ignore", "pipe"], timeout: 30_000 });
   } catch (error) {
-    throw noServiceManager(program, String(Object(error).stderr || Object(error).message));
+    const said =
+      error instanceof Error && "stderr" in error && Buffer.isBuffer(error.stderr)
+        ? error.stderr.toString()
+        : "";
+    throw noServiceManager(program, said || (error instanceof Error ? error.message : String(error)));
   }
 }
 

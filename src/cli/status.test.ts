@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { describe, test } from "node:test";
 import { viewAttention } from "../contract/attention.ts";
 import { dress } from "./look.ts";
 import { screens } from "./screens.ts";
-import { drawStatus } from "./status.ts";
+import { drawStatus, statusOf } from "./status.ts";
 
 const now = Date.parse("2026-03-04T12:00:00.000Z");
 const look = { columns: 140, now, short: (text: string) => text };
@@ -93,4 +95,19 @@ describe("what needs a person, on the command line", () => {
     assert.match(status(true), /^Stuck\n {2}budget The budget of Otto$/m);
     assert.doesNotMatch(status(true), /more: agency attention/);
   });
+});
+
+test("answers of another program on the daemon's port are no status", async (t) => {
+  const server = createServer((request, response) => {
+    const isList = request.url?.startsWith("/api/companies?") === true;
+    response.end(
+      JSON.stringify(isList ? { companies: [{ id, slug: "bakery", name: "Bakery" }] } : { ok: true }),
+    );
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  t.after(() => server.close());
+  const address = server.address();
+  assert.ok(typeof address === "object" && address !== null);
+  const env = { AGENCY_URL: `http://127.0.0.1:${address.port}`, AGENCY_HOME: "/nowhere" };
+  assert.equal(await statusOf(env), undefined);
 });

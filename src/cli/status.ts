@@ -57,43 +57,54 @@ export function addStatus(program: Command, context: Context): void {
 /** Undefined if the daemon does not answer everything, or if the company is not clear. */
 export async function statusOf(env: NodeJS.ProcessEnv, wanted?: string): Promise<StatusPage | undefined> {
   // The daemon starts on this question while the first one is under way.
-  const asked = askDaemon(env, "/api/installation");
-  const listed: Partial<Output<typeof listCompanies>> = Object(
-    await askDaemon(env, "/api/companies?limit=1000"),
-  );
+  const asked = answerOf<typeof viewInstallation>(env, "/api/installation", "version");
+  const listed = await answerOf<typeof listCompanies>(env, "/api/companies?limit=1000", "companies");
   const name = (wanted ?? chosenCompany(env))?.toLowerCase();
-  const found = (listed.companies ?? []).filter(
+  const found = (listed?.companies ?? []).filter(
     (one) => name === undefined || [one.id, one.slug, one.name.toLowerCase()].includes(name),
   );
   const [company] = found;
   if (company === undefined || found.length > 1) return undefined;
   const of = `/api/companies/${company.id}`;
   const [attention, sessions, spending, daemon] = await Promise.all([
-    askDaemon(env, `${of}/attention?limit=20`),
-    askDaemon(env, `${of}/sessions?live=true&limit=20`),
-    askDaemon(env, `${of}/costs?limit=1`),
+    answerOf<typeof viewAttention>(env, `${of}/attention?limit=20`, "items"),
+    answerOf<typeof listSessions>(env, `${of}/sessions?live=true&limit=20`, "sessions"),
+    answerOf<typeof listCosts>(env, `${of}/costs?limit=1`, "total"),
     asked,
   ]);
   if (attention === undefined || sessions === undefined || spending === undefined) return undefined;
   const { id, slug, state } = company;
-  const { month, total, budget } = Object(spending);
+  const { month, total, budget } = spending;
   return {
     company: { id, name: company.name, slug, state },
     url: urlOf(env),
-    daemon:
-      daemon === undefined ? null : { version: Object(daemon).version, startedAt: Object(daemon).startedAt },
-    working: Object(sessions).sessions.map(
-      ({ id: session, agent, startedAt, outcome }: StatusPage["working"][number]) => ({
-        id: session,
-        agent,
-        startedAt,
-        outcome,
-      }),
-    ),
+    daemon: daemon === undefined ? null : { version: daemon.version, startedAt: daemon.startedAt },
+    working: sessions.sessions.map(({ id: session, agent, startedAt, outcome }) => ({
+      id: session,
+      agent,
+      startedAt,
+      outcome,
+    })),
     spending: { month, total, budget },
-    attention: Object(attention),
+    attention,
   };
 }
+
+/**
+ * The daemon checks its answers against the contract before it sends them. Loading the schemas here would take longer than the
+ * questions. Without the field, the answer comes from another program.
+ */
+async function answerOf<Op>(
+  env: NodeJS.ProcessEnv,
+  path: string,
+  field: string & keyof Output<Op>,
+): Promise<Output<Op> | undefined> {
+  const answer = await askDaemon(env, path);
+  return isAnswer<Output<Op>>(answer, field) ? answer : undefined;
+}
+
+const isAnswer = <T>(answer: unknown, field: string & keyof T): answer is T =>
+  typeof answer === "object" && answer !== null && field in answer;
 
 type Item = StatusPage["attention"]["items"][number];
 

@@ -394,7 +394,8 @@ export async function putFile(
   try {
     file = await open(join(home, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
-    if (["ENOENT", "ELOOP", "ENOTDIR", "ENXIO"].includes(Object(error).code)) return false;
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (["ENOENT", "ELOOP", "ENOTDIR", "ENXIO"].includes(code)) return false;
     throw error;
   }
   try {

@@ -64,7 +64,7 @@ export async function* zippedLines(
       if (rest.byteLength > 0) begun.push(rest);
     }
   } catch (error) {
-    if (Object(error).code === "ENOENT") throw error;
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") throw error;
     throw damaged(path, error);
   } finally {
     file.destroy();

@@ -164,7 +164,7 @@ async function answer(
     return sendPacked(request, response, whole);
   }
   const output = withoutCookie(route.operation, whole, (value) => setCookie(request, response, value));
-  if (route.operation.http.as === "text") return sendText(response, Object(output).text);
+  if (route.operation.http.as === "text") return sendText(response, TextAnswer.parse(output).text);
   const text = JSON.stringify(output);
   if (method === "GET") {
     // The tag of a read file names its version. All other answers are named by their content.
@@ -180,6 +180,7 @@ async function answer(
   sendJson(response, isNew ? 201 : 200, text);
 }
 
+const TextAnswer = z.looseObject({ text: z.string() });
 const FileRead = z.object({ version: z.number(), hash: z.string(), content: z.string() });
 
 /** The tags in an If-None-Match header. */

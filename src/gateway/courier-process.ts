@@ -95,7 +95,7 @@ async function carry(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): P
     isWhole = true;
   } catch (error) {
     if (status === "cut" || !stream.headersSent) record();
-    answer(stream, { failed: String(Object(error).cause ?? error) });
+    answer(stream, { failed: String((error instanceof Error ? error.cause : undefined) ?? error) });
   } finally {
     stream.end();
   }

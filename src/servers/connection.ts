@@ -317,13 +317,16 @@ function shortened(says: string): string {
 
 const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
+/** What the client of the protocol adds to its error about an answer over HTTP. */
+const AnswerData = z.looseObject({ status: z.number() });
+
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { status } = Object(Object(error).data);
+  const status = "data" in error ? AnswerData.safeParse(error.data).data?.status : undefined;
   // An answer without a body leaves only the beginning of a sentence.
   const said = error.message
     .replace(/^Version negotiation probe failed: /, "")
-    .replace(/:\s*$/, typeof status === "number" ? ` (HTTP ${status})` : "");
+    .replace(/:\s*$/, status === undefined ? "" : ` (HTTP ${status})`);
   const cause =
     error.cause instanceof Error && !said.includes(error.cause.message) ? error.cause.message : "";
   return `${said === "" ? emptyCause : said}${cause === "" ? "" : ` (${cause})`}`;

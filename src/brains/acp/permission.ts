@@ -1,5 +1,6 @@
 import { isAbsolute, relative, resolve } from "node:path";
 import type { RequestPermissionRequest, RequestPermissionResponse, ToolKind } from "@agentclientprotocol/sdk";
+import { z } from "zod";
 import * as texts from "./texts.ts";
 
 /**
@@ -19,6 +20,11 @@ export interface SessionRights {
 }
 
 type ToolCall = RequestPermissionRequest["toolCall"];
+
+/** The arguments of a tool as the program sent them. Of any other form, they count as none. */
+const RawInput = z
+  .looseObject({ serverName: z.string().catch(""), cwd: z.string().optional().catch(undefined) })
+  .catch({ serverName: "" });
 
 export async function answerPermission(
   { toolCall, options }: Pick<RequestPermissionRequest, "toolCall" | "options">,
@@ -102,7 +108,7 @@ function isOfServer(
   servers: readonly string[],
 ): boolean {
   const plain = (text: string): string => `_${text.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_")}_`;
-  const named = [name ?? "", title ?? "", toolCallId, String(Object(rawInput).serverName ?? "")];
+  const named = [name ?? "", title ?? "", toolCallId, RawInput.parse(rawInput).serverName];
   return (
     servers.some((server) => named.some((text) => plain(text).includes(plain(server)))) ||
     options.some(({ name: offered }) => /\bserver\b/i.test(offered))
@@ -110,11 +116,11 @@ function isOfServer(
 }
 
 function pathsIn({ locations, content, rawInput }: ToolCall, workspace: string): string[] {
-  const { cwd } = Object(rawInput);
+  const { cwd } = RawInput.parse(rawInput);
   const named = [
     ...(locations ?? []).map(({ path }) => path),
     ...(content ?? []).flatMap((one) => (one.type === "diff" ? [one.path] : [])),
-    ...(typeof cwd === "string" ? [cwd] : []),
+    ...(cwd === undefined ? [] : [cwd]),
   ];
   return named.map((path) => resolve(workspace, path));
 }

@@ -156,16 +156,17 @@ function requestOf(
 }
 
 function refusalOf(operation: string, status: number, body: unknown): Refused {
-  const error: unknown = Object(body).error;
+  const { error } = fieldsOf(body);
+  const fields = fieldsOf(error);
   const text = (name: string): string => {
-    const value: unknown = Object(error)[name];
+    const value = fields[name];
     return typeof value === "string" ? value : "";
   };
   const refused = new Refused(status, {
     code: text("code") || "internal",
     message: text("message") || `The daemon answered with status ${status} and no explanation.`,
     hint: text("hint"),
-    details: Object(error).details,
+    details: fields["details"],
   });
   if (refused.code === "unauthenticated" && operation !== "person.sign_in") forgetPageKey();
   return refused;
