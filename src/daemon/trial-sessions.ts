@@ -78,7 +78,7 @@ export function keepTrials(parts: {
 
   async function run(brain: TrialBrain): Promise<TrialEnd> {
     const { companyId, agentId, type, config, model, effort } = brain;
-    const [id, token] = [newId(), newSecret()];
+    const [id, token] = [newId(), `ags_${newSecret()}`];
     const { root, settings } = await store.read(async (tx) => ({
       root: await agentById(tx, agentId),
       settings: await settingsOf(tx, companyId),

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { z } from "zod";
+import { newSecret } from "../daemon/ids.ts";
 import { byLength } from "../testing/run-length.ts";
 import { isSetting } from "./known-texts.ts";
 import { marker, redact, redactText, restore } from "./redact.ts";
@@ -135,6 +136,34 @@ test(`${harmless.length} harmless values stay byte for byte, wherever they stand
     touched.map((value) => [value, redact(value).value]),
     [],
   );
+});
+
+test("every token that Agency makes is hidden, wherever it stands and whatever it contains", () => {
+  const sources = globSync("src/**/*.ts", { cwd: join(import.meta.dirname, "../..") });
+  const prefixes = sources.flatMap((file) =>
+    [
+      ...readFileSync(join(import.meta.dirname, "../..", file), "utf8").matchAll(
+        /`(\w+)\$\{[\w.]*newSecret\(\)\}/g,
+      ),
+    ].map(([, prefix = ""]) => prefix),
+  );
+  assert.deepEqual([...new Set(prefixes)].toSorted(), ["agb_", "agk_", "agl_", "agp_", "ags_", "agw_"]);
+  const places = [
+    "",
+    "http://127.0.0.1:4600/sign-in#",
+    "x=",
+    "id:",
+    "a.",
+    '{"x":"',
+    '"\\\\n',
+    "?to=%2Fsign-in%23",
+  ];
+  for (const prefix of prefixes)
+    for (const place of places)
+      for (let time = 0; time < 100; time += 1) {
+        const text = `${place}${prefix}${newSecret()}`;
+        assert.equal(redactText(text), `${place}${marker}`, text);
+      }
 });
 
 describe("what a schema marks", () => {

@@ -22,7 +22,7 @@ const ordinary =
  * else has; and whole forms. Publishable keys (`pk_live_…`) are public and stay.
  */
 const beginnings = `
-ghp_ gho_ ghu_ ghs_ ghr_ agk_ agb_ agp_ agl_ agw_ npm_ rubygems_ sess- hf_ api_org_ r8_ gsk_ xai- pplx- fw_ csk- rpa_ jina_ nvapi- tgp_v1_
+ghp_ gho_ ghu_ ghs_ ghr_ npm_ rubygems_ sess- hf_ api_org_ r8_ gsk_ xai- pplx- fw_ csk- rpa_ jina_ tgp_v1_ sgp_local_
 pcsk_ lsv2_pt_ lsv2_sk_ sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rzp_live_ rzp_test_ whsec_ shpat_ shpca_ shppa_ shpss_ dop_v1_ doo_v1_
 dor_v1_ xkeysib- lin_api_ lin_oauth_ lin_wh_ ntn_ secret_ fo1_ fm1_ fm2_ fm1r_ glsa_ glc_ pscale_tkn_ pscale_pw_ pscale_oauth_ pul- sbp_ napi_
 sntrys_ sntryu_ squ_ sqp_ sqa_ bkua_ rnd_ nfp_ nfc_ vcp_ vca_ lip_ phx_ phs_ cfut_ cfat_ cfk_ sgp_ aio_ rdme_ LTAI ATBB ATATT3 ATCTT3 AKCp`;
@@ -31,6 +31,7 @@ github_pat_ gl(?:pat|ptt|dt|rt|rtr|cbt|ft|soat|agent|oas|imt|ffct|wt)- sk-(?:ant
 xox[a-z](?:\.xox[a-z])?- xapp-\d- xwfp- ABSK AIza ya29\. GOCSPX- 1//0 sq0(?:atp|csp|idp)- fig[dour]_ dckr_(?:pat|oat)_ CCIP(?:AT|RJ)_ CFPAT- PMAK- pypi-AgE
 NR(?:AK|IQ|AA|RA|II|JS|SP)- hv[sbr]\. tskey-[a-z]{2,12}- ops_eyJ AGE-SECRET-KEY-1 A3-[A-Z0-9]{6}- sb_secret_ vercel_blob_rw_ tvly- dp\.(?:pt|st|ct|sa|scim|audit|said)\.`;
 const forms = String.raw`
+ag[bklpsw]_[\w-]{43,} (?:nvapi-|pcsk_|tgp_v1_|fo1_|pscale_(?:tkn|pw|oauth)_|AT[AC]TT3)[\w-]{30,} (?:whsec_|fm[12]r?_)[\w+/-]{30,}
 sk-(?:[A-Za-z0-9]{16,}|(?=[\w-]{0,64}\d)[\w-]{8,}) sk_[0-9a-f]{40,} (?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z0-9]{12,} pypi-(?=[\w-]{0,40}\d)[\w-]{20,}
 re_[A-Za-z0-9]{8}_[A-Za-z0-9]{16,} SG\.[\w-]{6,}\.[\w-]{6,} key-[0-9a-f]{32} SK[0-9a-f]{32} EAAA[\w-]{40,} EAA[A-Za-z0-9]{40,} IGQ[\w-]{40,} A{20,}[\w%]{30,}
 [MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,} mfa\.[\w-]{40,} pat[A-Za-z0-9]{14}\.[a-f0-9]{32,} pat-(?:na|eu|ap)\d-[0-9a-f-]{32,} sl\.(?:u\.)?[\w-]{30,}
@@ -39,7 +40,7 @@ s\.(?=[A-Za-z]{0,23}\d)[A-Za-z0-9]{24}(?!\w) v1\.0-[0-9a-f]{24}-[0-9a-f]{64,} AP
 (?:sdk|mob|access-(?:production|sandbox|development))-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}
 (?<![-_])eyJ[\w-]{8,}(?:\.[\w-]*){1,4} \$(?:2[abxy]|1|5|6|y|apr1|argon2(?:id?|d)|scrypt|pbkdf2[\w-]{0,20})\$[\w$./=,+-]{20,}`;
 const anyOf = (table: string): string => `(?:${table.trim().split(/\s+/).join("|")})`;
-const known = `(?<![A-Za-z0-9])(?:${anyOf(beginnings)}(?:[A-Za-z0-9]{20,}|(?=[a-z]{0,20}[A-Z\\d])[A-Za-z0-9]{12,})[\\w.~+/=-]*|${anyOf(distinct)}[\\w.%~+/=-]{7,}[\\w%~+/=-]|${anyOf(forms)})`;
+const known = `(?<![A-Za-z0-9](?<!%[0-9A-Fa-f]{2}|\\\\[nrt]))(?:${anyOf(beginnings)}(?:[A-Za-z0-9]{20,}|(?=[a-z]{0,20}[A-Z\\d])[A-Za-z0-9]{12,})[\\w.~+/=-]*|${anyOf(distinct)}[\\w.%~+/=-]{7,}[\\w%~+/=-]|${anyOf(forms)})`;
 
 /**
  * Each line: the test that may reject a match (below), the hint, and the expression. A text that lacks the hint is skipped.
@@ -48,7 +49,7 @@ const known = `(?<![A-Za-z0-9])(?:${anyOf(beginnings)}(?:[A-Za-z0-9]{20,}|(?=[a-
 const shapes = String.raw`
 # Tokens without a beginning: Telegram, Mailchimp, Terraform; Azure, Twilio; a provider that is not in the list
 any    [\w-]{30}  (?<!\w)(?:\d{8,10}:AA[\w-]{30,}|[0-9a-f]{32}-us\d{1,2}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,})
-any    [\w-]{30}  (?<!\w)[\w~.-]{3}\dQ~[\w~.-]{30,}|(?<=\bAC[0-9a-f]{32}:)[0-9a-f]{32}
+any    Q~|\bAC[0-9a-f]{32}:  (?<!\w)[\w~.-]{3}\dQ~[\w~.-]{30,}|(?<=\bAC[0-9a-f]{32}:)[0-9a-f]{32}
 made   _\w{16}    (?<![A-Za-z0-9])(?!pk_)[a-z][a-z0-9]{1,11}_(?:live|prod|secret|sk|pat|key|token|api)_[A-Za-z0-9]{16,}
 # Private keys, also in base64, and webhooks, which are protected only by their path
 any    PuTTY      (?<=PuTTY-User-Key-File-\d)[^]+
@@ -87,7 +88,7 @@ set@ [^]?  pass:|/p(?:ass)?:
  * base64 or with percent-encoded signs: they are secret if their decoded text has a secret.
  */
 const wholes = String.raw`
-random -----|[\w+/-]{32}  -----BEGIN (?:[A-Z0-9]{1,20} ){0,3}(?:CERTIFICATE|PUBLIC KEY)[A-Z ]{0,20}-----[^-]*|(?<![\w+/=.:@%-])(?<!base64,|://\S{0,400})[\w+/-]{32,}={0,2}(?=$|[\s"'\x60)\]}>,;|&\\]|[.!?](?:\s|$))
+random -----|[\w+/-]{32}  -----BEGIN (?:[A-Z0-9]{1,20} ){0,3}(?:CERTIFICATE|PUBLIC KEY)[A-Z ]{0,20}-----[^-]*|(?<![\w+/=.:@%-](?<!\\[nrt]))(?<!\\(?=[nrt])|base64,|://\S{0,400})[\w+/-]{32,}={0,2}(?=$|[\s"'\x60)\]}>,;|&\\]|[.!?](?:\s|$))
 base64 [\w+/-]{24}  (?<![\w+/=-])[\w+/-]{24,}={0,2}
 url    %         (?<![^\s"'\x60<>&=?#/])(?![a-z][\w+.-]{0,20}:)[^\s"'\x60<>&=?#/]*%(?:3[aAdD]|40|22)[^\s"'\x60<>&=?#/]*
 `;

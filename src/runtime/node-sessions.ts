@@ -174,7 +174,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
 
   async function startOne(agentId: string, companyId: string, over: () => void): Promise<void> {
     const id = newId();
-    const token = parts.newSecret();
+    const token = `ags_${parts.newSecret()}`;
     const lease = leases.begin();
     await at("intent");
     const intent = await writeIn(store, companyId, newId, async (call) => {
