@@ -149,13 +149,18 @@ function* logins(text: string): Iterable<Span> {
 }
 const repositoryUser = /^[a-z][a-z._-]{0,19}@(?:[^\s/]*(?:git|bitbucket|azure)|.*(?:\.git\b|\/_git\/))/;
 
-/** The values of a Secret of Kubernetes, whatever they are called. */
+/** The values of a Secret of Kubernetes, whatever they are called: what stands deeper than `data:` or `stringData:`. */
 function* manifests(text: string): Iterable<Span> {
-  if (!/^kind: *["']?Secret\b/m.test(text)) return;
-  const blocks = /(?<=^(?:stringData|data):[ \t]*\r?\n)(?:[ \t]+\S.*(?:\r?\n|$))+/gm;
-  for (const { 0: block, index } of text.matchAll(blocks))
-    for (const line of block.matchAll(/(?<=^[ \t]+(?:[\w.-]{1,200}:[ \t]+)?)(?![\w.-]+:|[|>])\S.*/gm))
-      yield [index + line.index, index + line.index + line[0].length];
+  if (!text.includes("Secret") || !/^[ \t-]*kind: *["']?Secret\b/m.test(text)) return;
+  let column = -1;
+  for (const { 0: line, index } of text.matchAll(/^.*\S/gm)) {
+    const [lead = "", indent = "", key = ""] =
+      /^([ \t]*(?:-[ \t]+)*)(?:([\w.-]{1,253}):(?:[ \t]+|$))?/.exec(line) ?? [];
+    const value = line.slice(lead.length);
+    if (indent.length <= column) column = -1;
+    if (column < 0) column = /^(?:data|stringData)$/.test(key) && value === "" ? indent.length : -1;
+    else if (!/^(?:[|>][-+\d]{0,2})?$/.test(value)) yield [index + lead.length, index + line.length];
+  }
 }
 
 const plain = [...rulesOf(`any  [\\w+-]{8}  ${known}\n${shapes}`), logins, manifests, namedIn];
