@@ -66,6 +66,8 @@ bearer [Bb]e|BE   (?<=(?<![A-Za-z0-9])(?:[Bb]earer|BEARER)[ \t]{1,9})[\w.~+/=-]{
 basic  [Bb]a|BA   (?<=(?<![A-Za-z0-9])(?:[Bb]asic|BASIC)[ \t]{1,9})[\w+/=-]{4,}
 any    String|login  (?<=ConvertTo-SecureString (?:-String )?["']?)[^\s"']+|(?<=(?<![\w-])login\s{1,3}\S{1,100}\s{1,3}password\s{1,3})\S+
 any    :          (?<=^[\w.*-]{1,200}:(?:\d{1,5}|\*):[\w*-]{1,64}:[\w*-]{1,64}:)\S+$
+# The code of a sign-in (OAuth)
+any    code=      (?<=[?&]code=)(?=[^\s&#]{0,99}\d)[\w.~%/+-]{16,}
 any    \|         (?<=\becho\s{1,3}(?:-n )?["']?)[^\s"'|$]{1,200}(?=["']?\s{0,3}\|[^\n|]{0,200}(?:-stdin|--with-token|sudo -S|chpasswd))
 # Flags
 set@ mysql\w*|mariadb[\w-]*|mycli|7z\w*|rar|unrar  -p
@@ -135,7 +137,8 @@ function* logins(text: string): Iterable<Span> {
     const [authority = ""] = /^[^/?#]*/.exec(rest) ?? [];
     const isWeb = /(?:https?|wss?|git|ssh|ftp)$/i.test(scheme) && authority.includes("@");
     const at = (isWeb ? authority : rest).lastIndexOf("@");
-    const [user] = /^[^/?#:@[]{0,200}(?=:(?!\d*[/?#;,]))/.exec(rest) ?? [];
+    const [user] =
+      /^[^/?#:@[]{0,200}(?=:(?!\d*[/?#]|\d{1,5}(?:;\w+=|,[\w.:[\]-]+(?:[/?#]|$))))/.exec(rest) ?? [];
     const name = user ?? authority.slice(0, Math.max(authority.indexOf("@"), 0));
     const password = user === undefined ? "" : rest.slice(user.length + 1, at);
     const isEmpty = /^(?:x|x-oauth-basic)?$/.test(password);
