@@ -32,7 +32,8 @@ const pairBefore =
   /(?:name|key|header|variable|field|id|label|type)["']?(?:[ \t]{0,3}[:=][ \t]{0,3}|[ \t](?=["'])|>)["']?$/i;
 const pairAfter = /["']?[\s,;{]{1,40}["']?(?:value|val|default|content)["']?[ \t]{0,3}[:=][ \t]*/iy;
 /** XML: `<token type="x">…</token>`, `<param name="token">…</param>`, `<key>token</key><string>…</string>`. */
-const elementAfter = /(?:(?:\s|["'])[^<>]{0,200})?>(?=[^<]{1,4000}<\/)|<\/key>\s{0,40}<string>/y;
+const elementAfter =
+  /(?:(?:\s|["'])[^<>]{0,200})?>(?:<!\[CDATA\[)?(?=[^<]{4000}|[^<]{1,4000}<\/)|<\/key>\s{0,40}<string>/y;
 /** A name behind a single dash, such as `-password` or `-storePass`, but not the short flags of `-pPw`. */
 const longName = /^(?:[a-z][a-z-]+|[a-z]{2,}(?:[A-Z][a-z]+)+|(?:[A-Z][a-z]{2,})+)$/;
 /** The end of a flag's line, if its value is alone on the next: an argument on each line, a list of YAML, a line continued with `\`. */
@@ -135,27 +136,45 @@ function* valueAt(text: string, match: RegExpExecArray | null, test: Test, conte
   const isItem = sign === "--" && text[start - 1] === "\0";
   if (quote === "" && !isItem && !(isHeader && /\s/.test(secret)))
     if (isProse(secret) || (sign === ":" && isSentence(text, after, secret, test))) return;
-  const rest = value.length === 600 ? foundAt(/[^\s\0,;&"'`<>()[\]{}|\\]*/y, text, after) : "";
+  const rest = value.length < enough ? "" : foundAt(sign === "<" ? /[^<]*/y : restOf(quote), text, after);
   yield [from + scheme.length, after + rest.length];
 }
 
-/** Matches the text inside a quote. Only triple quotes and backticks may span lines. */
+/** How much of a value the test reads. The end of a longer secret is found once, so a text full of names takes linear time. */
+const enough = 600;
+
+/** Matches the text inside a quote. Only triple quotes, heredocs and backticks may span lines. */
 function insideOf(quote: string): RegExp {
   if (quote.startsWith("\\")) return /(?:[^"'`\\\r\n]|\\+(?!["'`\\])[^\r\n])*/y;
-  const end = quote.startsWith("<<") ? `\\n\\s{0,40}${/\w+/.exec(quote)?.[0]}\\b` : quote;
-  if (end.length > 1) return new RegExp(`(?:(?!${end})[^]){0,4000}`, "y");
-  return quote === "`" ? /(?:[^`\\]|\\[^]){0,9000}/y : new RegExp(`(?:[^${quote}\\\\\\r\\n]|\\\\.)*`, "y");
+  const end = endOf(quote);
+  if (end === undefined) return new RegExp(`(?:[^${quote}\\\\\\r\\n]|\\\\.)*`, "y");
+  return new RegExp(`(?:(?!${end})[^]){0,${enough}}`, "y");
+}
+
+/** Matches the rest of a long value. It is lazy: a greedy loop over megabytes needs more stack than there is. */
+function restOf(quote: string): RegExp {
+  const end = endOf(quote);
+  return end === undefined ? /[^\s\0,;&"'`<>()[\]{}|\\]*/y : new RegExp(`[^]*?(?=${end}|(?![^]))`, "y");
+}
+
+/** The end of a text that may span lines. An odd number of backslashes before a backtick escapes it. */
+function endOf(quote: string): string | undefined {
+  if (quote.startsWith("<<")) return `\\n\\s{0,40}${/\w+/.exec(quote)?.[0]}\\b`;
+  if (quote === "`") return "`(?<=(?<!\\\\)(?:\\\\\\\\)*`)";
+  return /^(?:"""|'{3})$/.test(quote) ? quote : undefined;
 }
 
 /** A header value takes the rest of its line. So does a passphrase of several words on a line by itself. */
 function unquoted(text: string, from: number, test: Test, context: Context): string {
   const { sign, inside = "", isHeader = false, startsLine = false } = context;
-  const take = (expression: RegExp): string => foundAt(expression, text, from).trimEnd();
-  if (sign === "<") return take(/[^<]+/y);
+  const take = (expression: RegExp): string => {
+    const found = foundAt(expression, text, from);
+    return found.length < enough ? found.trimEnd() : found;
+  };
+  if (sign === "<") return take(/[^<]{1,600}/y);
   if (sign === "--") return text[from - 1] === "\0" ? take(/[^\0]+/y) : take(/[^\s\0;|&"'`]+/y);
   const restOfLine = isHeader && startsLine && inside === "" ? /[^\r\n]*/y : /[^\r\n"'`]*/y;
   if (isHeader || (inside !== "" && test === anyText)) return take(restOfLine);
-  // Enough for the test. valueAt() finds the end of a longer word, so a word full of names is not measured for each.
   const word = take(/[^\s\0,;&"'`<>()[\]{}|\\]{1,600}/y);
   if (sign === " ") return word.replace(/[.,;:!?]+$/, "");
   if (!startsLine || test !== anyText || (sign !== ":" && text[from - 1] !== " ") || isProse(word))

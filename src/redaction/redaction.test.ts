@@ -166,6 +166,24 @@ test("every token that Agency makes is hidden, wherever it stands and whatever i
       }
 });
 
+test("a long value is hidden to its end", () => {
+  const end = "\nnext: line";
+  for (const length of [500, 600, 610, 4100, 9100, 50_000]) {
+    const text = "tiger cat\n".repeat(length / 10);
+    for (const [before, after, value = text] of [
+      ['password = """', '"""'],
+      ["password = '''", "'''"],
+      ["secret_key = <<EOT\n", "\nEOT", `${text}.`],
+      ["const token = `", "`;"],
+      ["const token = `", "`;", `${text}\\\\`],
+      ["const token = `", "`;", `${text}\\\`${text}`],
+      ["<password>", "</password>", `${text}.`],
+      ['<param name="token">', "</param>", `${text}.`],
+    ] as const)
+      assert.equal(redactText(before + value + after + end), before + marker + after + end, before + length);
+  }
+});
+
 describe("what a schema marks", () => {
   const schema = z.strictObject({
     env: z.record(z.string(), z.string()).meta({ secret: true }).optional(),
@@ -303,6 +321,10 @@ describe(`a text of ${length} characters is read in a moment`, () => {
     "aGVsbG8g",
     "key=<<A\n",
     'key="""',
+    "key=`",
+    "key=`\\\\",
+    "<token>a",
+    '"token": {"type":"string",',
     'x name="token">',
     "token: [",
     "kind: Secret\ndata:\n a: b\n",
