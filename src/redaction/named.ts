@@ -26,7 +26,7 @@ export function* namedIn(text: string): Iterable<Span> {
 const second = /^(?:keys?|phrase|codes?|string|words?|material|by|passe)$/i;
 /** What stands between a name and its value: a closing quote, a sign with or without a type, a call, a verb, or a space. */
 const separator =
-  /(\\{0,4}["'`]?(?:\]|\}(?=[ \t]*=[ \t]*["'`]))?)(?:\*{0,2}(?:[ \t]+(?:is|was|are|ist|for[ \t]+[\w@.-]{1,40})(?=:))?[ \t]*(?::[ \t]*&?[\w.<>]{1,30}\??[ \t]*(?==[ \t]*["'`]))?(=>|={1,3}|[:?]:?=|->|→|<<<|:(?!:)|(?<=[ \t])\|(?=[ \t]))(?:\*{2}(?!\*))?(?:\\(?=[ \t]))?[ \t]*|([(,])[ \t]*(?=["'`])|[ \t]+(?:is|was|are|ist|by)\b[: \t]*|[ \t\0]+(?=\S))(?:[@bfru]{1,2}(?=["']))?/iy;
+  /(\\{0,4}["'`]?(?:\]|\}(?=[ \t]*=[ \t]*["'`]))?)(?:\*{0,2}(?:[ \t]+(?:is|was|are|ist|for[ \t]+[\w@.-]{1,40})(?=:))?[ \t]*(?::[ \t]*&?[\w.<>]{1,30}\??[ \t]*(?==[ \t]*["'`]))?(=>|={1,3}|[:?]:?=|->|→|<<<|[:：＝](?!:)|(?<=[ \t])\|(?=[ \t]))(?:\*{2}(?!\*))?(?:\\(?=[ \t]))?[ \t]*|([(,])[ \t]*(?=["'`])|[ \t]+(?:is|was|are|ist|by)\b[: \t]*|[ \t\0]+(?=\S))(?:[@bfru]{1,2}(?=["']))?/iy;
 /** Names and values in two fields: `name: API_KEY`, `value: x`; `<add key="Token" value="x">`; `variable "token" { default = "x" }`. */
 const pairBefore =
   /(?:name|key|header|variable|field|id|label|type)["']?(?:[ \t]{0,3}[:=][ \t]{0,3}|[ \t](?=["'])|>)["']?$/i;
@@ -77,7 +77,11 @@ function valueOf(text: string, name: string, lead: string, after: number): Itera
   // Nor do an empty text, `this.token = token`, `credentials "example.com" {`, `getToken("x")` and `["token", "x"]`.
   if (follows(/["'`](?:[,;)\]\s]|$)/y) || (sign === "" && follows(/"[^"\n]*"\s?\{/y))) return [];
   if (/^(?:this|self)\./.test(name) && follows(/[A-Za-z_]\w*(?:[;,)]|\s|$)/y)) return [];
-  if (call === "(" && /^(?:get|read|load|find|fetch|check|has|is|test|require)/i.test(name)) return [];
+  if (
+    call === "(" &&
+    /^(?:[Gg]et|[Rr]ead|[Ll]oad|[Ff]ind|[Ff]etch|[Hh]as|[Ii]s|[Rr]equire)(?![a-z])/.test(name)
+  )
+    return [];
   if (call === "," && !/\(["'`]$/.test(lead)) return [];
   if (call === "(" && /credentials?$/i.test(name)) return listAt(text, from - 1, anyText);
   const before = lead.at(-1) ?? "";
@@ -209,7 +213,8 @@ function* blockAt(text: string, start: number, from: number, test: Test): Iterab
   }
 }
 
-const schema = /\{\s*["']?type["']?\s*:\s*["']?(?:string|number|integer|array|object)\b/y;
+const schema =
+  /\{\s*["']?type["']?\s*:\s*["']?(?:string|number|integer|array|object)\b(?![^}]{0,4000}[,{]\s*["']?(?:value|val|default|const|examples?|enum|content)["']?\s*:)/y;
 /** Every quoted text in the list or object that follows a name, unless it describes a value: `{ type: "string" }`. */
 function* listAt(text: string, start: number, test: Test): Iterable<Span> {
   if (execAt(schema, text, start) !== null) return;

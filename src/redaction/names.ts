@@ -14,7 +14,7 @@ const tests = new Map<string, Test>(Object.entries({ ...plainTests, couldBeWord,
 
 /** The test in a tight place / in a loose place, last words of names, and after the bar words that make them harmless when they come before. */
 const nouns = `
-anyText password passwords passwd passwort kennwort senha wachtwoord motdepasse contrasena contraseña passphrase passphrases passcode pw pswd psw psk
+anyText password passwords passwd passwort kennwort senha wachtwoord motdepasse contrasena contraseña пароль 密码 密碼 パスワード 비밀번호 passphrase passphrases passcode pw pswd psw psk
 anyText secret secrets credential credentials cred creds authorization authorisation mnemonic dsn cookie cookies jwt bearer
 anyText token | per max min eos bos cls pad unk mask sep stop special page next continuation sync first last cancel cancellation
 notAmount tokens | max min input output prompt completion total context cached cache reasoning thinking used remaining num number numberof of budget response generated read creation stop special new design
@@ -24,7 +24,7 @@ anyText/oneWord pat
 couldBeLogin/isLogin auth authentication
 couldBeWord/looksMade key keys | public pub idempotency cache partition primary foreign sort routing group object query index lookup translation message row document dedupe hot pair recv
 couldBeWord/looksMade sig signature hmac sas sid sessid session sessionid jsessionid
-looksMade salt license licence refresh ticket assertion appid sk
+looksMade salt license licence refresh ticket assertion appid sk verifier
 digits otp totp pin`;
 const byWord = new Map(
   nouns.split("\n").flatMap((line) => {
@@ -44,7 +44,7 @@ const keyKinds =
 
 /** Splits words that are written together: `PGPASSWORD`, `authtoken`, `apikey`, `bindpw`, but not `compass` or `monkey`. */
 const glued =
-  /^(.+?)(passwords?|passwd|passphrase|passcode|passwort|secrets?|tokens?|credentials?|cookie|pwd?|(?<=basic|http|master)auth|(?<=api|access|priv|private|secret|signing|master|session|auth|ssh|license|public|account|encryption|shared|service|admin|app|client)keys?|(?<!^(?:com|by|tres|sur|encom|over|under))pass|(?<=conn|connection)str(?:ing)?|(?<=seed|recovery)phrase)$/;
+  /^(.+?)(passwords?|passwd|passphrase|passcode|passwort|secrets?|tokens?|credentials?|cookie|pwd?|(?<=basic|http|master)auth|(?<=api|access|priv|private|secret|signing|master|session|auth|ssh|license|public|account|encryption|shared|service|admin|app|client)keys?|(?<!^(?:com|by|tres|sur|encom|over|under))pass|(?<=conn|connection)str(?:ing)?|(?<=seed|recovery)phrase|密码|密碼|パスワード|비밀번호)$/;
 
 /** Words after the noun that do not change its meaning: `API_KEY_2`, `passwordHash`, `tokenProd`. */
 const tails =
@@ -92,7 +92,7 @@ function decide(name: string, place: ValuePlace): Test | undefined {
 export const isCompound = (name: string): boolean => !name.includes(" ") && wordsOf(name).length > 1;
 
 function wordsOf(name: string): string[] {
-  const words = name.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lo}+|\d+/gu) ?? [];
+  const words = name.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|[\p{Lo}\p{Lm}]+|\d+/gu) ?? [];
   return words.flatMap((word) => {
     const [, first = "", second = ""] = (word.length > 40 ? null : glued.exec(word.toLowerCase())) ?? [];
     return second === "" ? [word.toLowerCase()] : [first, second];
