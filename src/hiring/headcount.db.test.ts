@@ -62,8 +62,9 @@ for (const kind of bothStores)
       const { obstacles } = (await fresh.board(approvals.viewApproval, { id })).changes;
       assert.match(obstacles.join(), /has 6 agents, and agents can hire up to 4/);
       for (const one of [id, requestId]) {
-        const { message } = await refusal(fresh.board(approvals.approve, { id: one }), "limited");
+        const { message, hint } = await refusal(fresh.board(approvals.approve, { id: one }), "limited");
         assert.match(message, /has [56] agents, and agents can hire up to 4/);
+        assert.match(hint, /--max-agents 6\./, "with room for the agents that are counted already");
       }
       await fresh.board(approvals.reject, { id: second.approval?.id ?? "" });
       await refusal(fresh.board(approvals.approve, { id }), "limited");

@@ -24,7 +24,7 @@ export async function demandRoomForAgent({ tx, companyId, actor }: CallContext):
  */
 export async function noRoomFor(tx: ReadTx, companyId: string, more: number): Promise<Refusal | undefined> {
   const { count, most } = await headcountAndLimit(tx, companyId);
-  return count + more > most ? companyFull(count, most) : undefined;
+  return count + more > most ? companyFull(count, most, more) : undefined;
 }
 
 /** The agents of a company as the limit counts them. */

@@ -1,3 +1,4 @@
+import { plural } from "../contract/phrases.ts";
 import { conflict, forbidden, invalid, limited, refused, type Refusal } from "../contract/refusal.ts";
 import { onOneLine } from "../contract/visible-text.ts";
 
@@ -93,10 +94,11 @@ export const grantBeyondYours = (resource: string, level: string): Refusal =>
     "Call list_permissions to see your rights, or request_permission to ask for more.",
   );
 
-export const companyFull = (count: number, most: number): Refusal =>
+/** `more` is the number of agents that would be added to the count. A pending agent counts already. */
+export const companyFull = (count: number, most: number, more: number): Refusal =>
   limited(
-    `The company has ${count} agents, and agents can hire up to ${most}. Pending agents and requests count.`,
-    `Delegate to an existing agent. Only the board can raise the limit: agency companies update --max-agents ${count + 1}.`,
+    `The company has ${plural(count, "agent")}, and agents can hire up to ${most}. Pending agents and requests count.`,
+    `Delegate to an existing agent. Only the board can raise the limit: agency companies update --max-agents ${count + more}.`,
   );
 
 export const roleFilled = (
