@@ -1,4 +1,5 @@
-import { conflict, forbidden, invalid, refused, type Refusal } from "../contract/refusal.ts";
+import { plural } from "../contract/phrases.ts";
+import { conflict, forbidden, invalid, limited, refused, type Refusal } from "../contract/refusal.ts";
 
 /** All texts about reorganizations, except the sentences about single moves in moves.ts and effects.ts. */
 interface Named {
@@ -100,6 +101,13 @@ export const notUndoable = (reasons: readonly string[]): Refusal =>
   conflict(
     `This can't be undone, because in the meantime ${reasons.slice(0, 10).join("; ")}${reasons.length > 10 ? `; and ${reasons.length - 10} more` : ""}.`,
     "Undo the later changes first, or plan a new change.",
+  );
+
+/** Open requests of create_agent count as agents, as for every limit of agents. */
+export const tooManyBack = (more: number, count: number, most: number): Refusal =>
+  limited(
+    `${plural(more, "agent")} would come back, and the company has ${count} of the ${most} that agents can hire. Pending agents and requests count.`,
+    `Ask the board: it can undo this, or raise the limit with agency companies update --max-agents ${count + more}.`,
   );
 
 export const keyEnds = (label: string, agent: string): string =>

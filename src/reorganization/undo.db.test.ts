@@ -388,11 +388,46 @@ for (const kind of storeKinds)
       await board(updateCompany, { companyId, maxAgents: 3 });
       const { id } = await lead.call(applyReorganization, { change: { kind: "fire", agent: one.id } });
       await lead.call(hireAgent, { companyId, name: "Two", role: "writer" });
-      const { message } = await refusal(lead.call(undoReorganization, { id }), "limited");
-      assert.match(message, /The company has 3 agents, and agents can hire up to 3\./);
+      const { message, hint } = await refusal(lead.call(undoReorganization, { id }), "limited");
+      assert.match(
+        message,
+        /^1 agent would come back, and the company has 3 of the 3 that agents can hire\./,
+      );
+      assert.match(hint, /--max-agents 4\./);
       // The limit does not bind the board.
       await board(undoReorganization, { id });
       assert.equal((await board(viewAgent, { id: one.id })).status, "idle");
+    });
+
+    test("requests that an undo opens again count for the limit of agents, too", async () => {
+      const elsewhere = await org.another();
+      const { board, companyId } = elsewhere;
+      await board(updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
+      const lead = await elsewhere.agent("Lead");
+      const one = await elsewhere.agent("One", lead.id);
+      for (const to of [lead.id, one.id])
+        await board(grantPermission, { companyId, to, resource: "org:hire" });
+      const asked: string[] = [];
+      for (const name of ["First", "Second"]) {
+        const { requestId = "" } = await one.call(requestAgent, { name, waitSeconds: 0 });
+        asked.push(requestId);
+      }
+      // The root, Lead, One and the two requests.
+      await board(updateCompany, { companyId, maxAgents: 5 });
+      const { id } = await lead.call(applyReorganization, { change: { kind: "fire", agent: one.id } });
+      const hired: string[] = [];
+      for (const name of ["Third", "Fourth"])
+        hired.push((await lead.call(hireAgent, { companyId, name, role: `writer ${name}` })).agent.id);
+      const reason = "3 agents would come back, and the company has 4 of the 5 that agents can hire.";
+      const shown = await lead.call(viewReorganization, { id });
+      assert.ok(shown.undoable.reason?.startsWith(reason), shown.undoable.reason ?? "");
+      const { message, hint } = await refusal(lead.call(undoReorganization, { id }), "limited");
+      assert.ok(message.startsWith(reason), message);
+      assert.match(hint, /--max-agents 7\./);
+      for (const agent of hired) await lead.call(applyReorganization, { change: { kind: "fire", agent } });
+      await lead.call(undoReorganization, { id });
+      for (const request of asked)
+        assert.equal((await board(viewApproval, { id: request })).status, "pending");
     });
 
     test("only the board, or the boss who did it, undoes it", async () => {

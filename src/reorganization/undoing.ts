@@ -3,7 +3,7 @@ import { isActive, type Member, memberById, sameName, sameSlug } from "../capabi
 import { givenTo, recount } from "../capabilities/table.ts";
 import { haltAgain } from "../budgets/halting.ts";
 import { moneyOf } from "../budgets/requested.ts";
-import { noRoomFor } from "../hiring/headcount.ts";
+import { headcountAndLimit } from "../hiring/headcount.ts";
 import { type ApprovalRow, openStatuses, payloadOf } from "../approvals/approval.ts";
 import { overtake } from "../approvals/concluding.ts";
 import { approvalById, openApprovalOf, openApprovalOfName, revise } from "../approvals/table.ts";
@@ -22,7 +22,7 @@ import type { ImagedTable } from "../store/row-keys.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { deleteRow, type Difference, insertRow, type Image, rowAt, setColumns, textIn } from "./images.ts";
 import { takeAway } from "../permissions/giving.ts";
-import { movedAway, notUndoable, reasons as endings, undoneNote } from "./texts.ts";
+import { movedAway, notUndoable, reasons as endings, tooManyBack, undoneNote } from "./texts.ts";
 
 /**
  * Puts every row back as it was before the change, and ends the agents that the change created. Undoing is refused, with the
@@ -41,7 +41,7 @@ export async function putBack(call: CallContext, all: readonly Difference[]): Pr
     .flatMap((difference) => withoutResuming(difference, resumed));
   demandNone(await changedSince(tx, found));
   demandNone(await takenSince(tx, found));
-  await demandRoom(call, found);
+  const demandRoom = await roomDemander(call);
   for (const difference of found) await endProposal(call, difference);
   for (const difference of found) await restore(call, difference);
   for (const { table, key, before } of found)
@@ -52,6 +52,7 @@ export async function putBack(call: CallContext, all: readonly Difference[]): Pr
   for (const { key } of made) await endMade(call, textIn(key["id"]), found);
   for (const agentId of readersIn(found)) await balanceInbox(tx, call.companyId, agentId, call.newId);
   for (const id of resumed) await haltAgain(call, id);
+  await demandRoom();
   demandNone(await unfitting(tx, found));
 }
 
@@ -163,15 +164,17 @@ async function takenSince(tx: ReadTx, found: readonly Difference[]): Promise<str
   return reasons;
 }
 
-/** Firing, hiring in that place and undoing would get an agent past the limit. The limit does not bind the board. */
-async function demandRoom(
-  { tx, companyId, actor }: CallContext,
-  found: readonly Difference[],
-): Promise<void> {
-  const count = (is: (one: Difference) => boolean): number => found.filter(is).length;
-  const more = count(isLeaving) - count(({ table, before }) => table === "agents" && before === null);
-  const full = actor.agentId === null || more <= 0 ? undefined : await noRoomFor(tx, companyId, more);
-  if (full !== undefined) throw full;
+/**
+ * Returns a check that refuses once everything is restored. Firing, hiring in that place and undoing would get an agent past
+ * the limit, because agents come back and their requests for new agents open again. The limit does not bind the board.
+ */
+async function roomDemander({ tx, companyId, actor }: CallContext): Promise<() => Promise<void>> {
+  if (actor.agentId === null) return async () => undefined;
+  const { count: before } = await headcountAndLimit(tx, companyId);
+  return async () => {
+    const { count, most } = await headcountAndLimit(tx, companyId);
+    if (count > before && count > most) throw tooManyBack(count - before, before, most);
+  };
 }
 
 /**
