@@ -10,6 +10,7 @@ import {
   pauseAgent,
   resumeAgent,
   setPermissions,
+  terminateAgent,
   updateAgent,
   viewAgent,
 } from "../contract/agents.ts";
@@ -25,6 +26,7 @@ import { delegateOutcome } from "../contract/delegation.ts";
 import * as contract from "../contract/people.ts";
 import type { RefusalCode } from "../contract/refusal.ts";
 import { viewOrg } from "../contract/roster.ts";
+import { why } from "../contract/why.ts";
 import { createClient } from "../client/client.ts";
 import type { Daemon } from "../daemon/daemon.ts";
 import { browserToken, hashToken } from "../dispatch/identity.ts";
@@ -424,6 +426,42 @@ for (const kind of storeKinds)
       );
       await dee.call(contract.updatePerson, { id: person.id, role: "board" });
       await board(contract.removePerson, { id: dee.id });
+    });
+
+    test("Home and why offer a person only calls that succeed on the person's own request", async () => {
+      const eve = await add("Eve", "board");
+      const { requireBoardApprovalForNewAgents } = (await board(updateCompany, { companyId })).settings;
+      await board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+      for (const isSentBack of [false, true]) {
+        const made: string[] = [];
+        for (let nth = 0; nth === 0 || nth < made.length; nth += 1) {
+          const seat = await position("Eve");
+          await board(setPermissions, { id: seat.id, canCreateAgents: true });
+          const call = eve.from(seat.id);
+          const part = await call(createOutcome, { title: "part", parents: [seat.id] });
+          await call(delegateOutcome, { id: part.id, hire: { name: `Hand ${++number}`, role: "hand" } });
+          const { approvals: open } = await board(approvals.listApprovals, { companyId, status: "pending" });
+          const id = open.find(({ requestedBy }) => requestedBy?.id === seat.id)?.id ?? "";
+          if (isSentBack) {
+            await board(approvals.requestRevision, { id });
+            await board(terminateAgent, { id: seat.id });
+          }
+          const { items } = await eve.call(viewAttention, { companyId });
+          const item = items.find(({ subject }) => subject.id === id);
+          assert.ok(item !== undefined);
+          assert.doesNotMatch(item.reason, /\breject\b/);
+          assert.deepEqual((await eve.call(why, { id: part.id })).next, item.abilities);
+          made.splice(0, made.length, ...item.abilities.map(({ name }) => name));
+          const ability = item.abilities[nth];
+          const operation = operations.find(({ name }) => name === ability?.name);
+          assert.ok(ability !== undefined && operation !== undefined);
+          await eve.call(operation, { id, ...ability.body });
+          if (ability.name !== "approval.cancel") await board(approvals.cancelApproval, { id });
+        }
+        assert.deepEqual(made, isSentBack ? ["approval.resubmit", "approval.cancel"] : ["approval.cancel"]);
+      }
+      await board(updateCompany, { companyId, requireBoardApprovalForNewAgents });
+      await board(contract.removePerson, { id: eve.id });
     });
 
     test("the last board person can't be removed or demoted, not even by two calls at the same time", async () => {

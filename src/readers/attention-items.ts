@@ -170,7 +170,7 @@ async function approvalItems(look: Look): Promise<Draft[]> {
               you !== null
                 ? text.revisionOfYours
                 : isOthers(row)
-                  ? text.needsDecision.own
+                  ? text.decidedByOthers[row.status === "pending" ? "pending" : "revision"]
                   : text.needsDecision[state],
             by: partyRef(sight, row.requested_by),
             facts: { type: row.type, status: row.status, payloadHash: row.payload_hash, agent: row.agent_id },
@@ -186,9 +186,8 @@ async function decidedByOthers({ tx, sight, personId }: Look): Promise<(row: App
   if (personId === null || sight.you !== null) return () => false;
   const others = (await boardPeople(tx)).filter(({ id }) => id !== personId);
   const held = new Set((await positionsOf(tx, personId)).map(({ id }) => id));
-  return ({ status, requested_by, requested_person_id }) =>
+  return ({ requested_by, requested_person_id }) =>
     others.length > 0 &&
-    status === "pending" &&
     requested_by !== null &&
     (requested_person_id === personId || held.has(requested_by));
 }

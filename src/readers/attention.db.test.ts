@@ -232,7 +232,7 @@ for (const kind of storeKinds)
       const item = await only(org);
       assert.ok(item !== undefined);
       assert.deepEqual([item.kind, item.subject.id], ["approval", id]);
-      assert.match(item.reason, /its requester left\. Resubmit or reject it\./);
+      assert.match(item.reason, /its requester has left\. Resubmit or reject it\./);
       assert.deepEqual(
         item.holdsUp.outcomes.map((each) => each.id),
         [part.id],

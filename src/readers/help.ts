@@ -12,6 +12,7 @@ import { setSecret } from "../contract/secrets.ts";
 import type { ApprovalRow } from "../approvals/approval.ts";
 import type { ApprovalKinds } from "../approvals/kinds.ts";
 import { approvalById } from "../approvals/table.ts";
+import { otherMustDecide } from "../approvals/thread.ts";
 import { isEscalated } from "../outcomes/review.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { Looked, LookedAgent, Sight } from "./sight.ts";
@@ -23,6 +24,7 @@ import type { Cause, Trail } from "./trail.ts";
 export interface Helper {
   readonly companyId: string;
   readonly you: string | null;
+  readonly personId?: string | null;
 }
 
 export const helperOf = ({
@@ -76,20 +78,24 @@ function stallCalls({ companyId, you }: Helper, outcome: Looked): Ability[] {
   ];
 }
 
-/** The calls on an open request, by the board or by the requester from its position. */
+/**
+ * The calls on an open request, by the board or by the requester from its position. `isOthers` means that another board person
+ * has to decide it, because this person or their position asked for it.
+ */
 export function requestCalls(
   { you }: Helper,
   row: ApprovalRow,
   kinds: ApprovalKinds,
   isOthers = false,
 ): Ability[] {
-  if (isOthers) return [callTo(approvals.cancelApproval, { id: row.id })];
   const decide = { id: row.id, payloadHash: row.payload_hash };
   const isPending = row.status === "pending";
-  const canRevise = isPending && kinds[row.type].redraft !== undefined;
+  const isYours = you === null && !isOthers;
+  const canRevise = isPending && isYours && kinds[row.type].redraft !== undefined;
   return [
-    isPending ? callTo(approvals.approve, decide) : callTo(approvals.resubmit, { id: row.id }),
-    you === null ? callTo(approvals.reject, decide) : callTo(approvals.cancelApproval, { id: row.id }),
+    ...(isPending ? [] : [callTo(approvals.resubmit, { id: row.id })]),
+    ...(isPending && isYours ? [callTo(approvals.approve, decide)] : []),
+    isYours ? callTo(approvals.reject, decide) : callTo(approvals.cancelApproval, { id: row.id }),
     ...(canRevise ? [callTo(approvals.requestRevision, decide)] : []),
   ];
 }
@@ -144,7 +150,11 @@ export async function callsFor(
   }
   // Only the board decides requests, sets secrets and chooses brains.
   if (you !== null) return [];
-  if (about === "approval") return requestCalls(helper, await approvalById(tx, on), kinds);
+  if (about === "approval") {
+    const row = await approvalById(tx, on);
+    const isOthers = (await otherMustDecide(tx, helper.personId ?? null, row)) !== undefined;
+    return requestCalls(helper, row, kinds, isOthers);
+  }
   let end = trail;
   while (end.next !== undefined) end = end.next;
   const { step } = end;

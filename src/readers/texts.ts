@@ -156,9 +156,14 @@ export const thinksLater = (brain: string, until: number): string =>
 export const needsDecision = {
   pending: "The request takes effect only if the board approves it.",
   revision: "The board sent its own request back for a revision. Resubmit or reject it.",
-  own: "The request comes from a position that you hold, so another board person has to decide it.",
   orphaned:
-    "The board sent the request back for a revision, and then its requester left. Resubmit or reject it.",
+    "The board sent the request back for a revision, but its requester has left. Resubmit or reject it.",
+};
+/** The request comes from the person who looks, or from a position of theirs. */
+export const decidedByOthers = {
+  pending: "The request comes from a position that you hold, so another board person has to decide it.",
+  revision:
+    "The board sent back a request that you made, and its position has ended. Resubmit it for another board person to decide, or cancel it.",
 };
 export const inboxOf = (name: string | null): string => `The inbox of ${name ?? departedAgent}`;
 export const notAnswered = "The message is in the board's inbox and not acknowledged.";

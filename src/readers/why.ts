@@ -60,7 +60,13 @@ async function answers(
     const view = (isOpen ? views.all : undefined) ?? views.asking;
     const { kind, trail } = await answerAbout(view, id);
     const next = asking.isPerson
-      ? await callsFor(tx, view.sight, { companyId, you: actor.agentId }, trail, kinds)
+      ? await callsFor(
+          tx,
+          view.sight,
+          { companyId, you: actor.agentId, personId: actor.personId },
+          trail,
+          kinds,
+        )
       : [];
     const shown = { id, kind, ...presentTrail(trail), next };
     const isStopped =
