@@ -30,6 +30,7 @@ import {
 import { refusal, sharedOrganization, storeKinds, type TestCaller } from "../testing/organization.ts";
 import { buildScene, type Scene } from "../../test/reorganization/scene.ts";
 import { charge } from "../budgets/table.ts";
+import { updating } from "../store/query.ts";
 import { compare, dump, notRestored } from "../simulator/restored.ts";
 
 const changes: Readonly<Record<string, (scene: Scene) => Change>> = {
@@ -349,6 +350,17 @@ for (const kind of storeKinds)
       }
     });
 
+    test("a request whose time to decide is over stays closed, and the rest is undone", async () => {
+      const { board } = org;
+      const { lead, n } = await buildScene(org);
+      const { requestId = "" } = await lead.call(requestAgent, { name: `Lyra ${n}`, waitSeconds: 0 });
+      const { id } = await apply({ kind: "fire", agent: lead.id });
+      await store.write((tx) => tx.run(expireNow, { id: requestId, expires_at: tx.now }));
+      await undo(id);
+      assert.equal((await board(viewApproval, { id: requestId })).status, "cancelled");
+      assert.equal((await board(viewAgent, { id: lead.id })).status, "idle");
+    });
+
     test("an agent does not come back while a request holds its name", async () => {
       const { made } = await buildScene(org);
       const { name } = await org.board(viewAgent, { id: made.id });
@@ -480,3 +492,5 @@ for (const kind of storeKinds)
       await undo(id);
     });
   });
+
+const expireNow = updating("approvals", ["expires_at"], ["id"]);

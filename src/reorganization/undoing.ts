@@ -224,9 +224,10 @@ async function restoreApproval(call: CallContext, key: Image, before: Image): Pr
   const isOpen = openStatuses.includes(approval.status);
   // The payload of a decided approval stays as it was at the decision.
   if (payload !== undefined && !isOpen) return;
-  // Another request or an agent has taken the name that this request held. So the request stays ended, and can be made
-  // again.
-  if (!isOpen && (await isNameTaken(tx, approval))) return;
+  // The time to decide is over, or another request or an agent has taken the name that this request held. So the request
+  // stays ended, and can be made again.
+  const isOver = approval.expires_at !== null && approval.expires_at <= tx.now;
+  if (!isOpen && (isOver || (await isNameTaken(tx, approval)))) return;
   if (payload !== undefined)
     await revise(call, approval, payloadOf({ payload: textIn(payload) }), undoneNote);
   await setColumns(tx, "approvals", key, columns);
