@@ -61,7 +61,7 @@ const shown: Readonly<Record<ApprovalStatus, string>> = {
 const decided = "There is nothing left to decide. view_approval shows how it ended.";
 const hints: Readonly<Record<ApprovalStatus, string>> = {
   pending: "It waits for a decision. Only an approval that was sent back for revision can be resubmitted.",
-  revision_requested: "The requester has to resubmit it first.",
+  revision_requested: "The requester or the board has to resubmit it first.",
   approved: decided,
   rejected: decided,
   cancelled: "It can be requested again.",

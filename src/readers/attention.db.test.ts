@@ -233,6 +233,8 @@ for (const kind of storeKinds)
       assert.ok(item !== undefined);
       assert.deepEqual([item.kind, item.subject.id], ["approval", id]);
       assert.match(item.reason, /its requester has left\. Resubmit or reject it\./);
+      const { hint } = await refusal(board(approve, { id }), "conflict");
+      assert.equal(hint, "The requester or the board has to resubmit it first.");
       assert.deepEqual(
         item.holdsUp.outcomes.map((each) => each.id),
         [part.id],
