@@ -65,21 +65,27 @@ async function close(
   return saved;
 }
 
-export async function announceEnd(call: Writing, approval: ApprovalRow, end: Conclusion): Promise<void> {
+export async function announceEnd(
+  call: Writing,
+  approval: ApprovalRow,
+  end: Conclusion,
+  untold: readonly string[] = [],
+): Promise<void> {
   await recordStep(call, approval, end);
   // A budget that was raised, or that starts again with a new month, needs no decision. Its agents simply continue.
   if (approval.type === "budget_override" && (end === "expired" || end === "overtaken")) return;
-  await tellConcerned(call, approval, end);
+  await tellConcerned(call, approval, end, untold);
 }
 
-/** Ends an open approval because another change left nothing to decide. */
+/** Ends an open approval because another change left nothing to decide. The agents in `untold` get no notice. */
 export async function overtake(
   call: Writing,
   approval: ApprovalRow,
   why: string,
   moneyOf: MoneyOf,
+  untold: readonly string[] = [],
 ): Promise<void> {
-  await announceEnd(call, await close(call, approval, "overtaken", why, moneyOf), "overtaken");
+  await announceEnd(call, await close(call, approval, "overtaken", why, moneyOf), "overtaken", untold);
 }
 
 /** Rejects an approval whose time to decide is over. */
@@ -121,12 +127,17 @@ const events: Readonly<Partial<Record<StepKind, string>>> = {
  * Tells the requester how its request ended, and the manager of the agent that the request is about. The requester's own
  * manager is told too, but without the note, because it can't read the thread. The acting agent is not told.
  */
-async function tellConcerned(call: Writing, approval: ApprovalRow, end: Conclusion): Promise<void> {
+async function tellConcerned(
+  call: Writing,
+  approval: ApprovalRow,
+  end: Conclusion,
+  untold: readonly string[],
+): Promise<void> {
   const { tx } = call;
   const requester = await memberById(tx, approval.requested_by);
   const about = await memberById(tx, approval.agent_id);
   const by = nameOfBy(await presentBy(tx, call.actor));
-  const told = new Set([call.actor.agentId, null]);
+  const told = new Set([call.actor.agentId, null, ...untold]);
   const receivers = [
     { id: approval.requested_by, isReader: true },
     { id: about?.boss_id ?? null, isReader: true },

@@ -12,7 +12,12 @@ import { createFile } from "../contract/knowledge.ts";
 import { readInbox } from "../contract/mail.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
-import { applyReorganization, planReorganization, undoReorganization } from "../contract/reorganization.ts";
+import {
+  applyReorganization,
+  type Change,
+  planReorganization,
+  undoReorganization,
+} from "../contract/reorganization.ts";
 import { pauseFor } from "../budgets/halting.ts";
 import { moneyOf } from "../budgets/requested.ts";
 import { poolOf } from "../budgets/table.ts";
@@ -437,6 +442,46 @@ for (const kind of storeKinds)
       assert.equal(status, "cancelled");
       assert.deepEqual(changes.money, money);
     });
+
+    for (const [name, changeOf] of [
+      ["a removed layer", (chief: string) => ({ kind: "remove_layer", agent: chief })],
+      [
+        "a merged agent",
+        (chief: string, _: string, peer: string) => ({ kind: "merge", agents: [chief], into: peer }),
+      ],
+      [
+        "agents that leave together",
+        (chief: string, aide: string) => ({ kind: "shrink", agents: [chief, aide] }),
+      ],
+    ] as const satisfies [string, (...ids: [string, string, string]) => Change][])
+      test(`the requests of ${name} keep the budgets as they were before`, async () => {
+        const { companyId } = org;
+        const title = `Chief ${++number}`;
+        const chief = await org.agent(title);
+        const aide = await org.agent(`Aide ${number}`, chief.id);
+        const peer = await org.agent(`Peer ${number}`);
+        await org.board(setBudget, { id: chief.id, sessions: 20 });
+        const raise = await overrideOf(aide.id);
+        const proposal = await org.root(changeAgent, {
+          agent: chief.id,
+          budget: { sessions: 25 },
+          reason: "More.",
+        });
+        const asked = [proposal.id, raise];
+        const shown = await Promise.all(asked.map(async (id) => (await view(id)).changes.money));
+        assert.ok(shown.every((money) => money.some(({ pool }) => pool.title === title)));
+        await org.board(applyReorganization, { companyId, change: changeOf(chief.id, aide.id, peer.id) });
+        for (const [index, id] of asked.entries()) {
+          const { status, changes } = await view(id);
+          if (id === proposal.id || name === "agents that leave together") {
+            assert.equal(status, "cancelled");
+            assert.deepEqual(changes.money, shown[index]);
+          } else assert.equal(status, "pending");
+        }
+        // An agent that leaves is told nothing, so its heir inherits no mail about its requests.
+        const ended = new RegExp(asked.join("|"));
+        assert.doesNotMatch((await mailOf(peer.call)).join("\n"), ended);
+      });
 
     test("a request to raise a budget ends when that budget is removed, because approving would set a limit", async () => {
       const agent = await org.agent("Freed");

@@ -124,7 +124,7 @@ export async function reclaimAgents(
   }
   for (const member of ended) await fence(call, member);
   // Before the first budget is dissolved: a request keeps the budgets that approving would have changed.
-  for (const member of ended) await endRequests(call, member, reason);
+  await endRequests(call, ended, reason);
   for (const member of ended) {
     await release(call, member, reason);
     // Ended outcomes are rerouted too: if one is reopened, the manager verifies it.
@@ -160,13 +160,23 @@ async function fence({ tx }: Writing, agent: AgentRow): Promise<void> {
   await tx.run(endCredentials, { agent_id: agent.id, revoked_at: tx.now });
 }
 
-/** An approval about an agent that has left has nothing to approve, and requests by that agent end with it. */
-async function endRequests(call: Writing, agent: AgentRow, reason: string): Promise<void> {
+/**
+ * An approval about an agent that leaves has nothing to approve, and requests by that agent end with it. If several agents leave
+ * with one change, all requests end before the first budget is dissolved. The agents that leave are not told.
+ */
+export async function endRequests(
+  call: Writing,
+  leaving: readonly AgentRow[],
+  reason: string,
+): Promise<void> {
   const { tx } = call;
-  const about = await tx.all(openApprovalOf, { agent_id: agent.id });
-  const requested = await tx.all(openRequestsBy, { requested_by: agent.id });
-  const why = agent.status === "pending_approval" ? reason : hasLeftNote(agent.name);
-  for (const approval of [...about, ...requested]) await overtake(call, approval, why, moneyOf);
+  const ids = leaving.map(({ id }) => id);
+  for (const agent of leaving) {
+    const about = await tx.all(openApprovalOf, { agent_id: agent.id });
+    const requested = await tx.all(openRequestsBy, { requested_by: agent.id });
+    const why = agent.status === "pending_approval" ? reason : hasLeftNote(agent.name);
+    for (const approval of [...about, ...requested]) await overtake(call, approval, why, moneyOf, ids);
+  }
 }
 
 /** Ends the sessions of the agent, and gives back what it holds for others. */
@@ -196,7 +206,7 @@ async function depart(
     if (report.status === "pending_approval") await expectBy(call, report.id, heir);
   }
   await fence(call, agent);
-  await endRequests(call, agent, reason);
+  await endRequests(call, [agent], reason);
   await release(call, agent, reason);
   await tx.run(reanchor, { from: agent.id, to: heirId });
   await tx.run(reroute, { from: agent.id, to: heirId, now: tx.now });

@@ -8,8 +8,8 @@ import { holds } from "../capabilities/rights.ts";
 import { chooseBrain } from "../hiring/employ.ts";
 import { takeOn } from "../hiring/hiring.ts";
 import { demandThere } from "../agents/standing.ts";
-import { fire, reclaimAgents } from "../departures/leaving.ts";
-import { agentById, endSessions, saveAgent, stopWorkOn } from "../agents/table.ts";
+import { endRequests, fire, reclaimAgents } from "../departures/leaving.ts";
+import { agentById, type AgentRow, endSessions, saveAgent, stopWorkOn } from "../agents/table.ts";
 import { isLive } from "../outcomes/outcome.ts";
 import { outcomeById } from "../outcomes/table.ts";
 import { moveReport, moveRights, moveWork } from "./moving.ts";
@@ -89,7 +89,7 @@ async function removeLayer(call: CallContext, change: Of<"remove_layer">): Promi
   return {
     summary: `${agent.name} leaves; its reports go to ${boss.name}`,
     agents: await withReports(call, [agent]),
-    run: () => replace(call, agent, boss, change.reason ?? reasons.layerRemoved),
+    run: () => replace(call, [agent], boss, change.reason ?? reasons.layerRemoved),
   };
 }
 
@@ -157,10 +157,7 @@ async function merge(call: CallContext, change: Of<"merge">): Promise<PreparedCh
   return {
     summary: `${agents.map(({ name }) => name).join(", ")} ${agents.length === 1 ? "is" : "are"} merged into ${into.name}`,
     agents: await withReports(call, agents),
-    run: async () => {
-      for (const agent of agents)
-        await replace(call, agent, into, change.reason ?? reasons.mergedInto(into.name));
-    },
+    run: () => replace(call, agents, into, change.reason ?? reasons.mergedInto(into.name)),
   };
 }
 
@@ -219,6 +216,7 @@ async function letGo(
     agents: await withReports(call, leavers),
     warnings,
     run: async () => {
+      await endRequests(call, await rowsOf(call, leavers), reason ?? by);
       for (const { id } of leavers) {
         const agent = await agentById(tx, id);
         const boss = agent.boss_id ?? "";
@@ -231,15 +229,29 @@ async function letGo(
   };
 }
 
-/** Moves the active reports of an agent to its heir, and lets the agent go. */
-async function replace(call: CallContext, { id }: Member, heir: Member, reason: string): Promise<void> {
+/** Moves the active reports of each agent to the heir, and lets the agent go. */
+async function replace(
+  call: CallContext,
+  leavers: readonly Member[],
+  heir: Member,
+  reason: string,
+): Promise<void> {
   const { tx } = call;
-  const agent = await agentById(tx, id);
-  // The agent's budget returns first, because the budgets of its reports were part of it.
-  await dissolveAll(tx, agent);
-  for (const report of await reportsOf(tx, id))
-    if (isActive(report)) await moveReport(call, report.id, heir, new Set());
-  await fire(call, await agentById(tx, id), agent.boss_id ?? heir.id, reason, heir.id);
+  await endRequests(call, await rowsOf(call, leavers), reason);
+  for (const { id } of leavers) {
+    const agent = await agentById(tx, id);
+    // The agent's budget returns first, because the budgets of its reports were part of it.
+    await dissolveAll(tx, agent);
+    for (const report of await reportsOf(tx, id))
+      if (isActive(report)) await moveReport(call, report.id, heir, new Set());
+    await fire(call, await agentById(tx, id), agent.boss_id ?? heir.id, reason, heir.id);
+  }
+}
+
+async function rowsOf({ tx }: CallContext, members: readonly Member[]): Promise<AgentRow[]> {
+  const rows = [];
+  for (const { id } of members) rows.push(await agentById(tx, id));
+  return rows;
 }
 
 async function withReports(call: CallContext, agents: readonly Member[]): Promise<string[]> {
