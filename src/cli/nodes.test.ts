@@ -15,7 +15,7 @@ describe("agency nodes", () => {
   after(() => line.close());
 
   test("shows each node with its room, what it lacks, and since when it is silent", () => {
-    const common = { version: "1.0.0", brains: ["process"], startedAt: ago(7200) };
+    const common = { version: "1.0.0", trouble: null, brains: ["process"], startedAt: ago(7200) };
     const nodes = [
       {
         id: "a",
@@ -54,10 +54,14 @@ describe("agency nodes", () => {
         ...common,
       },
     ];
-    const [head, first, second, door] = (screens["nodes"]?.({ nodes }, look) ?? "").split("\n");
+    const broken = { ...nodes[0], id: "d", name: "full", answering: false, trouble: "ENOSPC: no space left" };
+    const [head, first, second, door, full] = (
+      screens["nodes"]?.({ nodes: [...nodes, broken] }, look) ?? ""
+    ).split("\n");
     assert.match(head ?? "", /Node +Address +State +Sessions +Lacks +Version +Started/);
     assert.match(first ?? "", /first \(this one\) +http:\/\/10.0.0.1:4600 +running +3 of 8 +- +1.0.0/);
     assert.match(second ?? "", /second .*silent since 10 minutes ago +1 of any number +codex/);
+    assert.match(full ?? "", /full .*can't start sessions: ENOSPC: no space left +3 of 8/);
     assert.match(door ?? "", /door .*running +starts none/);
   });
 

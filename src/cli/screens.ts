@@ -72,7 +72,12 @@ function drawNodes({ nodes }: Output<typeof listNodes>, look: Drawing): string {
   const rows = nodes.map((node) => ({
     Node: `${node.name}${node.answering ? " (this one)" : ""}`,
     Address: node.address,
-    State: node.state === "running" ? "running" : `silent since ${when(node.heartbeatAt, look.now)}`,
+    State:
+      node.state === "silent"
+        ? `silent since ${when(node.heartbeatAt, look.now)}`
+        : node.trouble === null
+          ? "running"
+          : `can't start sessions: ${node.trouble}`,
     Sessions:
       node.maxSessions === 0
         ? "starts none"

@@ -65,6 +65,10 @@ const ListedNode = z.object({
     .describe("The most sessions it runs at the same time. null: no limit. 0: it starts none."),
   brains: z.array(z.string()).describe("The types of brains that it can start."),
   lacks: z.array(z.string()).describe("Programs that agents need and that it does not have."),
+  trouble: z
+    .string()
+    .nullable()
+    .describe("Why the node itself could not start the last session, such as a full disk. null: it could."),
   startedAt: z.string(),
   heartbeatAt: z.string().describe("When it last said that it runs."),
 });

@@ -10,6 +10,7 @@ import { salvageSession } from "../repos/salvage.ts";
 import { mirrorOf, repoNamed } from "../repos/table.ts";
 import type { FailPoint } from "../runtime/fail-points.ts";
 import { keepHeart } from "../runtime/heart.ts";
+import { keepNodeTrouble } from "../runtime/node-trouble.ts";
 import { createScheduler } from "../runtime/scheduler.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
 import type { Store } from "../store/store.ts";
@@ -58,6 +59,7 @@ export async function startWork(parts: WorkParts) {
       return processes.start(session);
     },
   };
+  const trouble = keepNodeTrouble();
   const heart = keepHeart({
     store,
     id: node,
@@ -67,6 +69,7 @@ export async function startWork(parts: WorkParts) {
     address: parts.address,
     canStart: (type) => runner.canStart(type),
     lacks: brains.lacks,
+    trouble: trouble.says,
   });
   const scheduling =
     options.schedule === false
@@ -78,6 +81,7 @@ export async function startWork(parts: WorkParts) {
             nodeId: node,
             runner,
             heart,
+            trouble,
             ...(options.maxSessions === undefined ? {} : { capacity: options.maxSessions }),
             mirrorOf: async (tx, companyId, name) => {
               const row = await repoNamed(tx, companyId, name);

@@ -104,6 +104,7 @@ export async function trailOfAgent(sight: Sight, sandbox: Sandbox, agentId: stri
   const room = isKnown ? nodes.roomFor(agent) : "free";
   // The person who started the nodes chose this, so it is not a problem.
   if (room === "none") return answer("moving", text.noNodeStarts, { hint: text.startANode });
+  if (room === "failing") return answer("moving", text.nodesFail, { hint: text.howToMendNodes });
   if (room === "full") return answer("moving", text.noNodeHasRoom, { hint: text.howToMakeRoom });
   return answer("moving", text.isIdle, { hint: text.whenItStarts });
 }

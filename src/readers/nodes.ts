@@ -19,8 +19,11 @@ type Configured = Pick<Row<"agents">, "brain_type" | "brain_config">;
 export interface NodesSeen {
   /** Whether a node other than the asking one can start sessions of this agent, or may find that it can. */
   canStartElsewhere(agent: Configured): boolean;
-  /** none: no node starts sessions. full: every node that can start this agent has reached its maximum of sessions. */
-  roomFor(agent: Configured): "none" | "full" | "free";
+  /**
+   * none: no node starts sessions. full: every node that can start this agent has reached its maximum of sessions. failing: each
+   * of them failed to start its last session, for lack of disk space or memory, or the like.
+   */
+  roomFor(agent: Configured): "none" | "full" | "failing" | "free";
   /** The number of nodes that start sessions. */
   readonly count: number;
 }
@@ -31,15 +34,23 @@ export async function seeNodes(tx: ReadTx, own: string | undefined): Promise<Nod
   const starting = nodes.filter(({ capacity }) => capacity !== 0);
   return {
     count: starting.length,
-    canStartElsewhere: (agent) => starting.some((row) => row.id !== own && canStart(row, agent)),
+    canStartElsewhere: (agent) =>
+      starting.some((row) => row.id !== own && row.trouble === null && canStart(row, agent)),
     roomFor: (agent) => {
       if (nodes.length > 0 && starting.length === 0) return "none";
       const able = starting.filter((row) => canStart(row, agent));
       const isFull = ({ id, capacity }: NodeRow): boolean =>
         capacity !== null && (busy.get(id) ?? 0) >= capacity;
-      return able.length > 0 && able.every(isFull) ? "full" : "free";
+      const sound = able.filter(({ trouble }) => trouble === null);
+      if (able.length > 0 && sound.length === 0) return "failing";
+      return sound.length > 0 && sound.every(isFull) ? "full" : "free";
     },
   };
+}
+
+/** The name of the machine of this node, or its id if it has not reported itself. */
+export async function nodeName(tx: ReadTx, id: string): Promise<string> {
+  return (await tx.all(allNodes, {})).find((row) => row.id === id)?.name ?? id;
 }
 
 /** The running nodes apart from this one, such as `alpha (http://10.0.0.5:4600)`. */
@@ -79,6 +90,7 @@ export const nodeHandlers = (own: string | undefined): Guarded[] => [
         maxSessions: row.capacity,
         brains: tables.nodes.brains.parse(row.brains),
         lacks: tables.nodes.lacks.parse(row.lacks),
+        trouble: row.trouble,
         startedAt: iso(row.started_at),
         heartbeatAt: iso(row.id === own ? tx.now : row.heartbeat),
       })),

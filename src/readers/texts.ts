@@ -22,6 +22,9 @@ export const whenItStarts = "A session starts when it has work and a place is fr
 export const noNodeHasRoom = "can't start yet: every node that can run it has as many sessions as it may run";
 export const howToMakeRoom =
   "It starts when a session ends. For more room, start another node, or start one with a higher --node-sessions. `agency nodes` shows them.";
+export const nodesFail = "can't start yet: the nodes that can run it could not start their last sessions";
+export const howToMendNodes =
+  "Agency tries again by itself, after longer and longer waits. `agency nodes` says what is wrong with each node. To try at once: agency agents wakeup <agent>.";
 export const noNodeStarts = "can't start: no node starts sessions";
 export const startANode = "Start one without --no-agents: agency up";
 export const onNoNode = "No node has it.";

@@ -200,6 +200,54 @@ for (const kind of storeKinds)
       assert.match(await logOf(stage, ann.id), /no such command/);
     });
 
+    staged(
+      "a node that cannot start sessions blames no agent, and tries again after longer waits",
+      async (stage) => {
+        const { org } = stage;
+        const ann = await org.agent("Ann");
+        const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
+        const errors: unknown[] = [];
+        stage.crash(stage);
+        const node = stage.node("node-1", { reportBug: (error) => void errors.push(error) });
+        const fail = () =>
+          node.runner.failStart(
+            ann.id,
+            Object.assign(new Error("ENOSPC: no space left on device, mkdir"), { code: "ENOSPC" }),
+          );
+        fail();
+        await node.scheduler.start();
+        await stage.rest();
+        for (const wait of [5000, 10_000, 20_000]) {
+          assert.ok(((await node.scheduler.tick()) ?? 0) <= stage.now() + wait);
+          stage.advance(wait - 1);
+          await stage.rest();
+          const before: number = errors.length;
+          fail();
+          stage.advance(1);
+          await stage.rest();
+          assert.equal(errors.length, before + 1, `after ${wait} ms`);
+        }
+        assert.equal((await ann.call(viewOutcome, { id: hard.id })).blocked, null);
+        const { sessions } = await org.board(listAgentSessions, { id: ann.id });
+        assert.equal(sessions.length, 4);
+        assert.ok(
+          sessions.every(
+            ({ endReason }) => endReason?.startsWith("its node could not start it: ENOSPC") === true,
+          ),
+        );
+        const told = (await org.board(boardInbox, { companyId: org.companyId })).messages.filter(({ body }) =>
+          body?.includes('The node "node-1" could not start a session: ENOSPC'),
+        );
+        assert.equal(told.length, 1);
+        node.runner.plan(ann.id, async ({ call }) => {
+          await call(completeOutcome, { id: hard.id });
+        });
+        await org.board(wakeAgent, { id: ann.id });
+        await stage.rest();
+        assert.equal((await ann.call(viewOutcome, { id: hard.id })).status, "completed");
+      },
+    );
+
     staged("an inbox that could not be processed opens again with the next message", async (stage) => {
       const { org, runner } = stage;
       const boss = await org.agent("Chief");

@@ -22,9 +22,11 @@ export interface HeartParts extends Pick<NewRow<"nodes">, "id" | "name" | "versi
   readonly canStart: (brainType: string) => boolean;
   /** The brains' programs that were looked for and are missing here. */
   readonly lacks: () => readonly string[];
+  /** What keeps this node from starting sessions now. */
+  readonly trouble?: () => string | null;
 }
 
-export function keepHeart({ store, address, canStart, lacks, ...fixed }: HeartParts): Heart {
+export function keepHeart({ store, address, canStart, lacks, trouble, ...fixed }: HeartParts): Heart {
   let startedAt: number | undefined;
   let known = "";
   const now = () => ({
@@ -34,6 +36,7 @@ export function keepHeart({ store, address, canStart, lacks, ...fixed }: HeartPa
       brains.map(({ type }) => type).filter((type) => type !== "human" && canStart(type)),
     ),
     lacks: JSON.stringify(lacks().slice(0, mostLacks)),
+    trouble: trouble?.() ?? null,
   });
   return {
     beat: () => {
@@ -57,7 +60,7 @@ const dropNode = deleting("nodes", ["id"]);
 const saveNode = insertion(
   "nodes",
   sql`on conflict (id) do update set name = excluded.name, address = excluded.address, version = excluded.version,
-    capacity = excluded.capacity, brains = excluded.brains, lacks = excluded.lacks, started_at = excluded.started_at,
+    capacity = excluded.capacity, brains = excluded.brains, lacks = excluded.lacks, trouble = excluded.trouble, started_at = excluded.started_at,
     heartbeat = excluded.heartbeat`,
 );
 

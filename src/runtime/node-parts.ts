@@ -4,6 +4,7 @@ import type { Runner } from "../processes/runner.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
 import type { ReadTx, Store } from "../store/store.ts";
 import type { Heart } from "./heart.ts";
+import type { NodeTrouble } from "./node-trouble.ts";
 import type { TroubleOf } from "./work.ts";
 
 /** Facts about the brains of agents: which model they use, and what keeps them from working. */
@@ -37,6 +38,8 @@ export interface NodeParts {
   readonly capacity?: number;
   /** Reports this node to the others. Without it, they don't know of it. */
   readonly heart?: Heart;
+  /** What keeps this node from starting sessions. Without it, only the scheduler knows. */
+  readonly trouble?: NodeTrouble;
   /** Milliseconds from one sweep to the next. */
   readonly sweepEvery?: number;
   /** How long the scheduler waits for work in one company before it turns to the others. Without it, it waits to the end. */

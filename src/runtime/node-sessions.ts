@@ -1,6 +1,8 @@
 import { writeIn } from "../dispatch/context.ts";
 import type { Usage } from "../contract/budgets.ts";
 import type { ReadTx } from "../store/store.ts";
+import { tellOnce } from "../mail/notices.ts";
+import { nodeName } from "../readers/nodes.ts";
 import { agentById } from "../agents/table.ts";
 import { hasOtherRights } from "./briefing.ts";
 import { applyFinalOutput } from "./final-output/closing.ts";
@@ -9,6 +11,7 @@ import type { InCompany } from "./lanes.ts";
 import { endEarlierRun } from "./earlier-run.ts";
 import { byNode, createNodeLeases } from "./node-leases.ts";
 import type { NodeParts } from "./node-parts.ts";
+import type { NodeTrouble } from "./node-trouble.ts";
 import { intendSession } from "./session-intent.ts";
 import type { Due } from "./due.ts";
 import {
@@ -24,7 +27,7 @@ import {
   type SessionKey,
 } from "./sessions.ts";
 import { stopRequests } from "./stop-requests.ts";
-import { endReasons } from "./texts.ts";
+import { endReasons, nodeCannotStart } from "./texts.ts";
 import { createMeter, noteUsage } from "./usage.ts";
 
 /** Agents that wait for one of the company's maxSessions places, or for room on this node. The scheduler remembers them. */
@@ -36,6 +39,8 @@ interface Places {
   /** Called when a process ended or a start failed, so this node may have room for another process. */
   readonly roomFreed: () => void;
   readonly run: InCompany;
+  /** Whether this node rests after a start that failed because of the node. */
+  readonly rests: () => boolean;
   /** Like `run`, for work after which the scheduler need not look again. */
   readonly runUncounted: InCompany;
 }
@@ -97,8 +102,11 @@ const farewell = 2000;
  *
  * The exit of a process is kept on disk until the session is settled. So a crash between the two does not lose its output.
  */
-export function createNodeSessions(parts: NodeParts, places: Places): NodeSessions {
-  const { store, nodeId, runner, newId } = parts;
+export function createNodeSessions(
+  parts: NodeParts & { readonly trouble: NodeTrouble },
+  places: Places,
+): NodeSessions {
+  const { store, nodeId, runner, newId, trouble } = parts;
   const at = async (step: string): Promise<void> => parts.at?.(step);
   const processes = new Map<string, Running & { readonly agentId: string }>();
   /** The processes that were asked to end because their sessions have ended. */
@@ -148,6 +156,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   /** Starts that are under way and have no process yet. */
   let starting = 0;
   const hasRoom = (): boolean => {
+    if (places.rests()) return false;
     const alive = [...processes.keys()].filter((id) => !exits.has(id)).length;
     return alive + starting < (parts.capacity ?? Infinity);
   };
@@ -177,7 +186,9 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     const token = `ags_${parts.newSecret()}`;
     const lease = leases.begin();
     await at("intent");
+    let asked = 0;
     const intent = await writeIn(store, companyId, newId, async (call) => {
+      asked = call.tx.now;
       const intent = await intendSession(call, parts, { id, token, agentId, companyId });
       if (intent === "full") places.full(companyId, agentId);
       return intent === "full" ? null : intent;
@@ -205,10 +216,18 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       };
     } catch (error) {
       parts.reportBug(error, `start of session ${id}`);
-      await settle(session, { reason: endReasons.notStarted(messageOf(error)), exitCode: null });
+      const why = messageOf(error);
+      if (!trouble.failed(error, asked))
+        return settle(session, { reason: endReasons.notStarted(why), exitCode: null });
+      await settle(session, byNode(endReasons.nodeFailed(why)));
+      await writeIn(store, companyId, newId, async (call) => {
+        const text = nodeCannotStart(await nodeName(call.tx, nodeId), why);
+        await tellOnce(call, { about: nodeId, kind: "node", to: null, text });
+      });
       return;
     }
     processes.set(id, process);
+    trouble.started();
     over();
     meter.begin(id, intent.share);
     // If recording the end fails, the next tick tries again (endUnwanted).

@@ -17,6 +17,7 @@ import { bothStores, refusal } from "../testing/organization.ts";
 import { clearInbox, hang } from "../testing/scripts.ts";
 import { type Stage, stagedOn } from "../testing/stage.ts";
 import { keepHeart } from "./heart.ts";
+import { keepNodeTrouble } from "./node-trouble.ts";
 
 for (const kind of bothStores)
   describe(`where sessions start, on ${kind}`, () => {
@@ -24,12 +25,15 @@ for (const kind of bothStores)
 
     /** A node that reports itself to the others. `ask` calls an operation there as the board, or with another token. */
     function nodeOn(stage: Stage, id: string, capacity?: number, canStart = true) {
+      const failures: unknown[] = [];
+      const reportBug = (error: unknown) => void failures.push(error);
       const { store, org } = stage;
       const brains = keepBrainHealth({
         nodeId: id,
         secrets: { valueFor: async () => "a key" },
         logins: keepCodexLogins(),
       });
+      const trouble = keepNodeTrouble();
       const heart = keepHeart({
         store,
         id,
@@ -39,10 +43,13 @@ for (const kind of bothStores)
         address: () => `http://${id}.example`,
         canStart: () => canStart,
         lacks: brains.lacks,
+        trouble: trouble.says,
       });
       const { scheduler, runner } = stage.node(id, {
         brains,
         heart,
+        trouble,
+        reportBug,
         ...(capacity === undefined ? {} : { capacity }),
       });
       const core = createCore({ store, newId, newSecret, troubleOf: brains.troubleOf, nodeId: id });
@@ -51,7 +58,7 @@ for (const kind of bothStores)
       const explain = async (about: string, token?: string) =>
         why.output.parse(await ask(why, { id: about }, token));
       const list = async (token?: string) => listNodes.output.parse(await ask(listNodes, {}, token)).nodes;
-      return { scheduler, runner, heart, explain, list };
+      return { scheduler, runner, heart, explain, list, failures };
     }
 
     staged(
@@ -171,6 +178,65 @@ for (const kind of bothStores)
         rmSync(folder, { recursive: true, force: true });
       }
     });
+
+    staged(
+      "a node with a full disk leaves agents to a healthy one, and people see which it is",
+      async (stage) => {
+        const { org } = stage;
+        stage.crash(stage);
+        const [full, sound] = [nodeOn(stage, "full"), nodeOn(stage, "sound", 1)];
+        const noSpace = Object.assign(new Error("ENOSPC: no space left on device, mkdir"), {
+          code: "ENOSPC",
+        });
+        const agents = [await org.agent("Ann"), await org.agent("Ben")];
+        for (const { id } of agents) {
+          await org.root(sendMessage, { to: id, body: "x" });
+          full.runner.failStart(id, noSpace);
+        }
+        for (const node of [full, sound]) await node.scheduler.renewLeases();
+        // After the first failure the node takes no other agent.
+        await full.scheduler.start();
+        await full.scheduler.renewLeases();
+        assert.deepEqual(full.failures, [noSpace]);
+        assert.deepEqual(
+          (await sound.list()).map(({ trouble }) => trouble),
+          [noSpace.message, null],
+        );
+        sound.runner.otherwise(hang);
+        await sound.scheduler.start();
+        await stage.rest();
+        assert.deepEqual([full.runner.started.length, sound.runner.alive()], [0, 1]);
+        const [waits] = agents.filter(({ id }) => sound.runner.started[0]?.agent.id !== id);
+        assert.match((await full.explain(waits?.id ?? "")).says, /every node that can run it/);
+        if (kind === "postgres") {
+          await sound.scheduler.stop();
+          await sound.heart.stop();
+          stage.crash(sound);
+          assert.match((await full.explain(waits?.id ?? "")).says, /could not start their last sessions/);
+        }
+        full.runner.otherwise(clearInbox);
+        for (const { id } of agents) full.runner.failStart(id, noSpace);
+        await sound.scheduler.stop();
+        stage.crash(sound);
+        stage.advance(5000);
+        await stage.rest();
+        assert.equal(full.failures.length, 2);
+        stage.advance(10_000);
+        await stage.rest();
+        assert.equal(full.failures.length, 3);
+        stage.advance(20_000);
+        await stage.rest();
+        assert.deepEqual(
+          full.runner.started.map(({ agent }) => agent.id).toSorted(),
+          agents.map(({ id }) => id).toSorted(),
+        );
+        await full.scheduler.renewLeases();
+        assert.deepEqual(
+          (await full.list()).filter(({ answering }) => answering).map(({ trouble }) => trouble),
+          [null],
+        );
+      },
+    );
 
     staged("a node without a sandbox leaves programs to one that has one", async (stage) => {
       const { org } = stage;

@@ -13,6 +13,7 @@ import { messageById } from "../mail/table.ts";
 import { seeNodes } from "../readers/nodes.ts";
 import { concerned } from "./concerned.ts";
 import type { NodeParts } from "./node-parts.ts";
+import { keepNodeTrouble } from "./node-trouble.ts";
 import { createNodeSessions } from "./node-sessions.ts";
 import { type Due, dueNow, type DueThing } from "./due.ts";
 import { overloadedOf, suggestGrowth } from "./growth.ts";
@@ -124,16 +125,22 @@ export function createScheduler(parts: NodeParts): Scheduler {
     if (isFree) hasActed = true;
     return isFree;
   };
-  const sessions = createNodeSessions(parts, {
-    freed: lookAgain,
-    full: wait,
-    run,
-    runUncounted: lanes.run,
-    roomFreed: () => {
-      for (const id of waitingForRoom) toLookAt.add(id);
-      waitingForRoom.clear();
+  const trouble = parts.trouble ?? keepNodeTrouble();
+  const roomFreed = (): void => {
+    for (const id of waitingForRoom) toLookAt.add(id);
+    waitingForRoom.clear();
+  };
+  const sessions = createNodeSessions(
+    { ...parts, trouble },
+    {
+      freed: lookAgain,
+      full: wait,
+      run,
+      runUncounted: lanes.run,
+      roomFreed,
+      rests: () => trouble.restsUntil() > time,
     },
-  });
+  );
 
   async function tick(): Promise<number | null> {
     for (let round = 1; ; round++) {
@@ -163,6 +170,8 @@ export function createScheduler(parts: NodeParts): Scheduler {
     await noteEvents(tx, due.chains);
     for (const [agentId, notBefore] of later)
       if (notBefore <= now && later.delete(agentId)) toLookAt.add(agentId);
+    // The node may have rested until now.
+    if (waitingForRoom.size > 0 && sessions.hasRoom()) roomFreed();
     const isSweep = firstRound || now - swept >= sweepEvery;
     return {
       now,
@@ -199,6 +208,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
     for (const { operation, session_id, company_id, actor_kind } of events) {
       if (mendsBrains.has(operation) && actor_kind === "board") {
         parts.brains?.mended(company_id);
+        trouble.mended();
         lookAgain(company_id);
       }
       if (operation === "session.submit_summary" && session_id !== null)
@@ -359,6 +369,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
       ...later.values(),
       ...sessions.deadlines(),
       sessions.running() > 0 ? renewed + renewEvery : null,
+      waitingForRoom.size > 0 && trouble.restsUntil() > time ? trouble.restsUntil() : null,
       swept + (firstRound ? 0 : sweepEvery),
     ];
     const due = all.filter((next) => next !== null);

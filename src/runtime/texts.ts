@@ -22,6 +22,7 @@ export const endReasons = {
   replaced: "replaced by a newer session",
   otherServers: "the MCP servers it may use have changed",
   notStarted: (why: string): string => `could not be started: ${why}`,
+  nodeFailed: (why: string): string => `its node could not start it: ${why}`,
   processGone: "its process disappeared",
   nodeSilent: "its node stopped answering",
   daemonRestarted: "the daemon was restarted",
@@ -54,6 +55,10 @@ export const brainWaits = ({ says, until, cause }: Pick<Trouble, "says" | "until
       : "Check that the program starts on the daemon's machine.";
   return `${waits} ${mend} Agency tries again at ${new Date(until).toISOString()}, then after longer and longer waits of up to an hour. To try now: agency agents wakeup <agent>.`;
 };
+
+/** To the board. */
+export const nodeCannotStart = (node: string, why: string): string =>
+  `The node "${node}" could not start a session: ${onOneLine(why).slice(0, 300)}. No agent is blamed for it. The node starts no sessions for now, and tries again after longer and longer waits of up to 10 minutes. Other nodes start the sessions meanwhile. agency nodes shows which nodes can't start sessions. To try at once: agency agents wakeup <agent>.`;
 
 /** A blocked reason. It is a clause without a full stop, because other texts continue it. */
 export const noProgress = (sessions: number, name: string, failure?: string): string =>

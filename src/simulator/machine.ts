@@ -42,6 +42,7 @@ export class Machine {
   readonly processes: Process[] = [];
   /** Makes the next start fail, as for lack of memory. */
   failNextStart = false;
+  #failedStarts = 0;
   #started = 0;
   /** Exits on the machine's disk: a node has learned of them but not settled their sessions. */
   readonly #seen = new Map<string, Exit>();
@@ -69,7 +70,10 @@ export class Machine {
   #start(life: Life, session: StartSpec): Running {
     if (this.failNextStart) {
       this.failNextStart = false;
-      throw new SpawnFault("the process could not be started");
+      // In turns the brain's fault, which counts against the agent, and the node's.
+      this.#failedStarts += 1;
+      const fault = new SpawnFault("the process could not be started");
+      throw this.#failedStarts % 2 === 0 ? fault : Object.assign(fault, { code: "EAGAIN" });
     }
     const exited = Promise.withResolvers<Exit>();
     const taken = new Set(this.alive().map(({ pid }) => pid));

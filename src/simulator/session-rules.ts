@@ -162,7 +162,8 @@ export class SessionModel {
             data["wasAsked"] === true ||
             this.#frozenOut.has(id) ||
             this.#archived.has(member.companyId) ||
-            byNodes.has(String(data["reason"])),
+            byNodes.has(String(data["reason"])) ||
+            String(data["reason"]).startsWith(endReasons.nodeFailed("")),
           startedAt: this.sessions.get(id)?.startedAt ?? 0,
         },
       );

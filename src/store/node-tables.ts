@@ -15,6 +15,8 @@ export const nodeTables = {
     brains: json(z.array(z.string())),
     /** Programs of brains that it looked for and lacks. */
     lacks: json(z.array(z.string())),
+    /** Why its last start of a session failed, if the node itself was the reason. */
+    trouble: orNull(string),
     started_at: integer,
     heartbeat: integer,
   },
