@@ -7,15 +7,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createClient } from "../../src/client/client.ts";
 import { updateAgent } from "../../src/contract/agents.ts";
-import { updateCompany, viewCompany } from "../../src/contract/companies.ts";
+import { createCompany, updateCompany, viewCompany } from "../../src/contract/companies.ts";
 import { createAgent } from "../../src/contract/hiring.ts";
 import { createFile } from "../../src/contract/knowledge.ts";
 import { createOutcome } from "../../src/contract/outcomes.ts";
 import { listSessions } from "../../src/contract/sessions.ts";
+import { Refusal } from "../../src/contract/refusal.ts";
 import { createDatabase, type PostgresServer } from "../../src/testing/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../../src/testing/tcp-proxy.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./daemon.ts";
-import { brainsTogether } from "./nodes-checker.ts";
+import { type Attempt, brainsTogether, waitOnHealthy } from "./nodes-checker.ts";
 import { type OthersLoad, watchOthers } from "./others-load.ts";
 import { sessionProcesses } from "./processes.ts";
 import type { Random } from "./random.ts";
@@ -26,6 +27,8 @@ const scribes = 3;
 const writers = 15;
 /** The pause between two writes of a writer, as long as its node answers in time. */
 const pace = 120;
+/** No write on a healthy node waits for longer, all its attempts together. */
+export const promisedWait = 6000;
 
 export interface Node {
   readonly home: string;
@@ -69,7 +72,15 @@ export async function startFleet(server: PostgresServer, random: Random) {
     assert.ok(first !== undefined);
     const { board, companyId } = first.daemon;
     const { rootAgentId } = await board.call(viewCompany, { companyId });
-    await board.call(updateAgent, { id: rootAgentId, adapterType: "human" });
+    const second = await board.call(createCompany, { name: "Second" });
+    const companies = [
+      { companyId, rootAgentId },
+      { companyId: second.id, rootAgentId: second.rootAgentId },
+    ];
+    for (const each of companies) {
+      await board.call(updateAgent, { id: each.rootAgentId, adapterType: "human" });
+      await board.call(updateCompany, { companyId: each.companyId, maxOpenOutcomes: 1_000_000 });
+    }
     await board.call(updateCompany, { companyId, requireBoardApprovalForNewAgents: false, maxSessions: 50 });
     const outcomes: string[] = [];
     for (let index = 0; index < scribes; index++) {
@@ -161,7 +172,7 @@ export async function startFleet(server: PostgresServer, random: Random) {
           await sleep(100);
         }
       },
-      startLoad: () => startLoad({ nodes, companyId, random, isWell, others, closing }),
+      startLoad: () => startLoad({ nodes, companies, random, isWell, others, closing }),
       watchBrains: () => watchBrains(() => sessionsOn(...nodes), closing),
     };
   } catch (error) {
@@ -171,27 +182,31 @@ export async function startFleet(server: PostgresServer, random: Random) {
 }
 
 /**
- * Clients that write through any healthy node. If they don't know whether a write took effect, they repeat it, possibly through
+ * Clients that write through any healthy node, in two companies. A third of them creates outcomes, the others files. If they don't know whether a write took effect, they repeat it, possibly through
  * another node.
  */
 function startLoad(on: {
   nodes: readonly Node[];
-  companyId: string;
+  companies: readonly { readonly companyId: string; readonly rootAgentId: string }[];
   random: Random;
   isWell: (node: Node) => boolean;
   others: OthersLoad;
   closing: (() => void)[];
 }) {
-  const { nodes, companyId, random, isWell, others, closing } = on;
-  const acknowledged: string[] = [];
+  const { nodes, companies, random, isWell, others, closing } = on;
+  const acknowledged: { files: string[]; outcomes: string[] } = { files: [], outcomes: [] };
+  const tried: Attempt[] = [];
   const slow: { took: number; slowed: number }[] = [];
   const from = performance.now();
   let longest = 0;
   let isOver = false;
-  const writer = async (name: string): Promise<void> => {
-    for (let index = 0; !isOver; index++) {
-      const description = `${name} ${index}`;
+  const writer = async (index: number): Promise<void> => {
+    const { companyId, rootAgentId } = companies[index % companies.length] ?? assert.fail();
+    const isPlanner = index % 3 === 0;
+    for (let number = 0; !isOver; number++) {
+      const name = `${isPlanner ? "o" : "w"}${index} ${number}`;
       const began = performance.now();
+      const attempts: Attempt[] = [];
       for (let isDone = false; !isDone && !isOver;) {
         const well = nodes.filter(isWell);
         const node = random.pick(well.length === 0 ? nodes : well);
@@ -199,35 +214,38 @@ function startLoad(on: {
         const { faults } = node;
         const wasWell = isWell(node);
         const client = createClient({ url: node.daemon.url, token: node.daemon.token });
-        isDone = await client
-          .call(
-            createFile,
-            { companyId, description, content: "x" },
-            { key: description.replaceAll(" ", "-") },
-          )
-          .then(
-            () => true,
-            () => sleep(50).then(() => false),
-          );
-        if (isDone) acknowledged.push(description);
+        const key = name.replaceAll(" ", "-");
+        const refused = await (
+          isPlanner
+            ? client.call(createOutcome, { companyId, title: name, parents: [rootAgentId] }, { key })
+            : client.call(createFile, { companyId, description: name, content: "x" }, { key })
+        ).then(
+          () => undefined,
+          (error: unknown) => sleep(50).then(() => (error instanceof Refusal ? error.code : String(error))),
+        );
+        isDone = refused === undefined;
+        if (isDone) acknowledged[isPlanner ? "outcomes" : "files"].push(name);
         // A whole fault may have come and gone meanwhile.
-        if (!wasWell || node.faults !== faults) continue;
-        const took = performance.now() - asked;
-        longest = Math.max(longest, took);
-        if (took > 6000) slow.push({ took, slowed: others.since(asked) });
+        const isDisturbed = !wasWell || node.faults !== faults;
+        attempts.push({ took: performance.now() - asked, isDisturbed, refused });
       }
+      tried.push(...attempts);
+      const took = waitOnHealthy(attempts);
+      longest = Math.max(longest, took);
+      if (took > promisedWait) slow.push({ took, slowed: others.since(began) });
       await sleep(Math.max(0, pace - (performance.now() - began)));
     }
   };
   closing.push(() => (isOver = true));
-  const all = Array.from({ length: writers }, (_, index) => writer(`w${index}`));
+  const all = Array.from({ length: writers }, (_, index) => writer(index));
   return {
     acknowledged,
     end: async () => {
       isOver = true;
       const seconds = (performance.now() - from) / 1000;
       await Promise.all(all);
-      return { perSecond: acknowledged.length / seconds, slowed: others.since(from), longest, slow };
+      const written = acknowledged.files.length + acknowledged.outcomes.length;
+      return { written, perSecond: written / seconds, slowed: others.since(from), longest, slow, tried };
     },
   };
 }

@@ -5,7 +5,7 @@
  * Acknowledged writes that are missing, and writes that exist twice. A scribe writes its next file once the last was
  * acknowledged.
  */
-export function fileProblems(
+export function writeProblems(
   found: readonly string[],
   acknowledged: readonly string[],
 ): { readonly doubled: string[]; readonly lost: string[] } {
@@ -23,6 +23,31 @@ export function fileProblems(
     doubled: [...times].filter(([, count]) => count > 1).map(([description]) => description),
     lost: [...acknowledged, ...byScribes].filter((description) => !times.has(description)),
   };
+}
+
+/** One attempt of a client to write. A client that is refused tries again, possibly through another node. */
+export interface Attempt {
+  /** Milliseconds until the answer, with the pause before the next attempt. */
+  readonly took: number;
+  /** Whether a fault disturbed the node during the attempt. */
+  readonly isDisturbed: boolean;
+  /** The code of the refusal. Undefined if the write was acknowledged. */
+  readonly refused?: string | undefined;
+}
+
+/**
+ * How long a write waited on healthy nodes, in all of its attempts: a node that refuses just before the limit again and again
+ * does not keep its promise. The time on a disturbed node does not count.
+ */
+export const waitOnHealthy = (attempts: readonly Attempt[]): number =>
+  attempts.reduce((sum, { took, isDisturbed }) => (isDisturbed ? sum : sum + took), 0);
+
+/** How often healthy nodes refused, by code. */
+export function refusalsOfHealthy(attempts: Iterable<Attempt>): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { isDisturbed, refused } of attempts)
+    if (!isDisturbed && refused !== undefined) counts[refused] = (counts[refused] ?? 0) + 1;
+  return counts;
 }
 
 /** A write in the ledger. */
