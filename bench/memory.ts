@@ -35,7 +35,7 @@ export const memory: Entry = {
           unit,
           value,
           baseline,
-          aim: { atMost: 105 },
+          aim: { atMost: 100 },
         });
       }
       return figures;

@@ -72,11 +72,7 @@ export const sessions: Entry = {
       const took = performance.now() - start;
       bench.say(`${count} messages were sent in ${Math.round(await asked)} ms`);
 
-      const agents = new Set(all.map(({ agent }) => agent));
-      if (all.length !== count || agents.size !== count)
-        throw new Error(`${all.length} sessions of ${agents.size} agents: each must have one`);
-      const gone = all.filter(({ pid }) => pid === null || !isAlive(pid));
-      if (gone.length > 0) throw new Error(`${gone.length} sessions have no process`);
+      demandOneEach(all, count);
       const perNode = Map.groupBy(all, ({ node }) => node);
       bench.say(`sessions of each node: ${[...perNode.values()].map(({ length }) => length).join(", ")}`);
       const full = nodes.map(({ pid }) => residentMegabytes(pid));
@@ -100,6 +96,8 @@ export const sessions: Entry = {
         `share of a core of each node while all sessions wait, in %: ${idle.map((part) => part.toFixed(1)).join(", ")}`,
       );
 
+      // Nothing has ended or started meanwhile.
+      demandOneEach(await rows(), count);
       const endStart = performance.now();
       const known = new Set(all.map(({ id }) => id));
       await until(async () => {
@@ -138,6 +136,15 @@ export const sessions: Entry = {
     }
   },
 };
+
+/** Throws unless each of `count` agents has had one session, which lives. */
+function demandOneEach(all: readonly Session[], count: number): void {
+  const agents = new Set(all.map(({ agent }) => agent));
+  if (all.length !== count || agents.size !== count)
+    throw new Error(`${all.length} sessions of ${agents.size} agents: each must have one`);
+  const gone = all.filter(({ pid, ended }) => ended || pid === null || !isAlive(pid));
+  if (gone.length > 0) throw new Error(`${gone.length} sessions have no process`);
+}
 
 /** Ends the reading of all sessions that wait at the pipe now. */
 function letGo(gate: string): void {
