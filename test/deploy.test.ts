@@ -1,10 +1,10 @@
 // The files in deploy/ and the page that explains them name only flags, variables and files that exist.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, matchesGlob } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { parse } from "yaml";
@@ -118,6 +118,57 @@ test("the page names every file, and the package has what the Dockerfile copies"
   for (const name of files.keys()) assert.ok(page.includes(name) || name === "Dockerfile", name);
   for (const [, from = ""] of (files.get("Dockerfile") ?? "").matchAll(/^COPY ((?:[a-z][\w.-]*(?: |$))+)/gm))
     for (const path of from.trim().split(" ").slice(0, -1)) assert.ok(existsSync(path), path);
+});
+
+test("neither the image nor git takes the homes, keys and passwords that the page makes, or installed libraries", (t) => {
+  const made = [
+    // Below deploy/, as the page says.
+    ...[...page.matchAll(/^ {4}.*> ([\w./-]+)$/gm)].map(([, path = ""]) => `deploy/${path}`),
+    ...[...page.matchAll(/^ {4}mkdir -m 700 (.+)$/gm)].flatMap(([, folders = ""]) =>
+      folders.split(" ").flatMap((folder) => [`deploy/${folder}/board-token`, `deploy/${folder}/agency.db`]),
+    ),
+    // For systemd, in any folder.
+    ...[...page.matchAll(/^ {4}install -m 600 -o \w+ -g \w+ (.+) \S+$/gm)].flatMap(([, names = ""]) =>
+      names.split(" ").flatMap((name) => [name, `somewhere/${name}`]),
+    ),
+  ];
+  for (const path of [
+    "deploy/alpha/audit-key",
+    "deploy/beta/agency.db",
+    "deploy/database-password",
+    "secrets-key",
+  ])
+    assert.ok(made.includes(path), `the page no longer makes ${path}: ${made.join(" ")}`);
+  const kept = ["package.json", "scripts/build.ts", "src/cli/main.ts", "docs/guide/deployment.md", "skills"];
+
+  const patterns = readFileSync(".dockerignore", "utf8")
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  const isLeftOut = (path: string): boolean => {
+    const parts = path.split("/");
+    const above = parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+    return above.some((each) => patterns.some((pattern) => matchesGlob(each, pattern)));
+  };
+  for (const path of [
+    ...made,
+    "node_modules/zod/index.js",
+    "src/node_modules/x.js",
+    "dist/cli/main.js",
+    ".git/HEAD",
+  ])
+    assert.ok(isLeftOut(path), `the image gets ${path}`);
+  for (const path of kept) assert.ok(!isLeftOut(path), `the image lacks ${path}`);
+
+  const folder = mkdtempSync(join(tmpdir(), "agency-ignored-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  execFileSync("git", ["init", "--quiet", folder]);
+  copyFileSync(".gitignore", join(folder, ".gitignore"));
+  const all = [...made, ...kept, ...[...files.keys()].map((name) => `deploy/${name}`)];
+  const { stdout } = spawnSync("git", ["-C", folder, "check-ignore", "--stdin"], {
+    input: all.join("\n"),
+    encoding: "utf8",
+  });
+  assert.deepEqual(stdout.trim().split("\n"), made);
 });
 
 test("the unit tries again until the database is there", () => {
