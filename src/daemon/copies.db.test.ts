@@ -16,11 +16,13 @@ import {
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { after, describe, test } from "node:test";
 import pg from "pg";
 import { createClient } from "../client/client.ts";
-import { createCompany } from "../contract/companies.ts";
-import { createFile, readFile, searchFiles } from "../contract/knowledge.ts";
+import { createCompany, updateCompany } from "../contract/companies.ts";
+import { examineDeeply } from "../contract/doctor.ts";
+import { createFile, listFiles, readFile, searchFiles } from "../contract/knowledge.ts";
 import { verifyLedger } from "../contract/ledger.ts";
 import { createOutcome, listOutcomes } from "../contract/outcomes.ts";
 import { setSecret } from "../contract/secrets.ts";
@@ -47,6 +49,7 @@ const during = <T>(
 
 async function fillCompany(client: Client) {
   const { id: companyId, rootOutcomeId: root } = await client.call(createCompany, { name: "Bakery" });
+  await client.call(updateCompany, { companyId, maxOpenOutcomes: 1_000_000 });
   const text = "Rye bread: Bäckerei 🥖, a line\u2028break, 'quotes' and \\ backslashes";
   const { id: file } = await client.call(createFile, { companyId, description: "recipes", content: text });
   const bytes = Buffer.from([0, 255, 10, 13, 128]).toString("base64");
@@ -76,12 +79,64 @@ async function isIntact(client: Client, made: Awaited<ReturnType<typeof fillComp
     if (checked.nextCursor === null) break;
     cursor = checked.nextCursor;
   }
+  for (let cursor: string | undefined; ;) {
+    const examined = await client.call(examineDeeply, { cursor });
+    assert.deepEqual(examined.findings, []);
+    if (examined.nextCursor === null) break;
+    cursor = examined.nextCursor;
+  }
   // The copy is a working installation: numbers, versions and the chain continue.
   await client.call(createOutcome, {
     companyId: made.companyId,
     title: "After the copy",
     parents: [made.root],
   });
+}
+
+const writers = 8;
+/** What the clients have written when the backup begins. */
+const rowsBefore = byLength({ quick: 200, whole: 400, long: 4000 });
+
+/** Clients that create outcomes and files, each the next one once the last was acknowledged. */
+function startLoad(client: Client, { companyId, root }: { companyId: string; root: string }) {
+  let isOver = false;
+  let created = 0;
+  const write = async (writer: number): Promise<void> => {
+    for (let number = 0; !isOver; number++) {
+      const name = `Load ${writer} ${number}`;
+      if (writer % 2 === 0) await client.call(createOutcome, { companyId, title: name, parents: [root] });
+      else await client.call(createFile, { companyId, description: name, content: name.repeat(20) });
+      created++;
+    }
+  };
+  const all = Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
+  return {
+    created: () => created,
+    until: async (count: number): Promise<void> => {
+      while (created < count) await Promise.race([sleep(10), all]);
+    },
+    end: async (): Promise<void> => {
+      isOver = true;
+      await all;
+    },
+  };
+}
+
+/** The outcomes and files of such clients. */
+async function countLoad(client: Client, companyId: string): Promise<number> {
+  let count = 0;
+  for (let cursor: string | undefined; ;) {
+    const page = await client.call(listOutcomes, { companyId, limit: 1000, cursor });
+    count += page.outcomes.filter(({ title }) => title.startsWith("Load ")).length;
+    if (page.nextCursor === null) break;
+    cursor = page.nextCursor;
+  }
+  for (let cursor: string | undefined; ;) {
+    const page = await client.call(listFiles, { companyId, limit: 1000, cursor });
+    count += page.files.filter(({ description }) => description.startsWith("Load ")).length;
+    if (page.nextCursor === null) return count;
+    cursor = page.nextCursor;
+  }
 }
 
 for (const kind of bothStores)
@@ -105,26 +160,20 @@ for (const kind of bothStores)
     test("is taken under load, verifies, and restores to a consistent organization", async () => {
       const made = await during(place("home"), async (client) => {
         const filled = await fillCompany(client);
-        let writing = true;
-        let created = 0;
-        const load = (async () => {
-          while (writing) {
-            await client.call(createOutcome, {
-              companyId: filled.companyId,
-              title: `Load ${created}`,
-              parents: [filled.root],
-            });
-            created++;
-          }
-        })();
+        const load = startLoad(client, filled);
         try {
+          await load.until(rowsBefore);
+          const before = load.created();
           assert.deepEqual((await backUp(place("home"), file)).problems, []);
+          return { ...filled, before, after: load.created() };
         } finally {
-          writing = false;
-          await load;
+          await load.end();
         }
-        return filled;
       });
+      assert.ok(
+        made.after >= made.before + writers,
+        `the clients wrote ${made.after - made.before} outcomes and files while the backup was taken`,
+      );
       assert.equal(statSync(file).mode & 0o777, 0o600);
       assert.equal(statSync(`${file}.key`).mode & 0o777, 0o600);
       assert.equal(readFileSync(`${file}.key`, "utf8"), readFileSync(join(home, "audit-key"), "utf8"));
@@ -134,7 +183,15 @@ for (const kind of bothStores)
       assert.equal(readFileSync(join(restored.home, "transcripts", "one.jsonl"), "utf8"), "{}\n");
       assert.ok(existsSync(join(restored.home, "repos", "mirror.git", "refs")));
       assert.equal(statSync(join(restored.home, "audit-key")).mode & 0o777, 0o600);
-      await during(restored, (client) => isIntact(client, made));
+      await during(restored, async (client) => {
+        await isIntact(client, made);
+        // The backup shows one moment while the clients wrote.
+        const found = await countLoad(client, made.companyId);
+        assert.ok(
+          found >= made.before && found <= made.after + writers,
+          `${found} of ${made.before} to ${made.after}`,
+        );
+      });
       const again = await refusalOf(restoreBackup(restored, file));
       assert.match(again?.message ?? "", /already has data/);
     });
