@@ -122,6 +122,18 @@ function startLoad(client: Client, { companyId, root }: { companyId: string; roo
   };
 }
 
+/** Adds the row of a node that runs on another machine. */
+async function addNode(url: string, name: string, address: string): Promise<void> {
+  const db = new pg.Client({ connectionString: url });
+  await db.connect();
+  await db.query(
+    `insert into nodes (id, name, address, version, capacity, brains, lacks, trouble, started_at, heartbeat)
+     values ($1, $1, $2, '0.1.0', null, '[]', '[]', null, 0, 0)`,
+    [name, address],
+  );
+  await db.end();
+}
+
 /** The outcomes and files of such clients. */
 async function countLoad(client: Client, companyId: string): Promise<number> {
   let count = 0;
@@ -164,7 +176,17 @@ for (const kind of bothStores)
         try {
           await load.until(rowsBefore);
           const before = load.created();
-          assert.deepEqual((await backUp(place("home"), file)).problems, []);
+          if (source !== undefined) await addNode(source, "beta", "http://10.0.0.6:4600");
+          const { problems, says } = await backUp(place("home"), file);
+          assert.deepEqual(problems, []);
+          // The folders of the other node are on its machine. The own node is not named.
+          const lacks = says.filter((each) => each.includes("this node only"));
+          if (source === undefined) assert.deepEqual(lacks, []);
+          else
+            assert.match(
+              lacks.join("\n"),
+              /lacks those of beta \(http:\/\/10\.0\.0\.6:4600\)\. Copy the folders/,
+            );
           return { ...filled, before, after: load.created() };
         } finally {
           await load.end();

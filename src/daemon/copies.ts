@@ -30,8 +30,17 @@ import {
 import type { Value } from "../store/columns.ts";
 import type { ReadTx } from "../store/store.ts";
 import { type BackupHead, headOfBackup, keyOfBackup, backupLines, writeBackup } from "./backup-file.ts";
+import { knownBeside } from "../readers/nodes.ts";
 import { givenText } from "./given-text.ts";
-import { auditKeyFile, type DatabaseSources, type Home, lastingUrlIn, lockHome, openHome } from "./home.ts";
+import {
+  auditKeyFile,
+  type DatabaseSources,
+  type Home,
+  lastingUrlIn,
+  lockHome,
+  openHome,
+  ownNodeId,
+} from "./home.ts";
 import * as texts from "./texts.ts";
 import { version } from "./version.ts";
 
@@ -72,6 +81,8 @@ export async function backUp(
   const copied: Copied = { rows: 0, contents: 0, files: 0, problems: [] };
   try {
     copied.problems.push(...(await damageIn(source.tx)).map(describe));
+    // The homes of their agents and their repositories are on their machines.
+    const others = url === undefined ? [] : await knownBeside(source.tx, ownNodeId(home));
     const at = new Date(source.tx.now).toISOString();
     const head: BackupHead = {
       agency: "backup",
@@ -102,6 +113,7 @@ export async function backUp(
       const says = [
         place.auditKey === undefined ? texts.auditKeyBeside(`${file}.key`) : texts.auditKeyGiven,
         hasSecretsKey(home, place) ? texts.secretsKeyApart : texts.noSecretsKey,
+        ...(others.length === 0 ? [] : [texts.otherNodesLeftOut(others)]),
       ];
       return { ...copied, bytes, says };
     } catch (error) {

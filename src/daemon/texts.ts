@@ -185,6 +185,9 @@ export const secretsKeyApart =
 export const noSecretsKey =
   "This home has no secrets key, so the values of secrets are not in the backup. Set them again after a restore.";
 
+export const otherNodesLeftOut = (nodes: readonly string[]): string =>
+  `The backup has the repositories and the homes of agents of this node only. It lacks those of ${nodes.join(" and ")}. Copy the folders \`homes\` and \`repos\` from the home of each of them as well.`;
+
 export const secretsNeedKey =
   "This home has no secrets key. Put the file secrets-key of the old home there, or set the secrets again: agency secrets set <name>";
 

@@ -54,11 +54,20 @@ export async function nodeName(tx: ReadTx, id: string): Promise<string> {
 }
 
 /** The running nodes apart from this one, such as `alpha (http://10.0.0.5:4600)`. */
-export async function runningBeside(tx: ReadTx, own: string | undefined): Promise<string[]> {
-  const running = (await tx.all(allNodes, {})).filter(
-    (row) => row.id !== own && isRunning(row, tx.now, undefined),
-  );
-  return running.map(({ name, address }) => `${name} (${address})`);
+export const runningBeside = (tx: ReadTx, own: string | undefined): Promise<string[]> =>
+  beside(tx, own, (row) => isRunning(row, tx.now, undefined));
+
+/** All known nodes apart from this one, also silent ones. */
+export const knownBeside = (tx: ReadTx, own: string | undefined): Promise<string[]> =>
+  beside(tx, own, () => true);
+
+async function beside(
+  tx: ReadTx,
+  own: string | undefined,
+  counts: (row: NodeRow) => boolean,
+): Promise<string[]> {
+  const found = (await tx.all(allNodes, {})).filter((row) => row.id !== own && counts(row));
+  return found.map(({ name, address }) => `${name} (${address})`);
 }
 
 function canStart({ brains, lacks }: NodeRow, { brain_type, brain_config }: Configured): boolean {
