@@ -16,6 +16,8 @@ export function systemTrouble(error: unknown, env: NodeJS.ProcessEnv): string | 
     return `${String(path ?? home)} is not a folder.\nChoose another home: AGENCY_HOME=<folder> agency up`;
   if (/not a database|malformed|disk image|file is encrypted/i.test(text))
     return `The database ${home}/agency.db is damaged: ${text}.\nRestore it from a backup. To start without it, move it away: mv ${home}/agency.db ${home}/agency.db.damaged`;
+  if (/^(?:Query read timeout|Connection terminated)/.test(text))
+    return `PostgreSQL stopped answering.\nCheck the server and the network between, then run the same command again.`;
   if (code === "ECONNREFUSED" && env["DATABASE_URL"] !== undefined)
     return `PostgreSQL does not answer at the address in DATABASE_URL.\nStart it, or unset DATABASE_URL to use SQLite.`;
   return undefined;

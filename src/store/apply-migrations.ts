@@ -1,6 +1,6 @@
 import pg from "pg";
 import { tablesAreHeld } from "./texts.ts";
-import { alive, asRefusal, guard, isRetryable } from "./connections.ts";
+import { alive, answersIn, asRefusal, guard, isLost, isRetryable, keepSockets } from "./connections.ts";
 import { type Migration, missingMigrations } from "./migrations.ts";
 import { refusePool } from "./pooling.ts";
 
@@ -9,10 +9,16 @@ import { refusePool } from "./pooling.ts";
  * to apply waits for none of them.
  *
  * A statement may take long, because tables may be large. Only the wait for a lock is limited, because all other statements on
- * the table wait behind it. After `lockTimeout` the migration starts again, at most `attempts` times.
+ * the table wait behind it. After `lockTimeout` the migration starts again, at most `attempts` times. Everything else has to be
+ * answered in a few seconds: over a dead path, a start would otherwise hang without a word.
  */
 const lockTimeout = 3000;
 const attempts = 20;
+/**
+ * Work on large tables. Only the system gives up its path, if the server's machine has not answered for some minutes. The timeout
+ * is the longest that Node can wait: 24 days.
+ */
+const unhurried = (text: string) => ({ text, query_timeout: 2 ** 31 - 1 });
 
 /** `isOnly` means that a pool of connections has no second address. */
 export async function applyMigrations(
@@ -20,7 +26,13 @@ export async function applyMigrations(
   isOnly: boolean,
   version: string | undefined,
 ): Promise<void> {
-  const client = new pg.Client({ connectionString: url, ...alive });
+  const sockets = keepSockets();
+  const client = new pg.Client({
+    connectionString: url,
+    ...alive,
+    query_timeout: answersIn.short,
+    stream: sockets.stream,
+  });
   client.on("error", () => undefined);
   await client.connect().catch((error: unknown) => {
     throw asRefusal(error);
@@ -33,12 +45,15 @@ export async function applyMigrations(
       try {
         await applyMissing(client, version);
       } catch (error) {
+        if (isLost(error)) throw error;
         await client.query("rollback").catch(() => undefined);
         if (!isRetryable(error)) throw error;
         if (tried >= attempts) throw tablesAreHeld();
       }
+  } catch (error) {
+    throw asRefusal(error);
   } finally {
-    await client.end().catch(() => undefined);
+    await sockets.end(client.end());
   }
 }
 
@@ -49,13 +64,13 @@ async function applyMissing(client: pg.Client, version: string | undefined): Pro
     "create table if not exists migrations (name text primary key, applied_at bigint not null)",
   );
   for (const { name, statements } of await missing(client, version)) {
-    for (const statement of statements("postgres")) await client.query(statement);
+    for (const statement of statements("postgres")) await client.query(unhurried(statement));
     await client.query(
       "insert into migrations (name, applied_at) values ($1, (extract(epoch from clock_timestamp()) * 1000)::bigint)",
       [name],
     );
   }
-  await client.query("commit");
+  await client.query(unhurried("commit"));
 }
 
 async function missing(client: pg.Client, version: string | undefined): Promise<readonly Migration[]> {

@@ -18,6 +18,12 @@ export const timeouts = {
   reads: { lock: 3000, idle: 15_000, statement: 15_000, answer: 16_000 },
   leases: { lock: 2000, idle: 2000, statement: 3000, answer: 4000 },
 };
+/**
+ * How long a start and a copy wait for an answer. A dead path does not end by itself for many minutes, and a person who waits would
+ * read nothing. `short` is for reads and for waits for a lock (migrations, lockTimeout). A statement of a copy works on a page of
+ * rows, but a busy server may take its time.
+ */
+export const answersIn = { short: 6000, copy: 600_000 };
 const closeTimeout = 2000;
 export const alive = {
   connectionTimeoutMillis: 5000,

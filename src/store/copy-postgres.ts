@@ -13,7 +13,7 @@ import {
 } from "./copying.ts";
 import { macOf } from "./chain.ts";
 import { copyMark } from "./migrations.ts";
-import { alive, asRefusal, getTypeParser, guard } from "./connections.ts";
+import { alive, answersIn, asRefusal, getTypeParser, guard, keepSockets } from "./connections.ts";
 import { openPostgres } from "./postgres.ts";
 import { blobRow, fill, type Query } from "./query.ts";
 import { tables } from "./schema.ts";
@@ -23,11 +23,13 @@ import { entryWords } from "./search-words.ts";
 export interface PostgresPlace {
   readonly url: string;
   readonly key: string;
+  /** How long an answer may take. Tests shorten it. */
+  readonly patience?: number;
 }
 
 /** Reads one state of the database, while nodes may write to it. */
-export async function readPostgres({ url, key }: PostgresPlace): Promise<CopySource> {
-  const client = await connect(url);
+export async function readPostgres(place: PostgresPlace): Promise<CopySource> {
+  const { client, end } = await connect(place);
   await client.query("begin isolation level repeatable read read only");
   const { rows: times } = await client.query<{ now: number }>(
     "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now",
@@ -47,7 +49,7 @@ export async function readPostgres({ url, key }: PostgresPlace): Promise<CopySou
     tx: {
       dialect: "postgres",
       now: times[0]?.now ?? 0,
-      mac: macOf(key),
+      mac: macOf(place.key),
       blobs: { read: async (fileId, hash) => (await content({ fileId, hash })) ?? new Uint8Array() },
       all: found,
       first: async (q, params) => (await found(q, params))[0],
@@ -59,14 +61,14 @@ export async function readPostgres({ url, key }: PostgresPlace): Promise<CopySou
       return (await client.query<Value[]>({ text, values, rowMode: "array" })).rows;
     },
     content,
-    close: () => client.end(),
+    close: end,
   };
 }
 
 /** The database must be empty, or an unfinished copy. */
 export async function fillPostgres(place: PostgresPlace): Promise<CopyTarget> {
   const { url, key } = place;
-  const client = await connect(url);
+  const { client, end } = await connect(place);
   const marksIn = async (): Promise<string[]> => {
     const { rows } = await client.query("select to_regclass('migrations') is not null as made");
     if (rows[0]?.made !== true) return [];
@@ -148,7 +150,7 @@ export async function fillPostgres(place: PostgresPlace): Promise<CopyTarget> {
       await client.query("delete from migrations where name like $1", [`${copyMark}%`]);
     },
     clear,
-    close: () => client.end(),
+    close: end,
   };
 }
 
@@ -158,8 +160,16 @@ function arrayOf(table: CopiedTable, column: string): string {
   return { text: "text[]", integer: "bigint[]", real: "double precision[]", blob: "bytea[]" }[type];
 }
 
-async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, types: { getTypeParser }, ...alive });
+/** A connection whose silence ends the copy: `agency backup` would otherwise hang over a dead path without a word. */
+async function connect({ url, patience = answersIn.copy }: PostgresPlace) {
+  const sockets = keepSockets();
+  const client = new pg.Client({
+    connectionString: url,
+    types: { getTypeParser },
+    ...alive,
+    query_timeout: patience,
+    stream: sockets.stream,
+  });
   // A broken connection fails its next query.
   client.on("error", () => undefined);
   await client.connect().catch((error: unknown) => {
@@ -167,5 +177,5 @@ async function connect(url: string): Promise<pg.Client> {
   });
   // The source keeps its state while the target is checked.
   await guard(client, 600_000);
-  return client;
+  return { client, end: () => sockets.end(client.end()) };
 }

@@ -6,6 +6,7 @@ import { Refusal } from "../contract/refusal.ts";
 import { allowed } from "../testing/allowed.ts";
 import { type PostgresDatabase, storeDatabase, testDatabase, testStores } from "../testing/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../testing/tcp-proxy.ts";
+import { readPostgres } from "./copy-postgres.ts";
 import { openPostgres } from "./postgres.ts";
 import { selection } from "./query.ts";
 import type { Store } from "./store.ts";
@@ -120,6 +121,39 @@ if (testStores.has("postgres"))
       await assert.rejects(locked(closing, "a"), unavailable);
       await usual.close();
       await silent.stop();
+    });
+
+    test("a start and a copy over a path that dies without a word give up and say so", async () => {
+      const empty = await testDatabase();
+      const looking = new pg.Client({ connectionString: empty.url });
+      await looking.connect();
+      const others = async (): Promise<number> =>
+        (
+          await looking.query(
+            "select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+          )
+        ).rows.length;
+      // First while the tables are made, then while nothing is missing.
+      for (const url of [empty.url, database.url]) {
+        const path = await startTcpProxy(url);
+        path.slow(20);
+        const opening = openPostgres({ url: path.url, key: "key" });
+        opening.catch(() => undefined);
+        if (url === empty.url) while ((await others()) === 0) await sleep(5);
+        else await sleep(150);
+        path.swallow(true);
+        const seconds = await took(assert.rejects(opening, unavailable));
+        assert.ok(seconds < allowed(20_000), `the start waited ${Math.round(seconds)} ms`);
+        await path.stop();
+      }
+      await looking.end();
+      const path = await startTcpProxy(database.url);
+      const source = await readPostgres({ url: path.url, key: "key", patience: 500 });
+      path.swallow(true);
+      await assert.rejects(source.rows("companies", null, 10), /Query read timeout/);
+      assert.ok((await took(source.close())) < allowed(5000));
+      await path.stop();
+      await empty.drop();
     });
 
     test("a start without migrations doesn't wait, and a frozen migrating node holds up no other", async () => {

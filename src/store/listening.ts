@@ -1,5 +1,5 @@
 import pg from "pg";
-import { alive, keepSockets } from "./connections.ts";
+import { alive, asRefusal, keepSockets } from "./connections.ts";
 
 const channel = "agency_events";
 
@@ -59,17 +59,21 @@ export async function listen(
     telling = undefined;
     if (isBehind && !closed) tell();
   };
-  await start();
+  const end = async (): Promise<void> => {
+    closed = true;
+    clearTimeout(telling);
+    await sockets.end(client.end());
+  };
+  await start().catch(async (error: unknown) => {
+    await end();
+    throw asRefusal(error);
+  });
   return {
     /**
      * Tells the other nodes of commits. This happens outside their transactions, because PostgreSQL would otherwise let them
      * commit only one at a time.
      */
     tell,
-    end: async () => {
-      closed = true;
-      clearTimeout(telling);
-      await sockets.end(client.end());
-    },
+    end,
   };
 }
