@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { execFileSync } from "node:child_process";
 import {
@@ -166,6 +167,8 @@ for (const kind of bothStores)
     const { home } = place("home");
     mkdirSync(join(home, "transcripts"), { recursive: true });
     writeFileSync(join(home, "transcripts", "one.jsonl"), "{}\n");
+    // It does not compress, so the backup takes a while, as that of a large installation.
+    writeFileSync(join(home, "transcripts", "two.jsonl"), randomBytes(16_000_000));
     mkdirSync(join(home, "repos", "mirror.git", "refs"), { recursive: true });
     writeFileSync(join(home, "secrets-key"), secretsKey, { mode: 0o600 });
 
