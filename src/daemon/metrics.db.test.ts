@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "../client/client.ts";
 import { createKey, pauseAgent, viewAgent } from "../contract/agents.ts";
 import { createCompany } from "../contract/companies.ts";
@@ -7,8 +8,9 @@ import { createAgent } from "../contract/hiring.ts";
 import { measureInstallation } from "../contract/installation.ts";
 import { createOutcome, updateOutcome } from "../contract/outcomes.ts";
 import { createPerson, signIn } from "../contract/people.ts";
-import { refusal, storeKinds } from "../testing/organization.ts";
+import { openTestStore, refusal, storeKinds } from "../testing/organization.ts";
 import { sharedDaemon } from "../testing/daemons.ts";
+import { keepMetrics } from "./metrics.ts";
 
 /** One line of the text format, and the names that a reader takes from it. */
 const sample =
@@ -84,3 +86,24 @@ for (const kind of storeKinds)
       await refusal(as(mona.token).call(measureInstallation, {}), "forbidden");
     });
   });
+
+test("a reader takes no measurement of the event loop away from another", async () => {
+  const { store, close } = await openTestStore("sqlite");
+  const metrics = keepMetrics(store);
+  try {
+    for (let round = 0; round < 5; round++) {
+      await sleep(30);
+      for (const from = performance.now(); performance.now() - from < 150;) continue;
+    }
+    await sleep(30);
+    const late = () =>
+      metrics.readings([]).families.find(({ name }) => name === "agency_event_loop_delay_seconds")?.samples[0]?.value ?? 0;
+    const [first, second] = [late(), late()];
+    assert.ok(first > 0.1, `${first}`);
+    assert.ok(second >= first);
+    assert.match(metrics.text([]), /^agency_event_loop_delay_seconds 0\.[1-9]/m);
+  } finally {
+    metrics.stop();
+    await close();
+  }
+});
