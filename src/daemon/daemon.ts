@@ -94,6 +94,8 @@ export interface DaemonOptions extends DatabaseSources {
   /** Values that differ from the default limits. */
   readonly limits?: Partial<Limits>;
   readonly log: (line: Record<string, unknown>) => void;
+  /** Called if a newer version has changed the data while this node stood still. Its process should end at once. */
+  readonly tooOld?: (error: unknown) => void;
   /** Reports for the person who runs the daemon. Default: none. */
   readonly reports?: ReportsTo | undefined;
 }
@@ -354,6 +356,7 @@ async function startLocked(opened: {
     sleep: pause,
     failing,
     reportBug,
+    tooOld: (error) => options.tooOld?.(error),
   });
 
   let stopping: Promise<void> | undefined;

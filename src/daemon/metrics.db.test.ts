@@ -97,7 +97,8 @@ test("a reader takes no measurement of the event loop away from another", async 
     }
     await sleep(30);
     const late = () =>
-      metrics.readings([]).families.find(({ name }) => name === "agency_event_loop_delay_seconds")?.samples[0]?.value ?? 0;
+      metrics.readings([]).families.find(({ name }) => name === "agency_event_loop_delay_seconds")?.samples[0]
+        ?.value ?? 0;
     const [first, second] = [late(), late()];
     assert.ok(first > 0.1, `${first}`);
     assert.ok(second >= first);

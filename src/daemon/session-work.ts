@@ -34,6 +34,8 @@ export interface WorkParts {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   readonly failing: FailPoint | undefined;
   readonly reportBug: (error: unknown, about: string) => string;
+  /** Called if the data needs a newer version since this node stood still. */
+  readonly tooOld: (error: unknown) => void;
 }
 
 /**
@@ -70,6 +72,7 @@ export async function startWork(parts: WorkParts) {
     canStart: (type) => runner.canStart(type),
     lacks: brains.lacks,
     trouble: trouble.says,
+    tooOld: parts.tooOld,
   });
   const scheduling =
     options.schedule === false

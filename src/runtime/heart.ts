@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { brains } from "../brains/registry.ts";
+import { refuseOlder } from "../store/migrations.ts";
 import { deleting, insertion, textQuery } from "../store/query.ts";
 import type { NewRow } from "../store/schema.ts";
 import type { Store, Tx } from "../store/store.ts";
@@ -24,10 +25,16 @@ export interface HeartParts extends Pick<NewRow<"nodes">, "id" | "name" | "versi
   readonly lacks: () => readonly string[];
   /** What keeps this node from starting sessions now. */
   readonly trouble?: () => string | null;
+  /** Called if this node stood still while a newer version changed the data so that this version can't use it. */
+  readonly tooOld?: (error: unknown) => void;
 }
 
-export function keepHeart({ store, address, canStart, lacks, trouble, ...fixed }: HeartParts): Heart {
+/** A migration that contracts does not wait for a node whose heartbeat is older than this (store/apply-migrations.ts). */
+const waitedFor = 60_000;
+
+export function keepHeart({ store, address, canStart, lacks, trouble, tooOld, ...fixed }: HeartParts): Heart {
   let startedAt: number | undefined;
+  let lastBeat: number | undefined;
   let known = "";
   const now = () => ({
     ...fixed,
@@ -38,17 +45,34 @@ export function keepHeart({ store, address, canStart, lacks, trouble, ...fixed }
     lacks: JSON.stringify(lacks().slice(0, mostLacks)),
     trouble: trouble?.() ?? null,
   });
+  /** What the start checked may have changed while this node stood still. */
+  const stillNewEnough = async (tx: Tx): Promise<void> => {
+    const applied = (await tx.all(appliedMigrations, {})).map(({ name }) => name);
+    try {
+      refuseOlder(applied, fixed.version);
+    } catch (error) {
+      tooOld?.(error);
+      throw error;
+    }
+  };
   return {
     beat: () => {
       const row = now();
       const text = JSON.stringify(row);
       if (store.dialect === "sqlite" && text === known) return undefined;
+      let at: number | undefined;
       return {
-        write: (tx) => {
+        write: async (tx) => {
           startedAt ??= tx.now;
+          at = tx.now;
+          if (store.dialect === "postgres" && lastBeat !== undefined && at - lastBeat >= waitedFor)
+            await stillNewEnough(tx);
           return tx.run(saveNode, { ...row, started_at: startedAt, heartbeat: tx.now });
         },
-        written: () => void (known = text),
+        written: () => {
+          known = text;
+          lastBeat = at;
+        },
       };
     },
     stop: () => store.write((tx) => tx.run(dropNode, { id: fixed.id }), "leases"),
@@ -56,6 +80,9 @@ export function keepHeart({ store, address, canStart, lacks, trouble, ...fixed }
 }
 
 const mostLacks = 100;
+const appliedMigrations = textQuery(
+  (_: Record<never, never>) => sql<{ name: string }>`select name from migrations`,
+);
 const dropNode = deleting("nodes", ["id"]);
 const saveNode = insertion(
   "nodes",

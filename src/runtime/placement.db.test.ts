@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe } from "node:test";
+import { sql } from "kysely";
 import { keepCodexLogins } from "../brains/codex/login.ts";
 import { createKey, updateAgent } from "../contract/agents.ts";
 import { listNodes } from "../contract/installation.ts";
@@ -13,11 +14,19 @@ import { why } from "../contract/why.ts";
 import { keepBrainHealth } from "../daemon/brain-health.ts";
 import { createCore, tidy } from "../daemon/core.ts";
 import { newId, newSecret } from "../daemon/ids.ts";
+import { textQuery } from "../store/query.ts";
 import { bothStores, refusal } from "../testing/organization.ts";
 import { clearInbox, hang } from "../testing/scripts.ts";
 import { type Stage, stagedOn } from "../testing/stage.ts";
 import { keepHeart } from "./heart.ts";
 import { keepNodeTrouble } from "./node-trouble.ts";
+
+const addMigration = textQuery(
+  (p: { name: string }) => sql<never>`insert into migrations (name, applied_at) values (${p.name}, 0)`,
+);
+const dropMigration = textQuery(
+  (_: Record<never, never>) => sql<never>`delete from migrations where name like '% needs %'`,
+);
 
 for (const kind of bothStores)
   describe(`where sessions start, on ${kind}`, () => {
@@ -284,6 +293,39 @@ for (const kind of bothStores)
         );
       },
     );
+
+    if (kind === "postgres")
+      staged("a node that stood still over a minute checks again whether it is new enough", async (stage) => {
+        stage.crash(stage);
+        const refused: unknown[] = [];
+        const heart = keepHeart({
+          store: stage.store,
+          id: "old",
+          name: "machine of old",
+          version: "1.2.3",
+          capacity: null,
+          address: () => "http://old.example",
+          canStart: () => true,
+          lacks: () => [],
+          tooOld: (error) => void refused.push(error),
+        });
+        const beat = async () => {
+          const next = heart.beat() ?? assert.fail();
+          await stage.store.write((tx) => next.write(tx), "leases");
+          next.written();
+        };
+        await beat();
+        await stage.store.write((tx) => tx.run(addMigration, { name: "0002-names needs 1.3.0" }));
+        // A migration waits for a node whose heartbeat is younger, so this can't happen.
+        stage.advance(59_000);
+        await beat();
+        stage.advance(60_000);
+        await assert.rejects(beat(), /The data needs Agency 1\.3\.0 or newer\. This is Agency 1\.2\.3\./);
+        assert.equal(refused.length, 1);
+        await stage.store.write((tx) => tx.run(dropMigration, {}));
+        await beat();
+        assert.equal(refused.length, 1);
+      });
 
     staged("only people who govern or watch the installation see its nodes", async (stage) => {
       const { org } = stage;

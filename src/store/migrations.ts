@@ -172,12 +172,16 @@ export function missingMigrations(applied: readonly string[], nodes?: NodeVersio
     throw new Error(
       "This database is an unfinished copy. Finish it: run the same `agency migrate` or `agency restore` again.",
     );
+  if (nodes !== undefined) refuseOlder(applied, nodes.own);
+  return migrations.filter(({ name }) => !applied.includes(name) && !isTooEarly(name, nodes?.others ?? []));
+}
+
+/** Refuses a version that is older than one of these migrations needs. */
+export function refuseOlder(applied: readonly string[], own: string): void {
   for (const name of applied) {
     const needed = neededBy(name);
-    if (nodes !== undefined && needed !== undefined && isOlder(nodes.own, needed))
-      throw needsNewerAgency(needed, nodes.own);
+    if (needed !== undefined && isOlder(own, needed)) throw needsNewerAgency(needed, own);
   }
-  return migrations.filter(({ name }) => !applied.includes(name) && !isTooEarly(name, nodes?.others ?? []));
 }
 
 /** Whether a migration would break a running node. */
