@@ -15,6 +15,7 @@ import { ShortIds } from "../src/cli/short-ids.ts";
 import { createClient } from "../src/client/client.ts";
 import { createCompany } from "../src/contract/companies.ts";
 import { startDaemon } from "../src/daemon/daemon.ts";
+import { delegated } from "../src/processes/cgroups.ts";
 
 const page = readFileSync("docs/guide/deployment.md", "utf8");
 const files = new Map(
@@ -179,6 +180,22 @@ test("the unit tries again until the database is there", () => {
   assert.match(service, /^RestartSec=[1-9]\d*$/m);
 });
 
+test("a unit lets the daemon make control groups, beside the one in which systemd puts the daemon", () => {
+  const background = readFileSync("src/cli/background.ts", "utf8");
+  for (const unit of [files.get("agency.service") ?? "", background]) {
+    assert.match(unit, /^Delegate=yes$/m);
+    const [, group = ""] = /^DelegateSubgroup=(.+)$/m.exec(unit) ?? [];
+    assert.equal(
+      delegated(`/sys/fs/cgroup/system.slice/agency.service/${group}`),
+      "/sys/fs/cgroup/system.slice/agency.service",
+    );
+  }
+  assert.equal(
+    delegated("/sys/fs/cgroup/user.slice/session-1.scope"),
+    "/sys/fs/cgroup/user.slice/session-1.scope",
+  );
+});
+
 test("systemd accepts the unit", (t) => {
   if (!existsSync("/usr/bin/systemd-analyze")) return t.diagnostic("there is no systemd-analyze here");
   // The program also reports faults of other units of the machine, so only lines about this one count.
@@ -190,7 +207,10 @@ test("systemd accepts the unit", (t) => {
     },
   );
   assert.deepEqual(
-    said.split("\n").filter((line) => line.includes("agency.service")),
+    // Older than version 254, it does not know this setting and ignores it.
+    said
+      .split("\n")
+      .filter((line) => line.includes("agency.service") && !line.includes("'DelegateSubgroup'")),
     [],
   );
 });

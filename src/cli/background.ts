@@ -100,6 +100,8 @@ After=network.target
 ExecStart=${run.map(quoted).join(" ")}
 Environment=${quoted(`PATH=${path}`)}
 Restart=on-failure
+Delegate=yes
+DelegateSubgroup=agency-daemon
 KillMode=mixed
 TimeoutStopSec=90
 

@@ -25,6 +25,7 @@ describe("agency doctor --deep", () => {
       /^ok +version +\S+, as this/m,
       /^(?:ok|warn) +disk .*\d+\.\d GB free/m,
       /^ok +work +Nothing is stuck/m,
+      /^(?:ok +limits +The kernel limits the processes and the memory|warn +limits +The kernel does not limit the (?:processes|memory))/m,
     ])
       assert.match(before.out, part);
     assert.match(before.out, /^ok +brain +rehearsal, of Acme\. Try it: agency brains test rehearsal$/m);

@@ -101,7 +101,7 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   try {
     const { companies } = await clientOf(env).call(listCompanies, { limit: 1000 });
     const client = clientOf(env);
-    const { sandbox, secrets, brain, version } = await client.call(viewInstallation, {});
+    const { sandbox, kernelLimits, secrets, brain, version } = await client.call(viewInstallation, {});
     const running = `Running at ${urlOf(env)} with ${plural(companies.length, "company", "companies")}`;
     return [
       { check: "daemon", ok: true, says: running },
@@ -114,6 +114,7 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
         says: sandboxNotice(sandbox)[0] ?? sandbox.says,
         sandbox,
       },
+      limitsFinding(kernelLimits),
       secretsFinding(secrets),
       ...(await serverFindings(client, companies)),
       ...(await providerFindings(clientOf(env), companies)),
@@ -133,6 +134,16 @@ function versionFinding(version: string): Finding {
     ? `${version}, as this command line`
     : `The daemon has version ${version}, this command line ${cliVersion}. Restart it: agency stop, then agency up`;
   return { check: "version", ok: true, warns: !isSame, says };
+}
+
+/** Only a warning: the daemon enforces the limits as well, a few seconds later. */
+function limitsFinding({ processes, memory }: Output<typeof viewInstallation>["kernelLimits"]): Finding {
+  const lacks = [...(processes ? [] : ["processes"]), ...(memory ? [] : ["memory"])].join(" and ");
+  const says =
+    lacks === ""
+      ? "The kernel limits the processes and the memory of each session."
+      : `The kernel does not limit the ${lacks} of sessions: the daemon may not create control groups with limits. The daemon looks itself, and ends a session that exceeds a limit a moment later. In a unit of systemd 254 or newer, set Delegate=yes and DelegateSubgroup=agency-daemon.`;
+  return { check: "limits", ok: true, warns: lacks !== "", says };
 }
 
 /** Checks the brain of each root agent, which every goal needs. */

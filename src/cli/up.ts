@@ -135,7 +135,7 @@ export function addUp(program: Command, context: Context): void {
           maxSessions: nodeSessionsIn(flags.nodeSessions ?? env["AGENCY_NODE_SESSIONS"]),
           failAt: env["AGENCY_FAIL_AT"],
           telemetry: telemetryIn(env),
-          // Nothing may be written any more, so this is no orderly stop. The sessions of this node were taken over long ago.
+          // Nothing may be written any more, so the process ends without an orderly stop. The sessions of this node were taken over long ago.
           tooOld: (error) => {
             const says = error instanceof Refusal ? `${error.message} ${error.hint}` : String(error);
             options.log({ level: "error", about: "version", says });

@@ -35,6 +35,11 @@ export const viewInstallation = operation("installation.view", "GET /api/install
     version: z.string(),
     startedAt: z.string().describe("When the daemon started."),
     sandbox: Sandbox,
+    kernelLimits: z
+      .object({ processes: z.boolean(), memory: z.boolean() })
+      .describe(
+        "Which limits of a session the kernel enforces. Without it, the daemon looks and ends a session that exceeds one.",
+      ),
     secrets: KeptSecrets,
     brain: ChosenBrain,
   }),

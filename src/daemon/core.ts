@@ -47,6 +47,8 @@ export interface CoreParts
   readonly transcripts?: Transcripts;
   /** The isolation of sessions. Tests leave it out: every session then has a sandbox. */
   readonly sandbox?: () => Sandbox;
+  /** Which limits of sessions the kernel enforces. Tests leave it out: all of them. */
+  readonly kernelLimits?: () => { readonly processes: boolean; readonly memory: boolean };
   /** The notes about the ledger outside the database. Tests may leave it out. */
   readonly anchor?: AnchorReader;
   /** The logins of people's own programs. Tests may leave it out. */
@@ -77,6 +79,7 @@ export function createCore(parts: CoreParts): Core {
   const handlers = handlersFor({
     transcripts: parts.transcripts ?? { read: () => readTranscript(undefined) },
     sandbox: parts.sandbox ?? (() => ({ status: "works", unsandboxedAllowed: false, says: "", remedy: "" })),
+    kernelLimits: parts.kernelLimits ?? (() => ({ processes: true, memory: true })),
     anchor: parts.anchor ?? { read: () => new Map() },
     secrets,
     store: parts.store,

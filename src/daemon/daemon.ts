@@ -9,6 +9,7 @@ import { ownUrl, originsFor } from "../doors/host.ts";
 import { gaugesIn } from "../readers/gauges.ts";
 import { redactText } from "../redaction/redact.ts";
 import { diskFull } from "../store/texts.ts";
+import { kernelLimits } from "../processes/cgroups.ts";
 import { keepMirrors } from "../repos/mirrors.ts";
 import { sweepMirrors } from "../repos/salvage.ts";
 import { keepSecrets } from "../secrets/secrets.ts";
@@ -252,6 +253,7 @@ async function startLocked(opened: {
         readTranscript(localTranscript(home.transcripts, id) ?? (await storedTranscript(tx, id)), after),
     },
     sandbox: sandbox.report,
+    kernelLimits,
     refusesWrites: () => (store.dialect === "sqlite" && space.isLow() ? diskFull() : undefined),
     secrets,
     mirrors,

@@ -76,6 +76,7 @@ const approvalKinds = {
 interface HandlerParts extends Pick<BrainTesting, "runTrial" | "reportBug" | "track" | "closing"> {
   readonly transcripts: Transcripts;
   readonly sandbox: () => Sandbox;
+  readonly kernelLimits: () => { readonly processes: boolean; readonly memory: boolean };
   readonly anchor: AnchorReader;
   readonly secrets: SecretStore;
   readonly mirrors: Mirrors;

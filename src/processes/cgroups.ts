@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionLimits } from "./runner.ts";
 
@@ -14,6 +14,8 @@ export interface SessionGroup {
   /** Shell commands by which a process joins. Processes that it starts are in the group, too. */
   readonly join: string;
   readonly folders: readonly string[];
+  /** Which limits the kernel accepted. */
+  readonly holds: { readonly memory: boolean; readonly processes: boolean };
   /** The limits at which the kernel ended a process or refused to start one. */
   reached(): { readonly memory: boolean; readonly processes: boolean };
 }
@@ -23,6 +25,7 @@ const prefix = "agency-";
 
 /** Creates the group of a session. Undefined if the system allows none. */
 export function makeGroup(sessionId: string, limits: SessionLimits): SessionGroup | undefined {
+  const holds = { memory: false, processes: false };
   const folders = places().flatMap(({ base, version, kinds }) => {
     const parent = join(base, `${prefix}${process.pid}`);
     const folder = join(parent, sessionId);
@@ -34,21 +37,32 @@ export function makeGroup(sessionId: string, limits: SessionLimits): SessionGrou
     } catch {
       return [];
     }
-    if (kinds.includes("pids")) attempt(join(folder, "pids.max"), String(limits.processes));
+    if (kinds.includes("pids") && attempt(join(folder, "pids.max"), String(limits.processes)))
+      holds.processes = true;
     const memory = version === 2 ? "memory.max" : "memory.limit_in_bytes";
-    if (kinds.includes("memory")) attempt(join(folder, memory), String(limits.memoryMb * megabyte));
+    if (kinds.includes("memory") && attempt(join(folder, memory), String(limits.memoryMb * megabyte)))
+      holds.memory = true;
     attempt(join(folder, "memory.oom.group"), "1");
     return [folder];
   });
   if (folders.length === 0) return undefined;
   return {
     folders,
+    holds,
     join: folders.map((folder) => `echo $$ > '${join(folder, "cgroup.procs")}' 2>/dev/null; `).join(""),
     reached: () => ({
       memory: happened(folders, ["memory.events", "memory.oom_control"], "oom_kill"),
       processes: happened(folders, ["pids.events"], "max"),
     }),
   };
+}
+
+/** Whether the kernel would limit the processes and the memory of a session. Makes a group and removes it. */
+export function kernelLimits(): SessionGroup["holds"] {
+  const group = makeGroup("trial", { processes: 100, memoryMb: 100, diskMb: 100 });
+  if (group === undefined) return { memory: false, processes: false };
+  void removeGroups(group.folders);
+  return group.holds;
 }
 
 function happened(folders: readonly string[], files: readonly string[], what: string): boolean {
@@ -113,12 +127,22 @@ function places(): Place[] {
         (type === "cgroup" && !kinds.some((kind) => ["pids", "memory"].includes(kind)))
       )
         return [];
-      const base = join(mounted, root === "/" ? path : path.slice(root.length));
+      const at = join(mounted, root === "/" ? path : path.slice(root.length));
+      const base = type === "cgroup2" ? delegated(at) : at;
       return type === "cgroup2"
         ? [{ base, version: 2, kinds: readOr(join(base, "cgroup.controllers"), "").split(/\s+/) }]
         : [{ base, version: 1, kinds }];
     });
 }
+
+/**
+ * The group below which a daemon in this group makes others. In version 2, a group with processes can't limit groups below it. So
+ * systemd puts the daemon of a unit into a group below the unit's own (DelegateSubgroup), and those of sessions come beside it.
+ */
+export const delegated = (own: string): string => (basename(own) === daemonGroup ? dirname(own) : own);
+
+/** As in deploy/agency.service and cli/background.ts. */
+const daemonGroup = "agency-daemon";
 
 /** Removes groups of daemons that were killed together with their watchdog. */
 export async function removeAbandonedGroups(): Promise<void> {

@@ -25,7 +25,7 @@ export interface HeartParts extends Pick<NewRow<"nodes">, "id" | "name" | "versi
   readonly lacks: () => readonly string[];
   /** What keeps this node from starting sessions now. */
   readonly trouble?: () => string | null;
-  /** Called if this node stood still while a newer version changed the data so that this version can't use it. */
+  /** Called if this node stood still while a newer version changed the data, and this version can't use the data any more. */
   readonly tooOld?: (error: unknown) => void;
 }
 
