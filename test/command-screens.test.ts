@@ -373,6 +373,8 @@ function steady(text: string, line: CommandLine, { url }: GuardedServer): string
         /^((?:claude_local|codex_local|ok {3}sandbox|warn sandbox|ok {3}disk|warn disk|ok {3}port|ok {3}version) ).*$/gm,
         "$1…",
       )
+      // The limits that this machine's kernel sets.
+      .replaceAll(/^(?:ok {3}|warn )limits .*(?:\n {20}.*)*$/gm, "limits …")
       .replaceAll(/[ \t]+$/gm, "")
   );
 }
