@@ -12,6 +12,7 @@ import { createAgent } from "../../src/contract/hiring.ts";
 import { createFile } from "../../src/contract/knowledge.ts";
 import { createOutcome } from "../../src/contract/outcomes.ts";
 import { listSessions } from "../../src/contract/sessions.ts";
+import { why } from "../../src/contract/why.ts";
 import { Refusal } from "../../src/contract/refusal.ts";
 import { createDatabase, type PostgresServer } from "../../src/testing/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../../src/testing/tcp-proxy.ts";
@@ -115,6 +116,15 @@ export async function startFleet(server: PostgresServer, random: Random) {
           () => undefined,
         );
 
+    /** What the agents wait for, and how their last sessions ended. */
+    const whyNot = async (): Promise<string> => {
+      const board = nodes.find(isWell)?.daemon.board;
+      if (board === undefined) return "no node is well";
+      const { sessions } = await board.call(listSessions, { companyId, limit: 10 });
+      const causes = await Promise.all(outcomes.map((id) => board.call(why, { id })));
+      return JSON.stringify([sessions, causes], null, 1);
+    };
+
     return {
       database,
       nodes,
@@ -163,10 +173,10 @@ export async function startFleet(server: PostgresServer, random: Random) {
           if (isSettled && took < promised) return took;
           if (took > promised) {
             const slowed = others.since(from);
-            assert.ok(
-              took < promised * slowed,
-              `${about}: after ${Math.round(took)} ms (others slow the machine down ${slowed.toFixed(1)} times) the sessions are ${String(live)} and the processes those of ${[...running].join()}`,
-            );
+            if (took >= promised * slowed)
+              assert.fail(
+                `${about}: after ${Math.round(took)} ms (others slow the machine down ${slowed.toFixed(1)} times) the sessions are ${String(live)} and the processes those of ${[...running].join()}\n${await whyNot()}`,
+              );
             if (isSettled) return took;
           }
           await sleep(100);
