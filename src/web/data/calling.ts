@@ -1,3 +1,4 @@
+import { bodyOf } from "./body.ts";
 import { fieldsOf } from "./unknown-value.ts";
 import { decodedText } from "./feed.ts";
 import { forgetPageKey, pageKey } from "./page-key.ts";
@@ -150,10 +151,17 @@ function requestOf(
     rest.delete(name);
     return encodeURIComponent(String(value));
   });
-  if (body === true) return { path: filled, body: JSON.stringify(Object.fromEntries(rest)) };
+  if (body === true) return { path: filled, body: bodyOf(Object.fromEntries(rest), notANumber) };
   const search = new URLSearchParams([...rest].map(([name, value]) => [name, String(value)])).toString();
   return { path: search === "" ? filled : `${filled}?${search}`, body: undefined };
 }
+
+const notANumber = (name: string): Refused =>
+  new Refused(0, {
+    code: "invalid",
+    message: `\`${name}\` is not a number.`,
+    hint: "Enter a number such as 12.50.",
+  });
 
 function refusalOf(operation: string, status: number, body: unknown): Refused {
   const { error } = fieldsOf(body);

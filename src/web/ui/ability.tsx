@@ -10,6 +10,7 @@ import { useDraftFields } from "./draft.ts";
 import { later } from "./later.ts";
 import { Refusal } from "./states.tsx";
 import { toast } from "./toast.tsx";
+import { typedNumber } from "./typed-number.ts";
 
 const SignInServer = later(async () => (await import("./sign-in-server.tsx")).SignInServer);
 
@@ -78,7 +79,7 @@ function PlainCall({ of, first, after }: Offer): ReactNode {
   const text = abilityWords[of.name] ?? of.name.split(".").at(-1)?.replaceAll("_", " ") ?? of.name;
   const run = async (): Promise<void> => {
     const given: Record<string, unknown> = Object.fromEntries(
-      of.asks.map((ask) => [ask, numbers.has(ask) ? Number(values[ask]) : (values[ask] ?? firstOf(ask))]),
+      of.asks.map((ask) => [ask, numbers.has(ask) ? typedNumber(values[ask] ?? "") : (values[ask] ?? firstOf(ask))]),
     );
     if ("monthlyBudget" in given) given["monthlyBudget"] = { usd: given["monthlyBudget"] };
     if ((await doing.run({ ...of.body, ...given })) === undefined) return;

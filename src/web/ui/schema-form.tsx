@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from "react";
+import { typedNumber } from "./typed-number.ts";
 import { Line } from "./words.tsx";
 
 /**
@@ -82,12 +83,7 @@ function SchemaField({
           <option value="false">No</option>
         </select>
       ) : type === "number" || type === "integer" ? (
-        <input
-          {...shared}
-          inputMode="decimal"
-          value={textOf(value)}
-          onChange={({ target }) => onChange(target.value === "" ? undefined : numberOr(target.value))}
-        />
+        <NumberField {...shared} value={value} onChange={onChange} />
       ) : type === "string" ? (
         <input {...shared} value={textOf(value)} onChange={({ target }) => onChange(target.value)} />
       ) : (
@@ -99,6 +95,34 @@ function SchemaField({
         </small>
       )}
     </label>
+  );
+}
+
+/** Keeps the typed text: `0.` is the number 0 until the next digit. */
+function NumberField({
+  value,
+  onChange,
+  ...shared
+}: {
+  className: string;
+  required: boolean;
+  value: unknown;
+  onChange: (value: unknown) => void;
+}): ReactNode {
+  const [typed, setText] = useState(() => textOf(value));
+  const valueOf = (text: string): unknown => typedNumber(text) ?? undefined;
+  // The typed text is kept as long as it stands for the value. Another value came from elsewhere.
+  const text = valueOf(typed) === value ? typed : textOf(value);
+  return (
+    <input
+      {...shared}
+      inputMode="decimal"
+      value={text}
+      onChange={({ target }) => {
+        setText(target.value);
+        onChange(valueOf(target.value));
+      }}
+    />
   );
 }
 
@@ -123,9 +147,6 @@ function JsonField({ value, onChange }: { value: unknown; onChange: (value: unkn
 
 const textOf = (value: unknown): string =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : "";
-
-/** A text that is not a number is sent unchanged, and refused with an explanation. */
-const numberOr = (text: string): unknown => (Number.isNaN(Number(text)) ? text : Number(text));
 
 /** A text that is not JSON yet is kept as it is. */
 const jsonText = (value: unknown): string =>

@@ -7,6 +7,7 @@ import { roundMoney } from "../../ui/figures.tsx";
 import { Meanwhile } from "../../ui/meanwhile.tsx";
 import { Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { typedNumber } from "../../ui/typed-number.ts";
 import * as texts from "./texts.ts";
 
 /** The monthly budget of an agent, edited in place. Enter saves, Escape discards, and a refusal stays below the field. */
@@ -35,10 +36,7 @@ export function BudgetCell({
   };
   const submit = async (): Promise<void> => {
     if (edit.behind.length > 0) return;
-    const text = edit.values.usd.trim();
-    // A text that is not a number is sent unchanged, and refused with an explanation.
-    const usd = text === "" ? null : Number(text);
-    if ((await save.run({ id, usd })) === undefined) return;
+    if ((await save.run({ id, usd: typedNumber(edit.values.usd) })) === undefined) return;
     toast(texts.budgetChanged);
     close();
   };

@@ -12,6 +12,7 @@ import { money } from "../../ui/figures.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Refusal } from "../../ui/states.tsx";
 import { Name } from "../../ui/words.tsx";
+import { typedNumber } from "../../ui/typed-number.ts";
 import { CopyFrom } from "./copy-from.tsx";
 import { type HireDraft, useHireDraft } from "./hire-draft.ts";
 import { fieldOf, type HireField, partOf, type HirePart } from "./refused-part.ts";
@@ -222,6 +223,7 @@ function budgetSays(boss: Answer<typeof ops.viewAgent> | undefined, name: string
 function asHire(draft: HireDraft) {
   const { name, role, title, mandate, capabilities, prompt, adapterType, adapterConfig, model, usd } = draft;
   const effort = efforts.find((each) => each === draft.effort);
+  const budgetUsd = typedNumber(usd);
   const grants = Object.entries(draft.grants).map(([resource, level]) => ({
     resource,
     level: levels.find((each) => each === level),
@@ -237,7 +239,7 @@ function asHire(draft: HireDraft) {
     ...(Object.keys(adapterConfig).length > 0 && { adapterConfig: { ...adapterConfig } }),
     ...(model !== "" && { model }),
     ...(effort !== undefined && { effort }),
-    ...(usd !== "" && { budget: { usd: Number(usd) } }),
+    ...(budgetUsd !== null && { budget: { usd: budgetUsd } }),
     ...(grants.length > 0 && { grants }),
   };
 }

@@ -12,6 +12,7 @@ import { chooseFirst, Meanwhile } from "../../ui/meanwhile.tsx";
 import { Loaded, Refusal } from "../../ui/states.tsx";
 import { fullTime, When } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { typedNumber } from "../../ui/typed-number.ts";
 import { Line, Said } from "../../ui/words.tsx";
 import { shownSettings, typed, unitWords, valueText } from "./setting-fields.ts";
 import * as texts from "./texts.ts";
@@ -37,7 +38,7 @@ export function CompanySettings(): ReactNode {
           value={valueText(settings.monthlyBudget.usd)}
           isNumber
           changed={changes.get("monthlyBudget")}
-          change={(value) => ({ monthlyBudget: { usd: numberOf(value) } })}
+          change={(value) => ({ monthlyBudget: { usd: typedNumber(value) } })}
         />
         <Field
           label="Limit of one outcome in US dollars"
@@ -45,7 +46,7 @@ export function CompanySettings(): ReactNode {
           value={valueText(settings.maxOutcomeUsd)}
           isNumber
           changed={changes.get("maxOutcomeUsd")}
-          change={(value) => ({ maxOutcomeUsd: numberOf(value) })}
+          change={(value) => ({ maxOutcomeUsd: typedNumber(value) })}
         />
       </section>
       <section className="box">
@@ -161,8 +162,6 @@ export function CompanyLimits(): ReactNode {
     </>
   );
 }
-
-const numberOf = (value: string): number | null => (value.trim() === "" ? null : Number(value));
 
 type Change = Omit<Parameters<NonNullable<typeof ops.updateCompany.types>>[0], "companyId">;
 

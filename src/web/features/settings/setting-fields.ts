@@ -1,5 +1,6 @@
 import type { ops } from "virtual:operations";
 import type { Answer } from "../../data/operations.ts";
+import { typedNumber } from "../../ui/typed-number.ts";
 import * as texts from "./texts.ts";
 
 /** Which settings have a field, and how the text of a field becomes a value. The schema comes from the server. */
@@ -50,12 +51,11 @@ export function valueText(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** An empty field is null. A text that is not a number is sent unchanged, and refused with an explanation. */
+/** An empty field is null. */
 export function typed(kind: Kind, value: string): unknown {
   const text = value.trim();
   if (kind === "list") return text.split(/[\s,]+/).filter((word) => word !== "");
-  if (text === "") return null;
-  return kind === "number" && !Number.isNaN(Number(text)) ? Number(text) : text;
+  return kind === "number" ? typedNumber(text) : text === "" ? null : text;
 }
 
 const units: readonly (readonly [RegExp, readonly (readonly [number, string])[]])[] = [
