@@ -11,7 +11,8 @@ import { delegateOutcome } from "../src/contract/delegation.ts";
 import { createGoal } from "../src/contract/goals.ts";
 import { listConversation, sendMessage } from "../src/contract/mail.ts";
 import { createOutcome, submitOutcome, updateOutcome, viewOutcome } from "../src/contract/outcomes.ts";
-import { viewAgent } from "../src/contract/agents.ts";
+import { updateAgent, viewAgent } from "../src/contract/agents.ts";
+import { listSecrets } from "../src/contract/secrets.ts";
 import { dashboard } from "./support/dashboard.ts";
 
 describe("what waits on Home is settled on Home", () => {
@@ -113,5 +114,41 @@ describe("what waits on Home is settled on Home", () => {
     await isGone("money budget of Noor");
     const noor = await site.daemon.board.call(viewAgent, { id: idOf("Noor") });
     assert.equal(noor.budget?.find(({ measure }) => measure === "usd")?.limit, 12);
+  });
+
+  test("a missing secret is set, and the page neither shows nor keeps its value", async () => {
+    const { page } = site.visit;
+    const { board } = site.daemon;
+    const value = "gl-5ue-Key-4711";
+    const id = idOf("Emil");
+    await board.call(updateAgent, {
+      id,
+      adapterType: "process",
+      adapterConfig: { command: "true", env: { GLUE: { secret: "GLUE_KEY" } } },
+    });
+    await board.call(createOutcome, { ...company(), title: "The glue is ordered", parents: [id] });
+    const words = "The secret GLUE_KEY is missing";
+    const item = await open(words);
+    const isHidden = async (): Promise<void> => {
+      const kept = await page.evaluate<string>(
+        `JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.body.innerText, location.href])`,
+      );
+      assert.ok(!kept.includes(value));
+      for (const part of await page.locator("input:not([type=password]), textarea").all())
+        assert.ok(!(await part.inputValue()).includes(value));
+    };
+    await item.getByRole("button", { name: "Set the secret…" }).click();
+    const field = item.getByLabel("value");
+    assert.deepEqual(
+      [await field.getAttribute("type"), await field.getAttribute("autocomplete")],
+      ["password", "off"],
+    );
+    await field.fill(value);
+    await isHidden();
+    await item.locator("form").getByRole("button", { name: "Set the secret" }).click();
+    await isGone(words);
+    await isHidden();
+    const { secrets } = await board.call(listSecrets, company());
+    assert.equal(secrets.find(({ name }) => name === "GLUE_KEY")?.status, "available");
   });
 });
