@@ -221,6 +221,33 @@ describe("what the pages of the dashboard share", () => {
     assert.equal(description, text);
   });
 
+  test("a goal of several lines keeps them: the first is the title, all of it the description", async () => {
+    const { page } = site.visit;
+    const { companyId } = site.press;
+    const field = page.getByLabel("A goal for Marlow");
+    const height = async (): Promise<number> => (await field.boundingBox())?.height ?? 0;
+    await page.goto(site.at("/"));
+    await field.focus();
+    const low = await height();
+    const lines = ["The glossary is written", "- at most two pages", "- in alphabetical order"];
+    for (const [at, line] of lines.entries()) {
+      if (at > 0) await page.keyboard.press("Shift+Enter");
+      await page.keyboard.type(line);
+    }
+    assert.ok((await height()) >= low + 39, "the field grows by two lines");
+    // Enter that ends a composition chooses a word, and sends nothing.
+    await field.dispatchEvent("keydown", { key: "Enter", isComposing: true });
+    assert.equal(await field.inputValue(), lines.join("\n"));
+    await page.keyboard.press("Enter");
+    await page.getByText("Marlow has your goal and starts on it.").waitFor();
+    assert.ok((await height()) < low + 2, "the empty field is low again");
+    const { outcomes } = await site.daemon.board.call(listGoals, { companyId });
+    const goals = outcomes.filter(({ title }) => title === lines[0]);
+    assert.equal(goals.length, 1);
+    const { description } = await site.daemon.board.call(viewOutcome, { id: goals[0]?.id ?? "" });
+    assert.equal(description, lines.join("\n"));
+  });
+
   test("each text size fills the window, and the map follows the pointer in it", async () => {
     const { page } = site.visit;
     for (const size of ["16", "13"]) {

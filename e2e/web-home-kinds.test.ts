@@ -70,7 +70,7 @@ describe("what waits on Home is settled on Home", () => {
     const item = await open("The spine is chosen");
     await item.getByRole("button", { name: /^Decide/ }).click();
     await item.getByRole("combobox").selectOption("Accept");
-    for (const field of await item.locator("form input").all()) await field.fill("Good.");
+    for (const field of await item.locator("form textarea").all()) await field.fill("Good.");
     await item.locator("form").getByRole("button", { name: "Decide" }).click();
     await isGone("The spine is chosen");
     assert.equal((await site.daemon.board.call(viewOutcome, { id: goal.id })).status, "completed");

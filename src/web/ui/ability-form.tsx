@@ -5,6 +5,7 @@ import { useAll } from "../data/reading.ts";
 import type { Offered } from "./ability.tsx";
 import { Button } from "./buttons.tsx";
 import { useDraftFields } from "./draft.ts";
+import { GrowingText } from "./growing-text.tsx";
 import { typedNumber } from "./typed-number.ts";
 
 /** Inputs with few values, and the label of each value. */
@@ -84,7 +85,7 @@ export function AbilityForm({
                 </option>
               ))}
             </select>
-          ) : (
+          ) : isSecret || ask === "adapterType" || numbers.has(ask) ? (
             <input
               className="input"
               type={isSecret ? "password" : "text"}
@@ -94,6 +95,14 @@ export function AbilityForm({
               inputMode={numbers.has(ask) ? "decimal" : "text"}
               value={values[ask] ?? ""}
               onChange={({ target }) => change({ [ask]: target.value })}
+            />
+          ) : (
+            <GrowingText
+              className="input"
+              autoFocus={at === 0}
+              required
+              value={values[ask] ?? ""}
+              onChange={(value) => change({ [ask]: value })}
             />
           )}
         </label>

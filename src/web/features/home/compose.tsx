@@ -6,6 +6,7 @@ import { useDo } from "../../data/doing.ts";
 import { useRead } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
 import { useDraft } from "../../ui/draft.ts";
+import { GrowingText } from "../../ui/growing-text.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Refusal } from "../../ui/states.tsx";
 import { Tile } from "../../ui/tile.tsx";
@@ -19,14 +20,14 @@ export function Compose({ isFirst }: { isFirst: boolean }): ReactNode {
   const root = useRead(ops.viewAgent, { id: company.rootAgentId }).data;
   const [text, setText] = useDraft(`goal.${company.id}`);
   const give = useDo(ops.createGoal);
-  const input = useRef<HTMLInputElement>(null);
+  const input = useRef<HTMLTextAreaElement>(null);
   useKeys({ m: () => input.current?.focus() });
   const name = root?.name ?? "";
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    const title = text.trim();
-    if (title === "" || cantDecide !== undefined) return;
-    const made = await give.run({ companyId: company.id, ...goalOf(title) });
+    const goal = text.trim();
+    if (goal === "" || cantDecide !== undefined) return;
+    const made = await give.run({ companyId: company.id, ...goalOf(goal) });
     if (made === undefined) return;
     setText("");
     toast(texts.goalGiven(name));
@@ -57,13 +58,13 @@ export function Compose({ isFirst }: { isFirst: boolean }): ReactNode {
           <Tile id={company.rootAgentId} name={name} size="xs" />
           <Line text={name} />
         </span>
-        <input
+        <GrowingText
           ref={input}
           aria-label={`A goal for ${name}`}
           title="Key: M"
           placeholder={texts.sayWhat}
           value={text}
-          onChange={({ target }) => setText(target.value)}
+          onChange={setText}
         />
         <span className="end">
           <Button
@@ -82,8 +83,10 @@ export function Compose({ isFirst }: { isFirst: boolean }): ReactNode {
 
 const mostInTitle = 300;
 
-/** A long text becomes the description, and its beginning the title. */
-const goalOf = (text: string): { title: string; description?: string } =>
-  text.length <= mostInTitle
-    ? { title: text }
-    : { title: `${text.slice(0, mostInTitle - 1).toWellFormed()}…`, description: text };
+/** A long text, or one of several lines, becomes the description. The beginning of its first line is the title. */
+function goalOf(text: string): { title: string; description?: string } {
+  const [first = ""] = text.split(/[\n\r\u2028\u2029]/);
+  const line = first.replaceAll(/\s+/g, " ").trim();
+  const title = line.length <= mostInTitle ? line : `${line.slice(0, mostInTitle - 1).toWellFormed()}…`;
+  return title === text ? { title } : { title, description: text };
+}
