@@ -5,14 +5,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Locator } from "playwright-core";
 import { viewAttention } from "../src/contract/attention.ts";
 import { setBudget } from "../src/contract/budgets.ts";
-import { listAgentGrants, requestPermission } from "../src/contract/capabilities.ts";
-import { updateCompany } from "../src/contract/companies.ts";
+import { grantPermission, listAgentGrants, requestPermission } from "../src/contract/capabilities.ts";
+import { createCompany, updateCompany, viewCompany } from "../src/contract/companies.ts";
 import { delegateOutcome } from "../src/contract/delegation.ts";
 import { createGoal } from "../src/contract/goals.ts";
-import { listConversation, sendMessage } from "../src/contract/mail.ts";
-import { createOutcome, submitOutcome, updateOutcome, viewOutcome } from "../src/contract/outcomes.ts";
-import { updateAgent, viewAgent } from "../src/contract/agents.ts";
+import { listConversation, sendDeferredMessage, sendMessage } from "../src/contract/mail.ts";
+import {
+  closeOutcome,
+  createOutcome,
+  submitOutcome,
+  updateOutcome,
+  viewOutcome,
+} from "../src/contract/outcomes.ts";
+import { terminateAgent, updateAgent, viewAgent } from "../src/contract/agents.ts";
+import { createPerson } from "../src/contract/people.ts";
 import { listSecrets } from "../src/contract/secrets.ts";
+import { putMcpServer, removeMcpServer, testMcpServer } from "../src/contract/servers.ts";
+import { startGuardedServer } from "../src/testing/guarded-server.ts";
+import { signedIn } from "./support/browser.ts";
 import { dashboard } from "./support/dashboard.ts";
 
 describe("what waits on Home is settled on Home", () => {
@@ -26,9 +36,8 @@ describe("what waits on Home is settled on Home", () => {
   });
 
   /** Opens the item with its calls. */
-  async function open(words: string): Promise<Locator> {
-    const { page } = site.visit;
-    await page.goto(site.at("/"));
+  async function open(words: string, path = "/", { page } = site.visit): Promise<Locator> {
+    await page.goto(site.at(path));
     const item = page.locator("[data-item]", { hasText: words });
     await item.waitFor();
     if ((await item.locator(".acts").count()) === 0) await item.click();
@@ -116,6 +125,54 @@ describe("what waits on Home is settled on Home", () => {
     assert.equal(noor.budget?.find(({ measure }) => measure === "usd")?.limit, 12);
   });
 
+  /** The item leaves the page by itself, and the server has no such item any more. */
+  async function leaves(companyId: string, words: string): Promise<void> {
+    const item = site.visit.page.locator("[data-item]:not(.leaving)", { hasText: words });
+    await item.waitFor({ state: "detached" });
+    const { items } = await site.daemon.board.call(viewAttention, { companyId });
+    assert.deepEqual(
+      items.map(({ title, reason }) => `${title} ${reason}`).filter((said) => said.includes(words)),
+      [],
+    );
+  }
+
+  test("the used-up budget of a goal is raised, in its own measure", async () => {
+    const { board } = site.daemon;
+    const { id: companyId } = await board.call(createCompany, { name: "Endpapers" });
+    const title = "The endpapers are chosen";
+    const { id } = await board.call(createGoal, { companyId, title, budget: { usd: 50, tokens: 0 } });
+    // The first session that would work on it finds the budget used up.
+    while ((await board.call(viewOutcome, { id })).blocked === null) await sleep(50);
+    await board.call(updateCompany, { companyId, maxSessions: 0 });
+    const item = await open(title, `/?company=${companyId}`);
+    await item.getByRole("button", { name: /^Raise the budget/ }).click();
+    await item.getByLabel("tokens for the whole goal").fill("90000");
+    await item.locator("form").getByRole("button", { name: "Raise the budget" }).click();
+    await leaves(companyId, title);
+    const { budget, blocked } = await board.call(viewOutcome, { id });
+    assert.deepEqual([budget, blocked], [{ usd: 50, tokens: 90_000 }, null]);
+  });
+
+  test("a budget of the company is raised, in its own measure", async () => {
+    const { board } = site.daemon;
+    for (const [measure, words] of [
+      ["tokens", "It is used up: spent 0 tokens"],
+      ["sessions", "It is used up: spent 0 sessions"],
+    ] as const) {
+      const { id: companyId } = await board.call(createCompany, { name: `Out of ${measure}` });
+      await board.call(updateCompany, { companyId, monthlyBudget: { usd: 3, [measure]: 0 } });
+      await board.call(createGoal, { companyId, title: "The dummy is bound" });
+      const item = await open(words, `/?company=${companyId}`);
+      await item.getByRole("button", { name: /^Raise the limit/ }).click();
+      await item.getByLabel(`${measure} a month`).fill("70000");
+      await board.call(updateCompany, { companyId, maxSessions: 0 });
+      await item.locator("form").getByRole("button", { name: "Raise the limit" }).click();
+      await leaves(companyId, words);
+      const { monthlyBudget } = (await board.call(viewCompany, { companyId })).settings;
+      assert.deepEqual([monthlyBudget.usd, monthlyBudget[measure]], [3, 70_000]);
+    }
+  });
+
   test("a missing secret is set, and the page neither shows nor keeps its value", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
@@ -150,5 +207,95 @@ describe("what waits on Home is settled on Home", () => {
     await isHidden();
     const { secrets } = await board.call(listSecrets, company());
     assert.equal(secrets.find(({ name }) => name === "GLUE_KEY")?.status, "available");
+  });
+
+  test("a message that could not be delivered is put aside", async () => {
+    const { board } = site.daemon;
+    const to = idOf("Mila");
+    const body = "The shelf in the archive is for you.";
+    const deliverAt = new Date(Date.now() + 3000).toISOString();
+    await board.call(sendDeferredMessage, { ...company(), to, body, deliverAt });
+    await board.call(terminateAgent, { id: to });
+    const item = await open(body);
+    await item.getByRole("button", { name: "Mark as done" }).click();
+    await isGone(body);
+  });
+
+  test("an MCP server that waits for a sign-in is signed in", async () => {
+    const { page } = site.visit;
+    const { board } = site.daemon;
+    const name = "calendar";
+    const guarded = await startGuardedServer();
+    try {
+      const config = { type: "http", url: guarded.url, privateNetwork: true } as const;
+      await board.call(putMcpServer, { ...company(), name, config });
+      await board.call(grantPermission, { ...company(), to: site.press.rootId, resource: `mcp:${name}` });
+      await board.call(testMcpServer, { ...company(), name }).catch(() => undefined);
+      const item = await open(name);
+      await item.getByRole("button", { name: "Sign in…" }).click();
+      const dialog = page.getByRole("dialog", { name: "Sign in for this server" });
+      const opened = page.context().waitForEvent("page");
+      await dialog.getByRole("link", { name: /^Open 127\.0\.0\.1/ }).click();
+      const service = await opened;
+      await service.getByText(/signed in/i).waitFor();
+      await service.close();
+      await leaves(site.press.companyId, name);
+    } finally {
+      await board.call(removeMcpServer, { ...company(), name });
+      await guarded.stop();
+    }
+  });
+
+  test("stuck work that nothing blocks: its owner is written to, and what it waits for is reopened", async () => {
+    const { page } = site.visit;
+    const { board } = site.daemon;
+    const parents = [idOf("Greta")];
+    const paper = await board.call(createOutcome, { ...company(), title: "The paper is here", parents });
+    const title = "The sheets are folded";
+    const dependsOn = [paper.id];
+    const { id } = await board.call(createOutcome, { ...company(), title, parents, dependsOn });
+    await board.call(closeOutcome, { id: paper.id, rationale: "The mill has none." });
+    const item = await open(title);
+    await item.getByRole("button", { name: "Write a message…" }).click();
+    // Enter sends a message, so a break of a line needs Shift.
+    await item.getByLabel("message").focus();
+    const lines = ["Another mill has paper.", "", "Order it there."];
+    for (const [at, line] of lines.entries()) {
+      if (at > 0) await page.keyboard.press("Shift+Enter");
+      await page.keyboard.type(line);
+    }
+    await page.keyboard.press("Enter");
+    await page.getByText("Done: write a message.").waitFor();
+    const { messages } = await board.call(listConversation, { ...company(), with: idOf("Greta") });
+    assert.equal(messages[0]?.body, lines.join("\n"));
+    await item.getByRole("button", { name: "Reopen what it waits for…" }).click();
+    await item.getByLabel("reason").fill("The mill has paper again.");
+    await item.locator("form").getByRole("button", { name: "Reopen what it waits for" }).click();
+    await isGone(title);
+    assert.equal((await board.call(viewOutcome, { id: paper.id })).status, "open");
+    assert.equal((await board.call(viewOutcome, { id })).blocked, null);
+  });
+
+  test("a person in a position says what blocks their work, and ends the block", async () => {
+    const { board } = site.daemon;
+    const vera = idOf("Vera");
+    const { id: person, signIn } = await board.call(createPerson, { name: "Tess Vogt", role: "member" });
+    await board.call(updateAgent, { id: vera, adapterType: "human", person });
+    const title = "The fair stand is booked";
+    const { id } = await board.call(createOutcome, { ...company(), title, parents: [vera] });
+    const visit = await signedIn(site.browser, site.daemon, { link: signIn.link });
+    const item = await open(title, "/", visit);
+    await item.getByRole("button", { name: "Say what blocks it…" }).click();
+    await item.getByLabel("what is missing").fill("The fair has not answered.");
+    await item.locator("form").getByRole("button", { name: "Say what blocks it" }).click();
+    await visit.page.getByText("Done: say what blocks it.").waitFor();
+    const { blocked } = await board.call(viewOutcome, { id });
+    assert.equal(blocked?.reason, "The fair has not answered.");
+    const stalled = await open(title, "/", visit);
+    await stalled.getByRole("button", { name: "Unblock" }).click();
+    await visit.page.getByText("Done: unblock.").waitFor();
+    assert.equal((await board.call(viewOutcome, { id })).blocked, null);
+    assert.deepEqual(visit.complaints, []);
+    await visit.context.close();
   });
 });

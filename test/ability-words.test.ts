@@ -17,5 +17,6 @@ test("the dashboard has a word for every call that the attention list and why of
   const offered = exportedOperations
     .filter(([name]) => calls.some((call) => new RegExp(`\\b${name}\\b`).test(call ?? "")))
     .map(([, operation]) => operation.name);
-  assert.deepEqual(Object.keys(abilityWords).toSorted(), offered.toSorted());
+  const named = new Set(Object.keys(abilityWords).map((key) => key.replace(/ .*/, "")));
+  assert.deepEqual([...named].toSorted(), offered.toSorted());
 });

@@ -105,6 +105,23 @@ for (const kind of storeKinds)
       assert.match(await state(first), new RegExp(`^the outcome ${first} has reached its cost limit$`));
       assert.equal(await state(goal), "open");
       assert.equal(await state(second), "open");
+      // The limit of the company has stopped the part. The goal is stopped by its own budget, once that is used up.
+      const asked = async (id: string) => {
+        const { items } = await org.board(viewAttention, { companyId, kind: "budget" });
+        const [ability] = items.find(({ subject }) => subject.id === id)?.abilities ?? [];
+        const { next } = await org.board(why, { id });
+        assert.deepEqual(next[0], ability);
+        return ability?.asks;
+      };
+      assert.deepEqual(await asked(first), ["maxOutcomeUsd"]);
+      await org.board(updateCompany, { companyId, maxOutcomeUsd: null });
+      await org.board(setGoalBudget, { id: goal, budget: { sessions: 2 } });
+      stage.runner.plan(ann.id, spends(0.1));
+      stage.advance(60_000);
+      await stage.rest();
+      assert.match(await state(goal), /^the budget of the goal \S+ is used up$/);
+      assert.deepEqual(await asked(goal), ["budget.sessions"]);
+      await org.board(updateCompany, { companyId, maxOutcomeUsd: 1 });
       await refusal(org.board(updateCompany, { companyId, maxOutcomeUsd: -1 }), "invalid");
       await refusal(org.root(updateCompany, { companyId, maxOutcomeUsd: 100 }), "forbidden");
     });

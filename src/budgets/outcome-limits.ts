@@ -123,17 +123,44 @@ const mostUsd = async ({ tx, companyId }: Writing): Promise<number | null> =>
 
 /** The used-up limit. Standing outcomes and inboxes have none, because they would stay above it for ever. */
 async function usedUp(tx: ReadTx, outcome: OutcomeRow, most: number | null): Promise<Used | undefined> {
-  const own = tables.outcomes.budget.parse(outcome.budget) ?? {};
+  const own = budgetOf(outcome);
+  const found = await reached(tx, outcome.id, limitsOf(outcome, most));
+  if (found === undefined) return undefined;
+  const { measure, limit, spent } = found;
+  return {
+    limit: inWords(measure, limit),
+    spent: inWords(measure, spent),
+    isOwn: own[measure] !== undefined,
+  };
+}
+
+/** The measure of the outcome's own budget that is used up. */
+export async function usedUpBudget(
+  tx: ReadTx,
+  outcome: Pick<OutcomeRow, "id" | "budget">,
+): Promise<Measure | undefined> {
+  return outcome.budget === null ? undefined : (await reached(tx, outcome.id, budgetOf(outcome)))?.measure;
+}
+
+type Limits = { readonly [measure in Measure]?: number | undefined };
+
+const budgetOf = ({ budget }: Pick<OutcomeRow, "budget">): Limits =>
+  tables.outcomes.budget.parse(budget) ?? {};
+
+/** A goal with its own budget in dollars has that budget instead of the company's limit. */
+function limitsOf(outcome: Pick<OutcomeRow, "kind" | "budget">, most: number | null): Limits {
   const isWork = outcome.kind === "work" || outcome.kind === "integration";
-  const limits = { ...(most !== null && isWork && { usd: most }), ...own };
-  const sums = await tx.first(spentOn, { id: outcome.id });
+  return { ...(most !== null && isWork && { usd: most }), ...budgetOf(outcome) };
+}
+
+/** The first of these limits that the work has reached, in units. */
+async function reached(tx: ReadTx, id: string, limits: Limits) {
+  const used = await tx.first(spentOn, { id });
   for (const measure of measures) {
-    const limit = limits[measure];
-    const spent = sums?.[measure] ?? 0;
-    if (limit === undefined || spent < inUnits(measure, limit)) continue;
-    const inMeasure = (amount: number): string => inWords(measure, amount);
-    const isOwn = own[measure] !== undefined;
-    return { limit: inMeasure(inUnits(measure, limit)), spent: inMeasure(spent), isOwn };
+    const amount = limits[measure];
+    const spent = used?.[measure] ?? 0;
+    if (amount === undefined || spent < inUnits(measure, amount)) continue;
+    return { measure, limit: inUnits(measure, amount), spent };
   }
   return undefined;
 }
@@ -164,10 +191,12 @@ const openBelow = textQuery(
       where o.status = 'open' and o.kind in ('work', 'integration', 'inbox') order by o.num`,
 );
 
+const sums = sql`cast(coalesce(sum(c.usd), 0) as double precision) as usd,
+  cast(coalesce(sum(c.input_tokens + c.output_tokens), 0) as double precision) as tokens,
+  cast(coalesce(sum(c.sessions), 0) as double precision) as sessions`;
+
 const spentOn = textQuery(
   (p: { id: string }) =>
-    sql<Record<Measure, number>>`select cast(coalesce(sum(usd), 0) as double precision) as usd,
-        cast(coalesce(sum(input_tokens + output_tokens), 0) as double precision) as tokens,
-        cast(coalesce(sum(sessions), 0) as double precision) as sessions
-      from costs where kind = 'outcome' and id = ${p.id} and own = 0`,
+    sql<Record<Measure, number>>`select ${sums} from costs c
+      where c.kind = 'outcome' and c.id = ${p.id} and c.own = 0`,
 );

@@ -26,7 +26,9 @@ export const Ability = z.object({
   method: z.string(),
   path: z.string(),
   body: Data.optional().describe("The input to send."),
-  asks: z.array(z.string()).describe("Inputs that you have to add, such as a reason."),
+  asks: z
+    .array(z.string())
+    .describe("Inputs that you have to add, such as a reason. A dot leads to a part: `budget.usd`."),
   command: z.string().nullable().describe("The same call on the command line."),
 });
 export type Ability = z.infer<typeof Ability>;

@@ -173,6 +173,9 @@ export function isBatched({ effect, http, shownOnce, takesSecret, credentialIn }
   return effect !== "write" && http.as === undefined && !isSecret;
 }
 
+/** An input, or with a dot a part of one: `monthlyBudget.tokens`. */
+type Wanted<Key extends string> = Key | `${Key}.${string}`;
+
 /**
  * A call as data: where to send it, and the command that makes it. `asks` names the missing inputs that only the caller can
  * give: the required ones, and those that are wanted here.
@@ -180,18 +183,20 @@ export function isBatched({ effect, http, shownOnce, takesSecret, credentialIn }
 export function callTo<I extends z.ZodObject>(
   operation: Operation<I>,
   input: Partial<z.input<I>>,
-  wanted: readonly (keyof z.input<I> & string)[] = [],
+  wanted: readonly Wanted<keyof z.input<I> & string>[] = [],
 ) {
   const { name, http, cli } = operation;
   const rest: Record<string, unknown> = { ...input };
-  const asks = Object.entries(operation.input.shape).flatMap(([key, schema]) =>
-    wanted.includes(key) || !(key in rest || schema.safeParse(undefined).success) ? [key] : [],
-  );
+  const asks = Object.entries(operation.input.shape).flatMap(([key, schema]) => {
+    const named = wanted.filter((each) => each.split(".")[0] === key);
+    const isMissing = !(key in rest || schema.safeParse(undefined).success);
+    return named.length === 0 && isMissing ? [key] : named;
+  });
   const args = (cli?.args ?? []).map((key) => (key in rest ? String(rest[key]) : `<${key}>`));
   const flags = Object.entries(rest)
     .filter(([key]) => !cli?.args?.includes(key) && !chosenByCommandLine.includes(key))
     .map(([key, value]) => `${flagOf(key)} ${String(value)}`)
-    .concat(asks.filter((key) => !cli?.args?.includes(key)).map((key) => `${flagOf(key)} <${key}>`));
+    .concat(asks.filter((key) => !cli?.args?.includes(key)).map(askedFlag));
   const path = http.path.replace(/:(\w+)/g, (_, key: string) => {
     const value = encodeURIComponent(String(rest[key]));
     delete rest[key];
@@ -205,6 +210,12 @@ export function callTo<I extends z.ZodObject>(
     asks,
     command: cli === undefined ? null : ["agency", cli.command, ...args, ...flags].join(" "),
   };
+}
+
+/** The flag for a missing input. A part of an input is given as JSON. */
+function askedFlag(ask: string): string {
+  const [key = "", part] = ask.split(".");
+  return part === undefined ? `${flagOf(key)} <${key}>` : `${flagOf(key)} '{"${part}": <${part}>}'`;
 }
 
 /** The command line chooses the company, and sends the hash of the request that it displayed. */

@@ -1,3 +1,5 @@
+import type { Measure } from "../contract/budgets.ts";
+import { usedUpBudget } from "../budgets/outcome-limits.ts";
 import { type Draft, lastEvents, type Look, partyRef, outcomeRef } from "./attention-items.ts";
 import { agentCalls, brainCalls, helperOf, outcomeCalls } from "./help.ts";
 import type { Looked } from "./sight.ts";
@@ -14,7 +16,18 @@ export async function causeItems(look: Look, found: readonly Found[]): Promise<D
   const mine = found.filter(({ cause }) => concerns(look, cause));
   const paused = mine.filter(({ cause }) => cause.about === "agent").map(({ cause }) => cause.on);
   const since = await lastEvents(look.tx, "agent.pause", paused);
-  return mine.flatMap((one) => causeItem(look, one, since) ?? []);
+  const items: Draft[] = [];
+  for (const one of mine) {
+    const item = causeItem(look, one, since, await usedUpOf(look, one.cause));
+    if (item !== undefined) items.push(item);
+  }
+  return items;
+}
+
+/** The measure of the budget that stopped the work. Only goals with a budget need a query, and only the board sets budgets. */
+async function usedUpOf({ tx, sight }: Look, { kind, about, on }: Cause): Promise<Measure | undefined> {
+  const outcome = kind === "budget" && about === "outcome" ? sight.known(on) : undefined;
+  return outcome && usedUpBudget(tx, outcome);
 }
 
 /** Whether the viewer can do something about the cause. The board can do everything. */
@@ -30,7 +43,12 @@ function concerns({ sight }: Look, { kind, about, on }: Cause): boolean {
   return outcome.responsible_id === you || outcome.delegated_by === you;
 }
 
-function causeItem(look: Look, { cause, trail }: Found, since: (id: string) => number): Draft | undefined {
+function causeItem(
+  look: Look,
+  { cause, trail }: Found,
+  since: (id: string) => number,
+  usedUp: Measure | undefined,
+): Draft | undefined {
   const { tx, sight, leavesOf } = look;
   const { kind, about, on } = cause;
   const leaves = leavesOf(cause);
@@ -50,7 +68,7 @@ function causeItem(look: Look, { cause, trail }: Found, since: (id: string) => n
       leaves,
       subject: outcomeRef(outcome),
       since: outcome.updated_at,
-      show: () => ({ ...plain, ...shownOutcome(look, outcome, cause) }),
+      show: () => ({ ...plain, ...shownOutcome(look, outcome, cause, usedUp) }),
     };
   }
   // Budgets and approvals have rows, so attention-items.ts lists them.
@@ -70,8 +88,9 @@ function causeItem(look: Look, { cause, trail }: Found, since: (id: string) => n
   };
 }
 
-function shownOutcome(look: Look, outcome: Looked, { kind }: Cause) {
+function shownOutcome(look: Look, outcome: Looked, cause: Cause, usedUp: Measure | undefined) {
   const { sight } = look;
+  const { kind } = cause;
   const { responsible_id: owner, delegated_by: from } = outcome;
   return {
     title:
@@ -91,6 +110,6 @@ function shownOutcome(look: Look, outcome: Looked, { kind }: Cause) {
       blocked: outcome.blocked_reason,
       responsible: owner === null ? null : partyRef(sight, owner),
     },
-    abilities: outcomeCalls(helperOf(look), outcome, kind),
+    abilities: outcomeCalls(helperOf(look), outcome, cause, usedUp),
   };
 }

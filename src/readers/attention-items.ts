@@ -3,7 +3,6 @@ import type { AttentionItem } from "../contract/attention.ts";
 import { grantPermission } from "../contract/capabilities.ts";
 import { acknowledgeMessage, sendMessage } from "../contract/mail.ts";
 import { callTo } from "../contract/operation.ts";
-import { setSecret } from "../contract/secrets.ts";
 import { signInMcpServer, testMcpServer } from "../contract/servers.ts";
 import type { Reference } from "../contract/words.ts";
 import { type ApprovalRow, openStatuses } from "../approvals/approval.ts";
@@ -20,7 +19,7 @@ import type { companyState } from "../dispatch/company-settings.ts";
 import { redactText } from "../redaction/redact.ts";
 import { type Db, dynamic, query, selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import { poolCalls, requestCalls, startCalls } from "./help.ts";
+import { poolCalls, requestCalls, secretCall, startCalls } from "./help.ts";
 import type { CompanySight } from "./sight.ts";
 import * as text from "./texts.ts";
 import type { Cause } from "./trail.ts";
@@ -87,7 +86,7 @@ function serverItems({ companyId, sight }: Look): Draft[] {
           changedTools: changed,
         },
         abilities: [
-          ...missing.map((secret) => callTo(setSecret, { companyId, name: secret })),
+          ...missing.map((secret) => secretCall({ companyId }, secret)),
           ...(isSignedOut ? [callTo(signInMcpServer, { companyId, name })] : []),
           ...(missing.length === 0 && !isSignedOut ? [callTo(testMcpServer, { companyId, name })] : []),
         ],

@@ -11,6 +11,7 @@ import { hireAgent } from "../contract/hiring.ts";
 import { boardInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
 import { operations } from "../contract/operation-table.ts";
 import {
+  closeOutcome,
   createOutcome,
   listOutcomes,
   type OutcomeState,
@@ -426,6 +427,43 @@ for (const kind of storeKinds)
       const until = new Date(now() + 86_400_000).toISOString();
       await ann.call(updateOutcome, { id: job.id, blocked: { reason: "a holiday", until } });
       assert.deepEqual(await demandAgreement(org), { moving: 3, scheduled: 2, waiting: 0, stuck: 0 });
+    });
+
+    staged(
+      "work that depends on a closed outcome: reopen that, write to the owner, or close it",
+      async ({ org }) => {
+        const ann = await org.agent("Ann");
+        const first = await ann.call(createOutcome, { title: "first", parents: [ann.id] });
+        await ann.call(createOutcome, { title: "next", parents: [ann.id], dependsOn: [first.id] });
+        await org.board(closeOutcome, { id: first.id, rationale: "not wanted" });
+        const item = await only(org);
+        assert.deepEqual(
+          item?.abilities.map(({ name, asks }) => [name, ...asks]),
+          [
+            ["outcome.reopen", "reason"],
+            ["mail.send", "body"],
+            ["outcome.close", "rationale"],
+          ],
+        );
+        assert.deepEqual(item.abilities[1]?.body, { to: ann.id });
+        await settle(org, item, { body: "What now?" }, 1);
+        await settle(org, await only(org), { reason: "wanted after all" });
+        await nothingLeft(org);
+      },
+    );
+
+    staged("a budget of the company asks for the measure that is used up", async ({ org }) => {
+      const { board, companyId } = org;
+      const ann = await org.agent("Ann");
+      await ann.call(createOutcome, { title: "job", parents: [ann.id] });
+      for (const measure of ["tokens", "sessions"] as const) {
+        await board(updateCompany, { companyId, monthlyBudget: { [measure]: 0 } });
+        const [ability] = (await only(org))?.abilities ?? [];
+        assert.deepEqual(ability?.asks, [`monthlyBudget.${measure}`]);
+        assert.match(ability.command ?? "", new RegExp(` --monthly-budget '{"${measure}": <${measure}>}'$`));
+        await board(updateCompany, { companyId, monthlyBudget: { [measure]: 100 } });
+        await nothingLeft(org);
+      }
     });
 
     staged("a circle is one stall", async ({ org }) => {

@@ -13,6 +13,7 @@ import type { ApprovalRow } from "../approvals/approval.ts";
 import type { ApprovalKinds } from "../approvals/kinds.ts";
 import { approvalById } from "../approvals/table.ts";
 import { otherMustDecide } from "../approvals/thread.ts";
+import { usedUpBudget } from "../budgets/outcome-limits.ts";
 import { isEscalated } from "../outcomes/review.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { Looked, LookedAgent, Sight } from "./sight.ts";
@@ -38,28 +39,38 @@ export const helperOf = ({
 export const agentCalls = (agent: LookedAgent | undefined): Ability[] =>
   agent?.status === "paused" ? [callTo(agents.resumeAgent, { id: agent.id })] : [];
 
-export function outcomeCalls(helper: Helper, outcome: Looked, kind: Cause["kind"]): Ability[] {
+/** `usedUp` is the measure of the outcome's own budget that is used up. */
+export function outcomeCalls(
+  helper: Helper,
+  outcome: Looked,
+  { kind, closed }: Cause,
+  usedUp: Measure | undefined,
+): Ability[] {
   if (kind === "verdict") return verdictCalls(outcome);
-  if (kind === "budget") return limitCalls(helper, outcome);
-  return kind === "question" ? workCalls(outcome) : stallCalls(helper, outcome);
+  if (kind === "budget") return limitCalls(helper, outcome, usedUp);
+  return kind === "question" ? workCalls(outcome) : stallCalls(helper, outcome, closed);
 }
 
 const verdictCalls = ({ id }: Looked): Ability[] => [callTo(decideOutcome, { id })];
 
-const limitCalls = ({ companyId }: Helper, { id, blocked_reason }: Looked): Ability[] => [
-  blocked_reason?.includes("cost limit") === true
-    ? callTo(updateCompany, { companyId }, ["maxOutcomeUsd"])
-    : callTo(setGoalBudget, { id }),
-  callTo(outcomes.closeOutcome, { id }),
-];
+/** Only the board changes a budget or a limit. */
+function limitCalls({ companyId, you }: Helper, { id }: Looked, usedUp: Measure | undefined): Ability[] {
+  if (you !== null) return [];
+  return [
+    usedUp === undefined
+      ? callTo(updateCompany, { companyId }, ["maxOutcomeUsd"])
+      : callTo(setGoalBudget, { id }, [`budget.${usedUp}`]),
+    callTo(outcomes.closeOutcome, { id }),
+  ];
+}
 
 /** The calls of a person for work of their own position. */
 const workCalls = ({ id, delegated }: Looked): Ability[] => [
   callTo(delegated === 1 ? outcomes.submitOutcome : outcomes.completeOutcome, { id }),
-  callTo(outcomes.updateOutcome, { id }, ["blocked"]),
+  callTo(outcomes.updateOutcome, { id }, ["blocked.reason"]),
 ];
 
-function stallCalls({ companyId, you }: Helper, outcome: Looked): Ability[] {
+function stallCalls({ companyId, you }: Helper, outcome: Looked, closed: string | undefined): Ability[] {
   const { id, kind, status, responsible_id: owner, delegated_by: verifier } = outcome;
   const write = (to: string | null): Ability =>
     callTo(sendMessage, { companyId, ...(to !== null && { to }) }, ["body"]);
@@ -68,13 +79,20 @@ function stallCalls({ companyId, you }: Helper, outcome: Looked): Ability[] {
   if (status === "submitted") return [write(verifier), ...verdictCalls(outcome)];
   // Escalated work must be decided; it can't be unblocked.
   if (you !== null && isEscalated(outcome)) return [write(verifier)];
+  // An agent that was given the work can't close it (capabilities/structure.ts).
+  const mayClose = you === null || verifier === you || (owner === you && outcome.delegated === 0);
+  const close = mayClose ? [callTo(outcomes.closeOutcome, { id })] : [];
+  if (outcome.blocked_reason !== null)
+    return [
+      { ...callTo(outcomes.updateOutcome, { id, blocked: null }), command: `agency unblock ${id}` },
+      ...close,
+    ];
+  if (owner === null) return [callTo(delegateOutcome, { id }, ["to"]), ...close];
+  // Nothing blocks the outcome itself, so what it waits for must change. Its owner can change that, or its manager.
   return [
-    outcome.blocked_reason !== null
-      ? { ...callTo(outcomes.updateOutcome, { id, blocked: null }), command: `agency unblock ${id}` }
-      : owner === null
-        ? callTo(delegateOutcome, { id }, ["to"])
-        : callTo(outcomes.updateOutcome, { id }),
-    callTo(outcomes.closeOutcome, { id }),
+    ...(closed !== undefined && you === null ? [callTo(outcomes.reopenOutcome, { id: closed })] : []),
+    write(owner === you ? (verifier ?? "boss") : owner),
+    ...close,
   ];
 }
 
@@ -102,17 +120,19 @@ export function requestCalls(
 
 export const poolCalls = ({ companyId }: Helper, id: string, measure: Measure): Ability[] => [
   id === companyId
-    ? callTo(updateCompany, { companyId }, ["monthlyBudget"])
+    ? callTo(updateCompany, { companyId }, [`monthlyBudget.${measure}`])
     : callTo(setBudget, { id }, [measure]),
 ];
 
+/** The command reads the value from a prompt. */
+export const secretCall = ({ companyId }: { readonly companyId: string }, name: string): Ability => ({
+  ...callTo(setSecret, { companyId, name }),
+  command: `agency secrets set ${name}`,
+});
+
 /** The calls for a brain that can't be used: set the missing secret, or give its agents another brain. */
-export function brainCalls(
-  { companyId }: Helper,
-  { about, on }: Cause,
-  concerned: Iterable<string>,
-): Ability[] {
-  if (about === "secret") return [callTo(setSecret, { companyId, name: on })];
+export function brainCalls(helper: Helper, { about, on }: Cause, concerned: Iterable<string>): Ability[] {
+  if (about === "secret") return [secretCall(helper, on)];
   if (about !== "brain") return [];
   return [...concerned].map((id) => callTo(agents.updateAgent, { id }, ["adapterType"]));
 }
@@ -131,7 +151,7 @@ export async function callsFor(
 ): Promise<Ability[]> {
   const { cause, leaf } = trail;
   if (cause === undefined) return [];
-  const { kind, about, on } = cause;
+  const { about, on } = cause;
   const { you } = helper;
   if (about === "agent") {
     const agent = await sight.agent(on);
@@ -140,7 +160,8 @@ export async function callsFor(
   if (about === "outcome") {
     const outcome = await sight.outcome(on);
     const isYours = you === null || [outcome.responsible_id, outcome.delegated_by].includes(you);
-    return isYours ? outcomeCalls(helper, outcome, kind) : [];
+    const usedUp = cause.kind === "budget" ? await usedUpBudget(tx, outcome) : undefined;
+    return isYours ? outcomeCalls(helper, outcome, cause, usedUp) : [];
   }
   if (about === "budget") {
     const [id = "", measure] = on.split(" ");

@@ -102,7 +102,12 @@ const ending = (
 });
 const stuck = (outcome: Looked, says: string, on = outcome.id, named?: Ref): Trail =>
   ending(outcome, "stuck", says, {
-    cause: { kind: "stall", about: "outcome", on },
+    cause: {
+      kind: "stall",
+      about: "outcome",
+      on,
+      ...(named?.status === "closed" && { closed: named.id }),
+    },
     ...(named && { names: [{ kind: "outcome", id: named.id, title: named.title }] }),
   });
 

@@ -78,6 +78,7 @@ const looked = [
   "for_agent_id",
   "reworks",
   "updated_at",
+  "budget",
 ] as const;
 export type Looked = Pick<OutcomeRow, (typeof looked)[number]>;
 

@@ -28,6 +28,8 @@ export interface Cause {
   readonly kind: AttentionKind;
   readonly about: "outcome" | "agent" | "approval" | "budget" | "sandbox" | "brain" | "secret";
   readonly on: string;
+  /** The closed outcome that the stuck one depends on. */
+  readonly closed?: string;
 }
 
 /** The trail of an agent. */

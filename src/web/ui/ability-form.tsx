@@ -15,27 +15,39 @@ const choices: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 const firstOf = (ask: string): string => Object.keys(choices[ask] ?? {})[0] ?? "";
 
-const numbers = new Set(["usd", "tokens", "sessions", "maxOutcomeUsd", "monthlyBudget"]);
-
 /** Labels for inputs whose own name would not be clear. */
 const askWords: Readonly<Record<string, string>> = {
   adapterType: "brain",
+  "blocked.reason": "what is missing",
   body: "message",
+  "budget.usd": "US dollars for the whole goal",
+  "budget.tokens": "tokens for the whole goal",
+  "budget.sessions": "sessions for the whole goal",
   maxOutcomeUsd: "US dollars for one outcome",
-  monthlyBudget: "US dollars a month",
+  "monthlyBudget.usd": "US dollars a month",
+  "monthlyBudget.tokens": "tokens a month",
+  "monthlyBudget.sessions": "sessions a month",
   to: "agent",
   usd: "US dollars a month",
+  tokens: "tokens a month",
+  sessions: "sessions a month",
 };
 
+const isNumber = (ask: string): boolean => /^(?:.+\.)?(?:usd|tokens|sessions)$|^maxOutcomeUsd$/.test(ask);
+
+/** Short names, for which one line is enough. */
+const isShort = (ask: string): boolean => ask === "adapterType" || isNumber(ask);
+
+/** The inputs of the call. With a dot, an input is a part of another one. */
 function inputOf(of: Offered, values: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
-  const given: Record<string, unknown> = Object.fromEntries(
-    of.asks.map((ask) => [
-      ask,
-      numbers.has(ask) ? typedNumber(values[ask] ?? "") : (values[ask] ?? firstOf(ask)),
-    ]),
-  );
-  if ("monthlyBudget" in given) given["monthlyBudget"] = { usd: given["monthlyBudget"] };
-  return { ...of.body, ...given };
+  const input: Record<string, unknown> = { ...of.body };
+  for (const ask of of.asks) {
+    const [key = "", part] = ask.split(".");
+    const typed = values[ask] ?? firstOf(ask);
+    const value = isNumber(ask) ? typedNumber(typed) : typed;
+    input[key] = part === undefined ? value : { ...Object(input[key]), [part]: value };
+  }
+  return input;
 }
 
 /** Fields for the missing inputs of a call that the server offers. */
@@ -51,9 +63,9 @@ export function AbilityForm({
   /** Call `forget` once the input has arrived. */
   onSend: (input: Record<string, unknown>, forget: () => void) => void;
 }): ReactNode {
-  // Answers to different messages have the same path.
+  // Messages to different agents, and answers to different messages, have the same path.
   const [kept, keep, forget] = useDraftFields<Record<string, string>>(
-    ["call", of.name, of.path, JSON.stringify(of.body?.["inReplyTo"] ?? "")].join("."),
+    ["call", of.name, of.path, JSON.stringify(of.body ?? "")].join("."),
   );
   // A secret is never stored, and ends with the form.
   const isSecret = of.name === ops.setSecret.name;
@@ -85,14 +97,14 @@ export function AbilityForm({
                 </option>
               ))}
             </select>
-          ) : isSecret || ask === "adapterType" || numbers.has(ask) ? (
+          ) : isSecret || isShort(ask) ? (
             <input
               className="input"
               type={isSecret ? "password" : "text"}
               autoComplete="off"
               autoFocus={at === 0}
               required
-              inputMode={numbers.has(ask) ? "decimal" : "text"}
+              inputMode={isNumber(ask) ? "decimal" : "text"}
               value={values[ask] ?? ""}
               onChange={({ target }) => change({ [ask]: target.value })}
             />

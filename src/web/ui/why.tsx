@@ -3,8 +3,8 @@ import { Fragment, type ReactNode } from "react";
 import type { ops } from "virtual:operations";
 import { shown } from "../../contract/visible-text.ts";
 import type { Answer } from "../data/operations.ts";
-import { abilityWords } from "./ability-words.ts";
-import { OfferedCall } from "./ability.tsx";
+import { wordsOf } from "./ability-words.ts";
+import { type Offered, OfferedCall } from "./ability.tsx";
 import { besideTitle } from "./beside-title.ts";
 import { placeOf } from "./places.ts";
 import { Popover } from "./popover.tsx";
@@ -58,7 +58,7 @@ export function WhyLine({
       {first !== undefined && (
         // A click on the row opens its page. A click here only opens the call that helps.
         <span onClick={(event) => event.stopPropagation()} onKeyDown={(event) => event.stopPropagation()}>
-          <Popover className="more" text={`${wordsFor(first.name)}…`}>
+          <Popover className="more" text={`${wordsFor(first)}…`}>
             {() => (
               <div className="why-pop">
                 <Why of={of} />
@@ -88,8 +88,7 @@ export function WhySteps({ of: { path } }: { of: Pick<Reason, "path"> }): ReactN
 }
 
 const decisions = /^approval\./;
-const wordsFor = (name: string): string =>
-  decisions.test(name) ? "Decide" : (abilityWords[name] ?? name.split(".").at(-1) ?? name);
+const wordsFor = (call: Offered): string => (decisions.test(call.name) ? "Decide" : wordsOf(call));
 
 /**
  * The next call. Decisions and changes of a brain lead to the place where everything about them is shown. Other calls are made
@@ -110,7 +109,7 @@ export function NextStep({ of: { next } }: { of: Pick<Reason, "next"> }): ReactN
         <OfferedCall of={first} first />
       ) : (
         <Link className="b solid" to={to}>
-          {wordsFor(first.name)}
+          {wordsFor(first)}
         </Link>
       )}
     </div>

@@ -21,7 +21,7 @@ export function AttentionCard({ item }: { item: Item }): ReactNode {
 function Offers({ item }: { item: Item }): ReactNode {
   const to = placeOf(item.subject);
   // A question waits for an answer, and is done once it is answered.
-  const isAnswer = ({ name }: { name: string }): boolean => name === ops.sendMessage.name;
+  const isAnswer = ({ body }: Item["abilities"][number]): boolean => body?.["inReplyTo"] !== undefined;
   const abilities = item.abilities.toSorted((a, b) => Number(isAnswer(b)) - Number(isAnswer(a)));
   const done = abilities.find(({ name }) => name === ops.acknowledgeMessage.name);
   return (
