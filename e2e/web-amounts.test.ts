@@ -7,7 +7,8 @@ import { listAgents, viewAgent } from "../src/contract/agents.ts";
 import { setBudget } from "../src/contract/budgets.ts";
 import { updateCompany, viewCompany } from "../src/contract/companies.ts";
 import { delegateOutcome } from "../src/contract/delegation.ts";
-import { createOutcome } from "../src/contract/outcomes.ts";
+import { createGoal } from "../src/contract/goals.ts";
+import { createOutcome, viewOutcome } from "../src/contract/outcomes.ts";
 import { dashboard } from "./support/dashboard.ts";
 
 describe("an amount that is not a number", () => {
@@ -73,6 +74,27 @@ describe("an amount that is not a number", () => {
     await demandNumber(page.getByLabel("Sessions at the same time"), path, "1");
     assert.equal((await settings()).maxSessions, 1);
     await site.daemon.board.call(updateCompany, { ...company(), maxSessions: 0 });
+  });
+
+  test("leaves the budget of a goal on its page, which says what is left", async () => {
+    const { page } = site.visit;
+    const title = "The colophon is set";
+    const { id } = await site.daemon.board.call(createGoal, { ...company(), title, budget: { usd: 8 } });
+    await page.goto(site.at(`/outcomes/${id}`));
+    const box = page.getByRole("region", { name: "Budget" });
+    await box.getByText("$0.00 spent").or(box.getByText("$0 spent")).waitFor();
+    await box.getByText("$8 left").waitFor();
+    await box.getByRole("button", { name: `change the budget of ${title}` }).click();
+    const field = box.getByRole("textbox", { name: `US dollars for all work on ${title}` });
+    await demandNumber(field, /\/budget$/, "9.5");
+    await box.getByText("$9.50 left").waitFor();
+    assert.deepEqual((await site.daemon.board.call(viewOutcome, { id })).budget, { usd: 9.5 });
+    // Without a budget for the goal, the company's limit for one outcome counts.
+    await box.getByRole("button", { name: `change the budget of ${title}` }).click();
+    await field.fill("");
+    await field.press("Enter");
+    await box.getByText(/^\$\d.*, the company's limit for one outcome/).waitFor();
+    assert.equal((await site.daemon.board.call(viewOutcome, { id })).budget, null);
   });
 
   test("leaves a budget on Home", async () => {

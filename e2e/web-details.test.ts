@@ -4,12 +4,13 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pauseAgent, resumeAgent } from "../src/contract/agents.ts";
+import { listCosts } from "../src/contract/budgets.ts";
 import { createCompany, updateCompany } from "../src/contract/companies.ts";
 import { delegateOutcome } from "../src/contract/delegation.ts";
-import { createGoal } from "../src/contract/goals.ts";
+import { createGoal, listGoals, setGoalBudget } from "../src/contract/goals.ts";
 import { createAgent } from "../src/contract/hiring.ts";
 import { createFile, deleteFile } from "../src/contract/knowledge.ts";
-import { closeOutcome, createOutcome, updateOutcome } from "../src/contract/outcomes.ts";
+import { closeOutcome, createOutcome, updateOutcome, viewOutcome } from "../src/contract/outcomes.ts";
 import { pressKeys } from "./support/browser.ts";
 import { dashboard } from "./support/dashboard.ts";
 
@@ -203,6 +204,31 @@ describe("details of the dashboard", () => {
     await open.click();
     await page.keyboard.press("Escape");
     await open.waitFor();
+  });
+
+  test("costs by outcome show budgets and what is left, and the budget of a goal is changed there", async () => {
+    const { page } = site.visit;
+    const { board } = site.daemon;
+    const { companyId } = site.press;
+    const { outcomes } = await board.call(listGoals, { companyId });
+    const spent = async () => {
+      const { costs } = await board.call(listCosts, { companyId, by: "outcome", limit: 1000 });
+      return costs.find(({ id }) => outcomes.some((goal) => goal.id === id));
+    };
+    let goal = await spent();
+    for (; goal === undefined; goal = await spent()) await sleep(100);
+    const { id, name } = goal;
+    await board.call(setGoalBudget, { id, budget: { usd: 20, tokens: 3_000_000 } });
+    await page.goto(site.at("/costs?by=outcome"));
+    const budget = page.getByRole("button", { name: new RegExp(`left, change the budget of ${name}$`) });
+    const row = page.locator("tr", { has: budget });
+    await budget.filter({ hasText: "$20" }).click();
+    await page.getByRole("textbox", { name: `US dollars for all work on ${name}` }).fill("25");
+    await page.keyboard.press("Enter");
+    await budget.filter({ hasText: "$25" }).waitFor();
+    await budget.filter({ hasText: "3M tokens" }).waitFor();
+    assert.match((await row.locator("td").last().innerText()).trim(), /^\$\d+(?:\.\d+)?\s+\d\S* tokens$/);
+    assert.deepEqual((await board.call(viewOutcome, { id })).budget, { usd: 25, tokens: 3_000_000 });
   });
 
   test("broken links name their files, and a file that is not text is downloaded", async () => {

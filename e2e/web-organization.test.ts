@@ -345,7 +345,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
       "/org?view=outline: 6",
       "/outcomes?view=table: 6",
       "/costs: 6",
-      "/costs?by=outcome: 4",
+      "/costs?by=outcome: 6",
     ]);
   });
 

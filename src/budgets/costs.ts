@@ -10,6 +10,7 @@ import { storedBytes } from "../knowledge/table.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { dayOf, fromUnits, lineOf, monthOf, unused, type Used, usedColumns } from "./budget.ts";
+import { budgetsOf } from "./outcome-limits.ts";
 import { ownPools, budgetPlaceOf, poolOf, poolsOf } from "./table.ts";
 
 /**
@@ -41,7 +42,7 @@ export async function addCosts(tx: Tx, spender: Spender, amounts: Amounts): Prom
 }
 
 const onList = guarded(listCosts, async ({ tx, actor, companyId, input, settings }) => {
-  const { maxAgentBytes, maxCompanyBytes } = await settings();
+  const { maxAgentBytes, maxCompanyBytes, maxOutcomeUsd } = await settings();
   const month = input.month ?? monthOf(tx.now);
   const limit = input.limit ?? defaultPage;
   const [usd = String(Number.MAX_SAFE_INTEGER), id = ""] = cursorParts(input.cursor, "number id");
@@ -55,6 +56,7 @@ const onList = guarded(listCosts, async ({ tx, actor, companyId, input, settings
   const ids = shown.map((row) => row.id);
   const own = byId(await sumsIn(tx, input.by, ids, month, 1));
   const before = byId(await sumsIn(tx, input.by, ids, monthBefore(month), 0));
+  const budgets = input.by === "outcome" ? await budgetsOf(tx, ids, maxOutcomeUsd) : undefined;
   const months = await tx.all(monthsOf, { id: top });
   return {
     month,
@@ -71,6 +73,7 @@ const onList = guarded(listCosts, async ({ tx, actor, companyId, input, settings
       own: present(own.get(spender)),
       total: present(total),
       lastMonthUsd: fromUnits("usd", before.get(spender)?.usd ?? 0),
+      ...(budgets && { budget: budgets.get(spender) ?? [] }),
     })),
     months: months.slice(0, 24).map((row) => ({ month: row.period, total: present(row) })),
     ...(input.days === true && { days: await daysOf(tx, of) }),

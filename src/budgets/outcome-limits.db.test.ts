@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { updateAgent } from "../contract/agents.ts";
 import { viewAttention } from "../contract/attention.ts";
+import { listCosts } from "../contract/budgets.ts";
 import { updateCompany, viewCompany } from "../contract/companies.ts";
 import { createGoal, setGoalBudget } from "../contract/goals.ts";
 import { boardInbox, readInbox } from "../contract/mail.ts";
@@ -114,6 +115,14 @@ for (const kind of storeKinds)
         return ability?.asks;
       };
       assert.deepEqual(await asked(first), ["maxOutcomeUsd"]);
+      const { costs } = await org.board(listCosts, { companyId, by: "outcome" });
+      assert.deepEqual(new Map(costs.map(({ id, budget }) => [id, budget])).get(goal), [
+        { measure: "usd", limit: 10, spent: 2, left: 8, own: true },
+      ]);
+      assert.deepEqual(costs.find(({ id }) => id === first)?.budget, [
+        { measure: "usd", limit: 1, spent: 2, left: 0, own: false },
+      ]);
+      assert.equal((await org.board(listCosts, { companyId })).costs[0]?.budget, undefined);
       await org.board(updateCompany, { companyId, maxOutcomeUsd: null });
       await org.board(setGoalBudget, { id: goal, budget: { sessions: 2 } });
       stage.runner.plan(ann.id, spends(0.1));

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { type Measure, measures } from "../contract/budgets.ts";
+import { type Measure, measures, type OutcomeBudgetLine } from "../contract/budgets.ts";
 import { settingsOf } from "../dispatch/company-settings.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { upward } from "../capabilities/structure.ts";
@@ -8,10 +8,10 @@ import { tellOnce } from "../mail/notices.ts";
 import { recordChange, outcomeFields } from "../outcomes/history.ts";
 import { isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import { outcomeById, saveOutcome } from "../outcomes/table.ts";
-import { selection, textQuery } from "../store/query.ts";
+import { dynamic, selection, textQuery } from "../store/query.ts";
 import { tables } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { inUnits, inWords } from "./budget.ts";
+import { fromUnits, inUnits, inWords } from "./budget.ts";
 import {
   budgetOfGoalUsedUp,
   budgetRaised,
@@ -153,6 +153,27 @@ function limitsOf(outcome: Pick<OutcomeRow, "kind" | "budget">, most: number | n
   return { ...(most !== null && isWork && { usd: most }), ...budgetOf(outcome) };
 }
 
+/** What each of these outcomes may use over all months, and what is left of it. */
+export async function budgetsOf(
+  tx: ReadTx,
+  ids: readonly string[],
+  most: number | null,
+): Promise<ReadonlyMap<string, OutcomeBudgetLine[]>> {
+  const rows = ids.length === 0 ? [] : await tx.all(limitedAmong(ids), {});
+  return new Map(
+    rows.map((row) => {
+      const [own, limits] = [budgetOf(row), limitsOf(row, most)];
+      const lines = measures.flatMap((measure) => {
+        const limit = limits[measure];
+        const spent = fromUnits(measure, row[measure]);
+        if (limit === undefined) return [];
+        return [{ measure, limit, spent, left: Math.max(0, limit - spent), own: own[measure] !== undefined }];
+      });
+      return [row.id, lines];
+    }),
+  );
+}
+
 /** The first of these limits that the work has reached, in units. */
 async function reached(tx: ReadTx, id: string, limits: Limits) {
   const used = await tx.first(spentOn, { id });
@@ -200,3 +221,12 @@ const spentOn = textQuery(
     sql<Record<Measure, number>>`select ${sums} from costs c
       where c.kind = 'outcome' and c.id = ${p.id} and c.own = 0`,
 );
+
+type Limited = Pick<OutcomeRow, "id" | "kind" | "budget"> & Record<Measure, number>;
+const limitedAmong = (ids: readonly string[]) =>
+  dynamic<Limited>((db) => {
+    const text = sql<Limited>`select o.id, o.kind, o.budget, ${sums} from outcomes o
+      left join costs c on c.kind = 'outcome' and c.id = o.id and c.own = 0
+      where o.id in (${sql.join(ids)}) group by o.id, o.kind, o.budget`;
+    return { compile: () => text.compile(db) };
+  }, []);

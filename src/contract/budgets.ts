@@ -69,6 +69,14 @@ export const BudgetLine = z.object({
 });
 export type BudgetLine = z.infer<typeof BudgetLine>;
 
+const OutcomeBudgetLine = BudgetLine.pick({ measure: true }).extend({
+  limit: z.number(),
+  spent: z.number(),
+  left: z.number(),
+  own: z.boolean().describe("True for the budget of a goal, false for the company's limit for one outcome."),
+});
+export type OutcomeBudgetLine = z.infer<typeof OutcomeBudgetLine>;
+
 export const setBudget = operation("agent.set_budget", "PUT /api/agents/:id/budget", {
   summary: "Give an agent its own monthly budget, taken from the budget above it.",
   guidance: "Null removes a limit: the agent then shares the budget above.",
@@ -133,6 +141,12 @@ export const listCosts = operation("cost.list", "GET /api/companies/:companyId/c
         own: Cost.describe("Sessions of this agent, or sessions that started with this outcome."),
         total: Cost.describe("With everything that was below it when the cost arose."),
         lastMonthUsd: z.number().describe("`total` of the month before, in US dollars."),
+        budget: z
+          .array(OutcomeBudgetLine)
+          .optional()
+          .describe(
+            "Only for outcomes: what each may use over all months, with everything below it. Empty: no limit.",
+          ),
       }),
     ),
     months: z

@@ -12,8 +12,9 @@ import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { useNow } from "../../ui/time.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
+import { BudgetCell } from "../../ui/budget-cell.tsx";
+import { amountOf, outcomeLimit } from "../../ui/budget-texts.ts";
 import { Name } from "../../ui/words.tsx";
-import { BudgetCell } from "./budget-cell.tsx";
 import { DayChart } from "./day-chart.tsx";
 import { daysIn } from "./series.ts";
 import * as texts from "./texts.ts";
@@ -159,7 +160,7 @@ function CostTable({
     of.id !== null &&
     of.title !== null &&
     !spent.has(of.id)
-      ? [{ id: of.id, name: of.title, own: nothing, total: nothing, lastMonthUsd: 0 }]
+      ? [{ id: of.id, name: of.title, own: nothing, total: nothing, lastMonthUsd: 0, budget: [] }]
       : [],
   );
   const rows = [...costs.costs, ...unspent];
@@ -178,16 +179,14 @@ function CostTable({
             <th scope="col" className="less">
               {texts.againstLast}
             </th>
-            {isAgents && <th scope="col">Budget</th>}
-            {isAgents && (
-              <th scope="col" className="less">
-                Left
-              </th>
-            )}
+            <th scope="col">Budget</th>
+            <th scope="col" className="less">
+              Left
+            </th>
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ id, name, own, total, lastMonthUsd }) => {
+          {rows.map(({ id, name, own, total, lastMonthUsd, budget = [] }) => {
             const line = lines.get(id);
             return (
               <tr key={id}>
@@ -211,17 +210,45 @@ function CostTable({
                 <td className="less" title={texts.monthBefore(money(lastMonthUsd))}>
                   {changeOf(total.costUsd - lastMonthUsd)}
                 </td>
-                {isAgents && (
-                  <td>
-                    <BudgetCell id={id} name={name} limit={line?.limit ?? null} left={line?.left ?? null} />
-                  </td>
-                )}
-                {isAgents && <td className="less">{line?.left == null ? "" : roundMoney(line.left)}</td>}
+                <td>
+                  {isAgents ? (
+                    <BudgetCell
+                      kind="agent"
+                      id={id}
+                      name={name}
+                      limit={line?.limit ?? null}
+                      left={line?.left ?? null}
+                    />
+                  ) : (
+                    budget.map((of) => <OutcomeBudget key={of.measure} id={id} name={name} of={of} />)
+                  )}
+                </td>
+                <td className="less">
+                  {isAgents
+                    ? line?.left != null && roundMoney(line.left)
+                    : budget.map(({ measure, left }) => <div key={measure}>{amountOf(measure, left)}</div>)}
+                </td>
               </tr>
             );
           })}
         </tbody>
       </table>
+    </div>
+  );
+}
+
+type OutcomeLine = NonNullable<Costs["costs"][number]["budget"]>[number];
+
+/** What an outcome may use over all months. Only goals have a budget of their own, which can be changed here. */
+function OutcomeBudget({ id, name, of }: { id: string; name: string; of: OutcomeLine }): ReactNode {
+  const { measure, limit, left, own } = of;
+  return (
+    <div>
+      {own ? (
+        <BudgetCell kind="goal" id={id} name={name} measure={measure} limit={limit} left={left} />
+      ) : (
+        <span title={outcomeLimit(amountOf(measure, limit))}>{amountOf(measure, limit)}</span>
+      )}
     </div>
   );
 }

@@ -7,17 +7,9 @@ export const nothingSpentHint = "Costs appear here when a session ends or report
 export const againstLast = "Compared with last month";
 export const monthBefore = (usd: string): string => `The month before: ${usd}`;
 export const sameAsBefore = "the same";
-export const shared = "shared";
 export const aDay = "Spent on each day";
 export const soFar = "Spent so far";
 export const atThisPace = "At this pace";
 export const others = "Others";
 export const budget = (usd: string): string => `Budget of ${usd}`;
 export const chartSays = (days: readonly string[]): string => `Spent by day: ${days.join(", ")}`;
-export const changingBudget = (name: string): string => `change the budget of ${name}`;
-export const budgetField = (name: string): string => `US dollars a month for ${name}`;
-export const budgetHint =
-  "It is taken from the budget above. Empty: the agent shares that budget. Enter saves it.";
-export const budgetChanged = "The budget is changed.";
-export const left = (usd: string): string => `${usd} left`;
-export const budgetIsNow = (now: string): string => `It was changed elsewhere while you wrote, to ${now}.`;

@@ -20,6 +20,8 @@ import { fullTime, When } from "../../ui/time.tsx";
 import { WhyBox } from "../../ui/why-box.tsx";
 import { WhyLine } from "../../ui/why.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
+import { BudgetCell, type Measure } from "../../ui/budget-cell.tsx";
+import * as budgets from "../../ui/budget-texts.ts";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import { historyWords } from "./history-words.ts";
 import * as texts from "./texts.ts";
@@ -93,6 +95,7 @@ function Whole({ outcome }: { outcome: OneOutcome }): ReactNode {
             </blockquote>
           )}
         </section>
+        <GoalBudget outcome={outcome} />
         <Neighbours title="Below it" none="Nothing is below it yet." list={outcome.children} />
         {outcome.dependsOn.length > 0 && <Neighbours title="Waits for" none="" list={outcome.dependsOn} />}
         <Result outcome={outcome} />
@@ -125,6 +128,54 @@ function Chains({ id }: { id: string }): ReactNode {
     </section>
   );
 }
+
+/** What all work on a goal may use over all months, and what is left. Only the board gives a budget, and only to goals. */
+function GoalBudget({ outcome }: { outcome: OneOutcome }): ReactNode {
+  const { company } = useHere();
+  const { id, title, status, kind, delegated, delegatedBy, budget } = outcome;
+  const cost = useRead(ops.viewTimeline, { id }).data?.cost ?? null;
+  const isGoal = kind === "work" && delegated && delegatedBy === null;
+  const limits: { readonly [of in Measure]?: number | undefined } = budget ?? {};
+  if (!isGoal || (status !== "open" && status !== "submitted" && budget === null)) return null;
+  const most = company.settings.maxOutcomeUsd;
+  const used = cost && { ...cost, tokens: cost.inputTokens + cost.outputTokens };
+  return (
+    <section className="box" aria-label="Budget">
+      <header>
+        <h2>Budget</h2>
+      </header>
+      <ul className="lines">
+        {goalMeasures.map((measure) => {
+          const limit = limits[measure] ?? null;
+          if (limit === null && measure !== "usd") return null;
+          const spent = used?.[measure];
+          const left = limit === null || spent === undefined ? null : Math.max(0, limit - spent);
+          return (
+            <li key={measure}>
+              <span>{budgets.measureWords[measure]}</span>
+              <span className="end">
+                {spent !== undefined && <span>{budgets.spent(budgets.amountOf(measure, spent))}</span>}
+                {left !== null && <span>{budgets.left(budgets.amountOf(measure, left))}</span>}
+                <BudgetCell
+                  kind="goal"
+                  id={id}
+                  name={title}
+                  measure={measure}
+                  limit={limit}
+                  left={null}
+                  {...(measure === "usd" &&
+                    most !== null && { unlimited: budgets.outcomeLimit(money(most)) })}
+                />
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+const goalMeasures: readonly Measure[] = ["usd", "tokens", "sessions"];
 
 function Neighbours({
   title,
