@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bodyOf } from "../src/web/data/body.ts";
+import { jsonBody } from "../src/web/data/body.ts";
 import { typedNumber } from "../src/web/ui/typed-number.ts";
 
 test("the page sends no NaN, which JSON would write as null", () => {
-  const body = (input: object): string => bodyOf(input, (name) => new Error(`${name} is not a number`));
+  const body = (input: object): string => jsonBody(input, (name) => new Error(`${name} is not a number`));
   assert.equal(body({ budget: { usd: 1.5, tokens: null } }), '{"budget":{"usd":1.5,"tokens":null}}');
   for (const usd of [NaN, Infinity])
     assert.throws(() => body({ budget: { usd } }), { message: "usd is not a number" });

@@ -10,7 +10,7 @@ import { storedBytes } from "../knowledge/table.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { dayOf, fromUnits, lineOf, monthOf, unused, type Used, usedColumns } from "./budget.ts";
-import { budgetsOf } from "./outcome-limits.ts";
+import { outcomeBudgets } from "./outcome-limits.ts";
 import { ownPools, budgetPlaceOf, poolOf, poolsOf } from "./table.ts";
 
 /**
@@ -56,7 +56,7 @@ const onList = guarded(listCosts, async ({ tx, actor, companyId, input, settings
   const ids = shown.map((row) => row.id);
   const own = byId(await sumsIn(tx, input.by, ids, month, 1));
   const before = byId(await sumsIn(tx, input.by, ids, monthBefore(month), 0));
-  const budgets = input.by === "outcome" ? await budgetsOf(tx, ids, maxOutcomeUsd) : undefined;
+  const budgets = input.by === "outcome" ? await outcomeBudgets(tx, ids, maxOutcomeUsd) : undefined;
   const months = await tx.all(monthsOf, { id: top });
   return {
     month,

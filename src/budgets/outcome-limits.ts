@@ -154,7 +154,7 @@ function limitsOf(outcome: Pick<OutcomeRow, "kind" | "budget">, most: number | n
 }
 
 /** What each of these outcomes may use over all months, and what is left of it. */
-export async function budgetsOf(
+export async function outcomeBudgets(
   tx: ReadTx,
   ids: readonly string[],
   most: number | null,

@@ -1,4 +1,4 @@
-import { bodyOf } from "./body.ts";
+import { jsonBody } from "./body.ts";
 import { fieldsOf } from "./unknown-value.ts";
 import { decodedText } from "./feed.ts";
 import { forgetPageKey, pageKey } from "./page-key.ts";
@@ -151,7 +151,7 @@ function requestOf(
     rest.delete(name);
     return encodeURIComponent(String(value));
   });
-  if (body === true) return { path: filled, body: bodyOf(Object.fromEntries(rest), notANumber) };
+  if (body === true) return { path: filled, body: jsonBody(Object.fromEntries(rest), notANumber) };
   const search = new URLSearchParams([...rest].map(([name, value]) => [name, String(value)])).toString();
   return { path: search === "" ? filled : `${filled}?${search}`, body: undefined };
 }

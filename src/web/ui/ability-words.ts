@@ -38,7 +38,7 @@ interface Labelled {
   readonly asks: readonly string[];
 }
 
-export function wordsOf({ name, body, asks }: Labelled): string {
+export function abilityLabel({ name, body, asks }: Labelled): string {
   const inputs = [...asks, ...Object.keys(body ?? {})];
   const special = inputs
     .map((input) => abilityWords[`${name} ${input}`])

@@ -3,7 +3,7 @@ import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
 import { useDo } from "../data/doing.ts";
 import type { PageOperation } from "../data/operations.ts";
-import { wordsOf } from "./ability-words.ts";
+import { abilityLabel } from "./ability-words.ts";
 import { Button } from "./buttons.tsx";
 import { later } from "./later.ts";
 import { Refusal } from "./states.tsx";
@@ -51,7 +51,7 @@ function PlainCall({ of, first, after }: Offer): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const doing = useDo(operationOf(of));
   const next = useDo(operationOf(after ?? of));
-  const text = wordsOf(of);
+  const text = abilityLabel(of);
   const run = async (input: Record<string, unknown>, forget?: () => void): Promise<void> => {
     if ((await doing.run(input)) === undefined) return;
     setOpen(false);

@@ -2,7 +2,7 @@ import { type ReactNode, useRef, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
 import { useDo } from "../data/doing.ts";
-import type { Answer } from "../data/operations.ts";
+import type { Measure } from "../../contract/budgets.ts";
 import * as texts from "./budget-texts.ts";
 import { useEdited } from "./draft.ts";
 import { Meanwhile } from "./meanwhile.tsx";
@@ -10,8 +10,6 @@ import { Refusal } from "./states.tsx";
 import { toast } from "./toast.tsx";
 import { typedNumber } from "./typed-number.ts";
 import "./budget-cell.css";
-
-export type Measure = Answer<typeof ops.listBudgets>["budgets"][number]["budget"][number]["measure"];
 
 /**
  * The monthly budget of an agent, or the budget of a goal, edited in place. Enter saves, Escape discards, and a refusal stays
@@ -60,8 +58,8 @@ export function BudgetCell({
     toast(texts.budgetChanged);
     close();
   };
-  const now = limit === null ? unlimited : texts.amountOf(measure, limit);
-  const rest = left === null ? "" : texts.left(texts.amountOf(measure, left));
+  const now = limit === null ? unlimited : texts.measured(measure, limit);
+  const rest = left === null ? "" : texts.left(texts.measured(measure, left));
   if (!isOpen)
     return (
       <button

@@ -1,10 +1,10 @@
 import { counted, roundMoney, tokens } from "./figures.tsx";
-import type { Measure } from "./budget-cell.tsx";
+import type { Measure } from "../../contract/budgets.ts";
 
 /** Texts of budgets, which stand on Costs and on the page of a goal. */
 export const measureWords = { usd: "US dollars", tokens: "Tokens", sessions: "Sessions" } as const;
 
-export const amountOf = (measure: Measure, amount: number): string =>
+export const measured = (measure: Measure, amount: number): string =>
   measure === "usd"
     ? roundMoney(amount)
     : measure === "tokens"

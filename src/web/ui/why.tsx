@@ -3,7 +3,7 @@ import { Fragment, type ReactNode } from "react";
 import type { ops } from "virtual:operations";
 import { shown } from "../../contract/visible-text.ts";
 import type { Answer } from "../data/operations.ts";
-import { wordsOf } from "./ability-words.ts";
+import { abilityLabel } from "./ability-words.ts";
 import { type Offered, OfferedCall } from "./ability.tsx";
 import { besideTitle } from "./beside-title.ts";
 import { placeOf } from "./places.ts";
@@ -88,7 +88,7 @@ export function WhySteps({ of: { path } }: { of: Pick<Reason, "path"> }): ReactN
 }
 
 const decisions = /^approval\./;
-const wordsFor = (call: Offered): string => (decisions.test(call.name) ? "Decide" : wordsOf(call));
+const wordsFor = (call: Offered): string => (decisions.test(call.name) ? "Decide" : abilityLabel(call));
 
 /**
  * The next call. Decisions and changes of a brain lead to the place where everything about them is shown. Other calls are made

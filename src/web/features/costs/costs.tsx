@@ -13,7 +13,7 @@ import { Empty, Loaded } from "../../ui/states.tsx";
 import { useNow } from "../../ui/time.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
 import { BudgetCell } from "../../ui/budget-cell.tsx";
-import { amountOf, outcomeLimit } from "../../ui/budget-texts.ts";
+import { measured, outcomeLimit } from "../../ui/budget-texts.ts";
 import { Name } from "../../ui/words.tsx";
 import { DayChart } from "./day-chart.tsx";
 import { daysIn } from "./series.ts";
@@ -226,7 +226,7 @@ function CostTable({
                 <td className="less">
                   {isAgents
                     ? line?.left != null && roundMoney(line.left)
-                    : budget.map(({ measure, left }) => <div key={measure}>{amountOf(measure, left)}</div>)}
+                    : budget.map(({ measure, left }) => <div key={measure}>{measured(measure, left)}</div>)}
                 </td>
               </tr>
             );
@@ -247,7 +247,7 @@ function OutcomeBudget({ id, name, of }: { id: string; name: string; of: Outcome
       {own ? (
         <BudgetCell kind="goal" id={id} name={name} measure={measure} limit={limit} left={left} />
       ) : (
-        <span title={outcomeLimit(amountOf(measure, limit))}>{amountOf(measure, limit)}</span>
+        <span title={outcomeLimit(measured(measure, limit))}>{measured(measure, limit)}</span>
       )}
     </div>
   );

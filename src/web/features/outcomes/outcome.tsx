@@ -20,7 +20,8 @@ import { fullTime, When } from "../../ui/time.tsx";
 import { WhyBox } from "../../ui/why-box.tsx";
 import { WhyLine } from "../../ui/why.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
-import { BudgetCell, type Measure } from "../../ui/budget-cell.tsx";
+import { BudgetCell } from "../../ui/budget-cell.tsx";
+import type { Measure } from "../../../contract/budgets.ts";
 import * as budgets from "../../ui/budget-texts.ts";
 import { Line, Name, Said } from "../../ui/words.tsx";
 import { historyWords } from "./history-words.ts";
@@ -154,8 +155,8 @@ function GoalBudget({ outcome }: { outcome: OneOutcome }): ReactNode {
             <li key={measure}>
               <span>{budgets.measureWords[measure]}</span>
               <span className="end">
-                {spent !== undefined && <span>{budgets.spent(budgets.amountOf(measure, spent))}</span>}
-                {left !== null && <span>{budgets.left(budgets.amountOf(measure, left))}</span>}
+                {spent !== undefined && <span>{budgets.spent(budgets.measured(measure, spent))}</span>}
+                {left !== null && <span>{budgets.left(budgets.measured(measure, left))}</span>}
                 <BudgetCell
                   kind="goal"
                   id={id}
