@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { LevelArgument, LevelName, ResourceName, sameAsRequested } from "./resources.ts";
-import { AgentRef, CompanyId, Data, idOf, nextCursor, Page, Reference, said, text } from "./words.ts";
+import { AgentRef, CompanyId, Data, Flag, idOf, nextCursor, Page, Reference, said, text } from "./words.ts";
 
 /** Where a grant comes from: the board gave it, its holder created the thing, or a manager passed a right on. */
 export const grantOrigins = ["board", "creation", "boss"] as const;
@@ -73,7 +73,13 @@ export const listPermissions = operation("permission.list", "GET /api/permission
 export const listAgentGrants = operation("permission.of_agent", "GET /api/agents/:id/grants", {
   summary: "List the grants of an agent, past ones included, and the rights of its position.",
   lists: "grant",
-  input: z.strictObject({ id: idOf("agent"), ...Page }),
+  input: z.strictObject({
+    id: idOf("agent"),
+    stands: Flag.optional().describe(
+      "true lists only grants that are in force, false only those that are not. Default: both.",
+    ),
+    ...Page,
+  }),
   output: z.object({ grants: z.array(Grant), structural: z.array(StructuralRight), nextCursor }),
   cli: { command: "access list <id>", example: "ada" },
 });

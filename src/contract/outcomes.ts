@@ -259,6 +259,10 @@ export const viewSubtree = operation("outcome.subtree", "GET /api/outcomes/:id/s
   cli: { command: "outcomes subtree <id>", example: "<outcome id>" },
 });
 
+const Live = Flag.optional().describe(
+  "true lists only outcomes that have not ended: open and submitted ones. Default: all.",
+);
+
 export const listOutput = z.object({
   outcomes: z.array(OutcomeSummary.extend({ workable: z.boolean() })),
   nextCursor,
@@ -312,9 +316,7 @@ export const listOutcomes = operation("outcome.list", "GET /api/companies/:compa
   input: z.strictObject({
     companyId: CompanyId,
     status: Status,
-    live: Flag.optional().describe(
-      "true lists only outcomes that have not ended: open and submitted ones. Default: all.",
-    ),
+    live: Live,
     ...outcomeFilter,
     ...Page,
   }),
@@ -324,7 +326,7 @@ export const listOutcomes = operation("outcome.list", "GET /api/companies/:compa
 
 export const listAgentOutcomes = operation("outcome.of_agent", "GET /api/agents/:id/outcomes", {
   summary: "List the outcomes an agent is responsible for.",
-  input: z.strictObject({ id: idOf("agent"), status: Status, ...Page }),
+  input: z.strictObject({ id: idOf("agent"), status: Status, live: Live, ...Page }),
   output: listOutput,
   cli: { command: "agents outcomes <id>", example: "ada --status open" },
 });

@@ -6,6 +6,7 @@ import {
   closeOutcome,
   completeOutcome,
   createOutcome,
+  listAgentOutcomes,
   myOutcomes,
   reopenOutcome,
   submitOutcome,
@@ -24,6 +25,25 @@ for (const kind of storeKinds)
     const make = (title: string, parents: string[], more: { dependsOn?: string[] } = {}) =>
       org.root(createOutcome, { title, parents, ...more });
     const isWorkable = async (id: string) => (await org.root(viewOutcome, { id })).workable;
+
+    test("an agent's outcomes that have not ended are listed however many ended ones come before them", async () => {
+      const worker = await org.agent("Busy");
+      const open = await worker.call(createOutcome, { title: "Open", parents: [worker.id] });
+      const handed = await org.outcome("Handed");
+      await org.board(delegateOutcome, { id: handed, to: worker.id });
+      for (const title of ["First", "Second", "Third"]) {
+        const { id } = await worker.call(createOutcome, { title, parents: [worker.id], important: true });
+        await worker.call(closeOutcome, { id, rationale: "no" });
+      }
+      await worker.call(submitOutcome, { id: handed, note: "Done." });
+      const live = await org.board(listAgentOutcomes, { id: worker.id, live: true });
+      assert.ok(live.outcomes.every(({ status }) => status === "open" || status === "submitted"));
+      for (const id of [open.id, handed]) assert.ok(live.outcomes.some((each) => each.id === id));
+      assert.deepEqual(
+        (await org.board(listAgentOutcomes, { id: worker.id, live: true, status: "closed" })).outcomes,
+        [],
+      );
+    });
 
     // covers OUT-02, OUT-03
     test("an outcome is a Markdown file that follows every change", async () => {

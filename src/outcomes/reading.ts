@@ -10,7 +10,7 @@ import { describedBy } from "../knowledge/lists.ts";
 import { dynamic, query } from "../store/query.ts";
 import { wordsOf } from "../store/search-words.ts";
 import type { ReadTx } from "../store/store.ts";
-import type { OutcomeRow } from "./outcome.ts";
+import { isLive, type OutcomeRow } from "./outcome.ts";
 import { listedColumns, type ListedRow, presentRow } from "./presenting.ts";
 import { childrenOf, outcomeById, parentsOf } from "./table.ts";
 import { onlyAgentsHaveOutcomes } from "./texts.ts";
@@ -19,7 +19,11 @@ import { workable } from "./workable.ts";
 /** Operations that only read outcomes. Each reads a limited number of rows, because a long read delays the writers. */
 
 type Listed = ListedRow & { workable: number };
-type OutcomePage = PageInput & { readonly status?: contract.OutcomeStatus | undefined };
+interface OutcomePage extends PageInput {
+  readonly status?: contract.OutcomeStatus | undefined;
+  /** Only outcomes that have not ended. */
+  readonly live?: boolean | undefined;
+}
 
 const onMine = guarded(contract.myOutcomes, async ({ tx, actor, input }) => {
   if (actor.agentId === null) throw onlyAgentsHaveOutcomes();
@@ -44,8 +48,6 @@ interface OutcomeFilter extends OutcomePage {
   readonly ownerId?: string;
   readonly kind?: contract.OutcomeKind | undefined;
   readonly blocked?: boolean | undefined;
-  /** Only outcomes that have not ended. */
-  readonly live?: boolean | undefined;
   readonly text?: string | undefined;
   /** Only goals of the board. */
   readonly goals?: true;
@@ -67,7 +69,7 @@ async function newestOf(tx: ReadTx, filter: OutcomeFilter) {
         .where(matching)
         .where("o.num", "<", before);
       const ofStatus = status === undefined ? list : list.where("o.status", "=", status);
-      return (live === true ? ofStatus.where("o.status", "in", ["open", "submitted"]) : ofStatus)
+      return (live === true ? ofStatus.where("o.status", "in", liveStatuses) : ofStatus)
         .orderBy("o.num", "desc")
         .limit((limit ?? defaultPage) + 1);
     }),
@@ -76,6 +78,8 @@ async function newestOf(tx: ReadTx, filter: OutcomeFilter) {
   const { page, nextCursor } = pageAfter(rows, limit, (row) => row.id);
   return { outcomes: page.map(presentListed), nextCursor, totals: await totalsOf(tx, matching) };
 }
+
+const liveStatuses = contract.outcomeStatuses.filter((status) => isLive({ status }));
 
 const isBlocked = sql<boolean>`(o.status = 'open' and o.blocked_reason is not null)`;
 
@@ -188,7 +192,12 @@ async function listOf(tx: ReadTx, viewer: Viewer, agentId: string, input: Outcom
   );
   const { important, urgent, num } = last ?? ({ important: 1, urgent: 1, num: 0 } as const);
   const rows: Listed[] = [];
-  for (const status of input.status === undefined ? contract.outcomeStatuses : [input.status])
+  const listed = contract.outcomeStatuses.filter(
+    (status) =>
+      (input.status === undefined || status === input.status) &&
+      (input.live !== true || liveStatuses.includes(status)),
+  );
+  for (const status of listed)
     rows.push(
       ...(await tx.all(nextInStatus, {
         agentId,

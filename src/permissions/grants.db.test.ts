@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import {
   explainAccess,
   grantPermission,
+  listAgentGrants,
   listPermissions,
   requestPermission,
   revokePermission,
@@ -39,6 +40,39 @@ for (const kind of storeKinds)
       await boss.call(revokePermission, { id: grant.id });
       await refusal(deep.call(readFile, { id: file.id }), "not_found");
       await refusal(report.call(readFile, { id: file.id }), "not_found");
+    });
+
+    test("the grants of an agent are listed by whether they are in force, however many have ended before", async () => {
+      const worker = await org.agent("Granted");
+      const work = await org.outcome("granted work");
+      const grant = (resource: `net:${string}`, outcome?: string) =>
+        org.board(grantPermission, {
+          companyId: org.companyId,
+          to: worker.id,
+          resource,
+          ...(outcome !== undefined && { outcome }),
+        });
+      for (const name of ["a", "b", "c"])
+        await org.board(revokePermission, { id: (await grant(`net:${name}.example`)).id });
+      await grant("net:d.example", work);
+      await grant("net:e.example");
+      await org.board(closeOutcome, { id: work, rationale: "no" });
+      const listed = async (stands?: boolean) =>
+        (
+          await org.board(listAgentGrants, {
+            id: worker.id,
+            limit: 2,
+            ...(stands !== undefined && { stands }),
+          })
+        ).grants.map(({ resource, stands: inForce }) => [resource, inForce]);
+      assert.deepEqual(await listed(true), [["net:e.example", true]]);
+      assert.deepEqual(await listed(false), [
+        ["net:a.example", false],
+        ["net:b.example", false],
+      ]);
+      assert.deepEqual(await listed(), await listed(false));
+      const all = await org.board(listAgentGrants, { id: worker.id, stands: false });
+      assert.deepEqual(all.grants.at(-1)?.resource, "net:d.example");
     });
 
     // covers CAP-06

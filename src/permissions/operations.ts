@@ -40,7 +40,7 @@ import * as texts from "./texts.ts";
 
 const onList = guarded(contract.listPermissions, async ({ tx, actor, input }) => {
   const me = await ownMember(tx, actor.agentId);
-  const page = await grantsPage(tx, actor, me.id, true, input);
+  const page = await grantsPage(tx, actor, me.id, { ...input, stands: true });
   const requests = await tx.all(requestsToBoss, { bossId: me.id });
   return { ...page, structural: await structuralOf(tx, actor, me), requests: requests.map(presentRequest) };
 });
@@ -49,7 +49,7 @@ const onListOfAgent = guarded(contract.listAgentGrants, async ({ tx, actor, inpu
   const agent = await memberById(tx, input.id);
   if (agent === undefined) throw notFound("agent", input.id);
   return {
-    ...(await grantsPage(tx, actor, agent.id, false, input)),
+    ...(await grantsPage(tx, actor, agent.id, input)),
     structural: await structuralOf(tx, actor, agent),
   };
 });
@@ -196,15 +196,17 @@ async function grantsPage(
   tx: ReadTx,
   viewer: Viewer,
   agentId: string,
-  onlyStanding: boolean,
-  input: PageInput,
+  input: PageInput & { readonly stands?: boolean | undefined },
 ) {
-  const where = { grantee_id: agentId, broken: onlyStanding ? 0 : undefined };
-  const { page, nextCursor } = await pageByNumber(tx, "grants", where, "oldest first", input);
+  const { stands: wanted } = input;
+  const where = { grantee_id: agentId, broken: wanted === true ? 0 : undefined };
+  // A grant with an unbroken chain may still not be in force if the chain starts with a right from a position.
+  const also = wanted === false && sql`(broken > 0 or structural = 1)`;
+  const { page, nextCursor } = await pageByNumber(tx, "grants", where, "oldest first", input, also);
   const grants = [];
   for (const row of page) {
     const stands = row.broken === 0 && (await worthOf(tx, row, row.resource)) === row.level;
-    if (stands || !onlyStanding) grants.push(await presentGrant(tx, viewer, row, stands));
+    if (wanted === undefined || stands === wanted) grants.push(await presentGrant(tx, viewer, row, stands));
   }
   return { grants, nextCursor };
 }

@@ -97,9 +97,6 @@ export function PendingHire({
   );
 }
 
-const hasEnded = ({ status }: { readonly status: string }): boolean =>
-  status === "completed" || status === "closed";
-
 /** "2 open, 1 blocked": counts of zero are left out. */
 function workWords({ open, blocked, submitted }: Readonly<Record<"open" | "blocked" | "submitted", number>>) {
   const parts = [
@@ -111,21 +108,23 @@ function workWords({ open, blocked, submitted }: Readonly<Record<"open" | "block
   return said.length === 0 ? "none open" : said.join(", ");
 }
 
+const mostGrants = 5;
+
 /** The content of the tab Now. */
 export function AgentSummary({ id }: { id: string }): ReactNode {
   const agent = useRead(ops.viewAgent, { id }).data;
   const why = useRead(ops.whyMany, { ids: [id] }).data?.answers[0];
-  const outcomes = (useRead(ops.listAgentOutcomes, { id, limit: 12 }).data?.outcomes ?? [])
-    .toSorted((a, b) => Number(hasEnded(a)) - Number(hasEnded(b)))
-    .slice(0, 8);
+  const live = useRead(ops.listAgentOutcomes, { id, live: true, limit: 8 }).data;
+  const outcomes = live?.outcomes ?? [];
   const reasons = useReasons(outcomes);
-  const grants = useRead(ops.listAgentGrants, { id, limit: 50 }).data;
+  const rights = useRead(ops.listAgentGrants, { id, stands: true }).data;
   const sessions = useRead(ops.listAgentSessions, { id, limit: 1 }).data?.sessions;
   useRenewing(ops.listAgentSessions, agent?.session != null);
   if (agent === undefined) return null;
   const usd = agent.budget?.find(({ measure }) => measure === "usd");
   const last = sessions?.[0];
-  const standing = (grants?.grants ?? []).filter(({ stands }) => stands);
+  const grants = rights?.grants ?? [];
+  const hasMoreGrants = rights !== undefined && rights.nextCursor !== null;
   return (
     <>
       <section className="sec">
@@ -198,7 +197,13 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
               </li>
             );
           })}
-          {outcomes.length === 0 && <li className="dim">It has no outcomes.</li>}
+          {live?.outcomes.length === 0 && <li className="dim">No outcome is open.</li>}
+          {live !== undefined && live.nextCursor !== null && (
+            <li>
+              <Icon name="right" />
+              <Link to={`/agents/${id}/outcomes`}>More outcomes</Link>
+            </li>
+          )}
         </ul>
       </section>
       {agent.cost !== null && (
@@ -232,12 +237,13 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
           Rights
           {agent.status !== "terminated" && (
             <span className="r">
-              {standing.length} given, {grants?.structural.length ?? 0} by place
+              {hasMoreGrants && "at least "}
+              {grants.length} given, {rights?.structural.length ?? 0} by place
             </span>
           )}
         </h3>
         <ul className="oc">
-          {standing.slice(0, 5).map(({ id: grant, resource, level, scope }) => (
+          {grants.slice(0, mostGrants).map(({ id: grant, resource, level, scope }) => (
             <li key={grant}>
               <Icon name="key" />
               <span className="cut">
@@ -248,6 +254,15 @@ export function AgentSummary({ id }: { id: string }): ReactNode {
               </span>
             </li>
           ))}
+          {grants.length > mostGrants && (
+            <li>
+              <Icon name="right" />
+              <Link to={`/agents/${id}/rights`}>
+                and {hasMoreGrants && "at least "}
+                {grants.length - mostGrants} more
+              </Link>
+            </li>
+          )}
           <li>
             <Icon name="hire" />
             <span>Can create new agents</span>

@@ -3,6 +3,7 @@ import { ops } from "virtual:operations";
 import { useList } from "../../ui/more-rows.tsx";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
+import type { Answer } from "../../data/operations.ts";
 import { useAll, useRead } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
 import { Icon } from "../../ui/icons.tsx";
@@ -10,6 +11,7 @@ import { ResourceWords } from "../../ui/resource.tsx";
 import { Popover } from "../../ui/popover.tsx";
 import { Explained } from "../../ui/rights-chain.tsx";
 import { Empty, Loaded, Refusal } from "../../ui/states.tsx";
+import { When } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { Line } from "../../ui/words.tsx";
 import { GrantRight } from "./grant-right.tsx";
@@ -19,13 +21,25 @@ import * as texts from "./texts.ts";
 export function AgentRights({ id }: { id: string }): ReactNode {
   const { company, cantDecide: cantNow } = useHere();
   const agent = useRead(ops.viewAgent, { id }).data;
-  const rights = useList(ops.listAgentGrants, "grants", { id });
+  const rights = useList(ops.listAgentGrants, "grants", { id, stands: true });
+  const past = useList(ops.listAgentGrants, "grants", { id, stands: false }, 20);
   const asked = useAll(ops.listPermissionRequests, "requests", { companyId: company.id });
   const mine = asked.filter((request) => request.agent.id === id);
   const grant = useDo(ops.grantPermission);
   const allow = useDo(ops.setPermissions);
   const revoke = useDo(ops.revokePermission);
   const cantDecide = agent?.status === "terminated" ? texts.agentHasLeft : cantNow;
+  const rowOf = (grant: Grant): ReactNode => (
+    <GrantRow
+      key={grant.id}
+      agent={id}
+      grant={grant}
+      because={cantDecide}
+      onRevoke={() =>
+        void revoke.run({ id: grant.id }).then((done) => done && toast("The right is revoked."))
+      }
+    />
+  );
   const can = agent?.permissions?.canCreateAgents === true;
   return (
     <>
@@ -87,41 +101,8 @@ export function AgentRights({ id }: { id: string }): ReactNode {
                 )}
               </h3>
               <ul className="plain-list">
-                {grants
-                  .filter(({ revokedAt }) => revokedAt === null)
-                  .map(({ id: grant, resource, level, by, scope, stands }) => (
-                    <li key={grant}>
-                      <Icon name="key" />
-                      <span className="wide cut">
-                        {level} <ResourceWords resource={resource} />
-                        <span className="lab">
-                          {" "}
-                          from <Line text={by?.name ?? "the board"} />
-                          {scope.title !== null && (
-                            <>
-                              , ends with <Line text={`“${scope.title}”`} />
-                            </>
-                          )}
-                          {!stands && ", not in force"}
-                        </span>
-                      </span>
-                      <Popover className="how more" text="why?">
-                        {() => <Explained agent={id} resource={resource} level={level} />}
-                      </Popover>
-                      <Button
-                        look="ghost danger"
-                        because={cantDecide}
-                        onClick={() =>
-                          void revoke
-                            .run({ id: grant })
-                            .then((done) => done && toast("The right is revoked."))
-                        }
-                      >
-                        Revoke
-                      </Button>
-                    </li>
-                  ))}
-                {grants.every(({ revokedAt }) => revokedAt !== null) && (
+                {grants.map(rowOf)}
+                {grants.length === 0 && rights.more === false && (
                   <li className="dim">No right is granted now.</li>
                 )}
               </ul>
@@ -146,9 +127,64 @@ export function AgentRights({ id }: { id: string }): ReactNode {
                 {structural.length === 0 && <Empty title="Its position gives it no rights." />}
               </ul>
             </section>
+            {past.data !== undefined && past.data.grants.length > 0 && (
+              <section className="sec">
+                <h3>Not in force</h3>
+                <ul className="plain-list">{past.data.grants.map(rowOf)}</ul>
+                {past.more}
+              </section>
+            )}
           </>
         )}
       </Loaded>
     </>
+  );
+}
+
+type Grant = Answer<typeof ops.listAgentGrants>["grants"][number];
+
+function GrantRow({
+  agent,
+  grant: { resource, level, by, scope, revokedAt },
+  because,
+  onRevoke,
+}: {
+  agent: string;
+  grant: Grant;
+  because: string | undefined;
+  onRevoke: () => void;
+}): ReactNode {
+  return (
+    <li>
+      <Icon name="key" />
+      <span className="wide cut">
+        {level} <ResourceWords resource={resource} />
+        <span className="lab">
+          {" "}
+          from <Line text={by?.name ?? "the board"} />
+          {revokedAt !== null ? (
+            <>
+              , revoked <When at={revokedAt} said />
+            </>
+          ) : (
+            scope.title !== null && (
+              <>
+                , ends with <Line text={`“${scope.title}”`} />
+              </>
+            )
+          )}
+        </span>
+      </span>
+      {revokedAt === null && (
+        <>
+          <Popover className="how more" text="why?">
+            {() => <Explained agent={agent} resource={resource} level={level} />}
+          </Popover>
+          <Button look="ghost danger" because={because} onClick={onRevoke}>
+            Revoke
+          </Button>
+        </>
+      )}
+    </li>
   );
 }
