@@ -25,15 +25,15 @@ export function Rail(): ReactNode {
 }
 
 function AtWork({ companyId, places }: { companyId: string; places: number }): ReactNode {
-  const sessions = useRead(ops.listSessions, homeReads.sessions(companyId)).data?.sessions ?? [];
-  useRenewing(ops.listSessions, sessions.length > 0);
-  const free = Math.max(0, places - sessions.length);
+  const { sessions = [], count = 0 } = useRead(ops.listSessions, homeReads.sessions(companyId)).data ?? {};
+  useRenewing(ops.listSessions, count > 0);
+  const free = Math.max(0, places - count);
   return (
     <section>
       <h2>
         At work now{" "}
         <span>
-          {sessions.length} of {places} places
+          {count} of {places} places
         </span>
       </h2>
       <ul className="live">
@@ -58,13 +58,21 @@ function AtWork({ companyId, places }: { companyId: string; places: number }): R
             </div>
           </li>
         ))}
-        {sessions.length === 0 && (
+        {count > sessions.length && (
+          <li className="free">
+            <span className="slot" />
+            <Link to="/sessions" search={{ end: "running" }}>
+              and {count - sessions.length} more
+            </Link>
+          </li>
+        )}
+        {count === 0 && (
           <li className="free">
             <span className="slot" />
             No agent is working.
           </li>
         )}
-        {sessions.length > 0 && free > 0 && (
+        {count > 0 && free > 0 && (
           <li className="free">
             <span className="slot" />
             {free === 1 ? "One place is free" : `${free} places are free`}
@@ -75,25 +83,28 @@ function AtWork({ companyId, places }: { companyId: string; places: number }): R
   );
 }
 
-const ends = { "outcome.complete": "done", "outcome.close": "closed" } as const;
+/** The newest ends since then. Agency completes inboxes that are empty again itself; these are left out. */
+function useEnded(companyId: string, from: string, operation: "outcome.complete" | "outcome.close") {
+  const page = useRead(ops.listEvents, homeReads.ended(companyId, from, operation)).data;
+  const events = (page?.events ?? []).filter(
+    ({ actor }) => operation === "outcome.close" || actor.kind !== "system",
+  );
+  const isAll = page?.nextCursor === null || page === undefined;
+  return { events, count: `${isAll ? "" : "at least "}${events.length}` };
+}
 
 function SinceLastVisit({ companyId }: { companyId: string }): ReactNode {
   const [from] = useState(() => lastVisit(companyId));
   const present = useNow(60);
-  const events = useRead(ops.listEvents, homeReads.ended(companyId, from)).data?.events;
-  // The outcomes that Agency completes itself are inboxes that are empty again. They are left out.
-  const ended = (events ?? []).filter(
-    ({ operation, actor }) =>
-      operation in ends && !(operation === "outcome.complete" && actor.kind === "system"),
-  );
-  const done = ended.filter(({ operation }) => operation === "outcome.complete").length;
-  const closed = ended.length - done;
+  const done = useEnded(companyId, from, "outcome.complete");
+  const closed = useEnded(companyId, from, "outcome.close");
+  const ended = [...done.events, ...closed.events].toSorted((a, b) => b.seq - a.seq);
   return (
     <section>
       <h2>
         Since {shortTime(from, present)}{" "}
         <span>
-          {done} done{closed > 0 && `, ${closed} closed`}
+          {done.count} done{closed.events.length > 0 && `, ${closed.count} closed`}
         </span>
       </h2>
       <ul className="results">

@@ -9,10 +9,10 @@ export const firstItems = 100;
 export const homeReads = {
   attention: (companyId: string) => ({ companyId, limit: firstItems }),
   sessions: (companyId: string) => ({ companyId, live: true, limit: 12 }),
-  ended: (companyId: string, from: string) => ({
+  ended: (companyId: string, from: string, operation: "outcome.complete" | "outcome.close") => ({
     companyId,
     order: "newest" as const,
-    operation: "outcome",
+    operation,
     refused: false,
     from,
     limit: 200,
@@ -26,7 +26,9 @@ export function readHomeAhead(
 ): void {
   readAhead(ops.viewAttention, homeReads.attention(companyId));
   readAhead(ops.listSessions, homeReads.sessions(companyId));
-  readAhead(ops.listEvents, homeReads.ended(companyId, lastVisit(companyId)));
+  const from = lastVisit(companyId);
+  readAhead(ops.listEvents, homeReads.ended(companyId, from, "outcome.complete"));
+  readAhead(ops.listEvents, homeReads.ended(companyId, from, "outcome.close"));
   readAhead(ops.listCosts, homeReads.costs(companyId));
   readAhead(ops.listRoster, firstAgents(companyId));
 }
