@@ -150,7 +150,7 @@ function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
   const navigate = useNavigate();
   const [, whyOf = ""] = /^why\s+(.+)$/i.exec(q) ?? [];
   const [, who = "", level = "", what = ""] =
-    /^can\s+(\S+)\s+(read|write|send|use|push)\s+(.+)$/i.exec(q) ?? [];
+    /^can\s+(.+?)\s+(read|write|send|use|push)\s+(.+)$/i.exec(q) ?? [];
   const isQuestion = whyOf !== "" || what !== "";
   const wanted = whyOf !== "" ? whyOf : what !== "" ? what : q;
   const find = (text: string) => (text === "" ? null : { companyId: company.id, q: text });
@@ -195,7 +195,7 @@ function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
     });
   }
   return [
-    ...(q === "" ? recent() : []).map(({ text, to }): Entry => ({
+    ...(q === "" ? recent(company.id) : []).map(({ text, to }): Entry => ({
       key: `recent ${to}`,
       text,
       detail: "Recent",
@@ -222,7 +222,7 @@ function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
         detail: one.detail,
         icon: icons[one.kind] ?? "find",
         run: () => {
-          keepRecent({ text: one.title, to });
+          keepRecent(company.id, { text: one.title, to });
           go(to)();
         },
       };
