@@ -51,6 +51,14 @@ test("a reason is stale when anything moves or stops, because it names what it w
       assert.ok(touched(answer, { ids: [mine] }, happened, other), `${answer} after ${happened}`);
 });
 
+test("the count of the attention list is stale whenever the list is", () => {
+  const missing = sources["attention.view"]?.filter(
+    (noun) => sources["company.counts"]?.includes(noun) !== true,
+  );
+  assert.deepEqual(missing, []);
+  assert.ok(touched("company.counts", { companyId: company }, "brain.tested", null));
+});
+
 test("an outcome is stale after a change of any other, because it tells how those below it stand", () => {
   assert.ok(touched("outcome.view", { id: mine }, "outcome.close", other));
   assert.ok(!touched("outcome.view", { id: mine }, "session.start", other));

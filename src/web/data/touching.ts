@@ -78,7 +78,8 @@ export const sources: Readonly<Record<string, readonly string[]>> = {
   "attention.view": movers,
   why: movers,
   "why.many": movers,
-  "company.counts": [...everyday, "company", "knowledge", "reorganization", "mcp_server", "secret"],
+  // It counts what the attention list lists.
+  "company.counts": [...movers, "knowledge"],
   "mcp_server.list": ["mcp_server", "secret", "permission"],
   "secret.list": ["secret", "mcp_server", "agent"],
   "brain.list": ["brain", "provider", "secret"],
