@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mostInName } from "./names.ts";
 import { onOneLine, showsItself } from "./visible-text.ts";
 
 /**
@@ -72,7 +73,7 @@ export const Name = z
     z
       .string()
       .refine((text) => text !== "", "at least one visible character")
-      .refine((text) => [...text].length <= 64, "at most 64 characters")
+      .refine((text) => [...text].length <= mostInName, `at most ${mostInName} characters`)
       .refine(isOneLine, oneLine),
   );
 

@@ -1,5 +1,6 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
+import { mostInName } from "../../../contract/names.ts";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
@@ -74,7 +75,7 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
       <span>{label}</span>
       <input
         className="input"
-        maxLength={64}
+        maxLength={mostInName}
         required={name !== "title"}
         value={draft[name]}
         onChange={({ target }) => change({ [name]: target.value })}

@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ops } from "virtual:operations";
+import { mostInName } from "../../../contract/names.ts";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
@@ -69,7 +70,7 @@ export function HirePage(): ReactNode {
         <input
           className="input"
           required={name === "name" || name === "role"}
-          maxLength={100}
+          maxLength={mostInName}
           value={draft[name]}
           {...invalid(name)}
           onChange={({ target }) => change({ [name]: target.value })}
