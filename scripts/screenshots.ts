@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import type { Browser, Page } from "playwright-core";
-import { launchBrowser, signedIn } from "../e2e/support/browser.ts";
+import { launchBrowser, newVisit, signedIn } from "../e2e/support/browser.ts";
 import { startDaemon, temporaryFolder } from "../e2e/support/daemon.ts";
 import { atWork, enliven, foundPress, stage, workOn } from "../e2e/support/press.ts";
 import { furnish } from "../e2e/support/press-archive.ts";
@@ -36,6 +36,8 @@ interface Shot {
   readonly before?: () => Promise<string>;
   /** Actions on the page before the picture. */
   readonly first?: (page: Page) => Promise<unknown>;
+  /** True for a browser that is not signed in. */
+  readonly isStranger?: true;
 }
 
 mkdirSync(output, { recursive: true });
@@ -106,6 +108,8 @@ try {
       { name: "companies", path: "/companies" },
       { name: "palette", path: "/outcomes", first: async (page) => page.keyboard.press("Control+k") },
       { name: "keys", path: "/outcomes", first: async (page) => page.keyboard.press("?") },
+      { name: "signed-out", path: "/", isStranger: true },
+      { name: "sign-in", path: "/sign-in#agl_unknown", isStranger: true },
     ];
   }
 
@@ -155,13 +159,11 @@ async function take(
   for (const each of theme === undefined ? (["light", "dark"] as const) : [theme]) {
     const mine = shots.filter(({ name }) => theme !== undefined || name.endsWith(each));
     if (mine.length === 0) continue;
-    const visit = await signedIn(chromium, daemon, {
-      width,
-      height: heights[width] ?? 900,
-      theme: each,
-      scale,
-    });
-    for (const { name, path, before, first } of mine) {
+    const look = { width, height: heights[width] ?? 900, theme: each, scale };
+    const member = await signedIn(chromium, daemon, look);
+    const stranger = await newVisit(chromium, look);
+    for (const { name, path, before, first, isStranger } of mine) {
+      const visit = isStranger === true ? stranger : member;
       const known = await before?.();
       await visit.page.goto(daemon.url + (known?.startsWith("/") ? known : path));
       await settled(visit.page);
@@ -174,7 +176,8 @@ async function take(
       const hidden = await visit.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       if (hidden > 0) console.error(`${name} at ${width} px is ${hidden} px too wide`);
     }
-    await visit.context.close();
+    await member.context.close();
+    await stranger.context.close();
     console.log(`${mine.length} pictures: ${each}, ${width} px`);
   }
 }
