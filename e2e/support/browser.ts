@@ -82,7 +82,7 @@ function missingLibraries(program: string, env: Record<string, string>): string[
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Complaints of the browser: violations of the content policy, and errors of scripts. */
+  /** Complaints of the browser on any page: violations of the content policy, and errors of scripts. */
   readonly complaints: string[];
 }
 
@@ -129,16 +129,16 @@ export async function newVisit(
     ...(profile !== undefined && { storageState: profile }),
   });
   context.setDefaultTimeout(allowed(30_000));
-  const page = await context.newPage();
   const complaints: string[] = [];
-  await page.addInitScript(`document.addEventListener("securitypolicyviolation", (event) =>
+  await context.addInitScript(`document.addEventListener("securitypolicyviolation", (event) =>
     console.error("policy: " + event.violatedDirective + " " + event.blockedURI + " " + event.sourceFile))`);
-  page.on("console", (message) => {
+  context.on("console", (message) => {
     // The browser also logs a refusal, which is an answer with a status of 400 and above.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
       complaints.push(message.text());
   });
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  context.on("weberror", (error) => complaints.push(String(error.error())));
+  const page = await context.newPage();
   return { page, context, complaints };
 }
 
