@@ -2,6 +2,7 @@ import { Fragment, type ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
 import { useRead } from "../data/reading.ts";
+import { useCut } from "./cut.tsx";
 import { counted, Meter, roundMoney } from "./figures.tsx";
 import { Popover } from "./popover.tsx";
 import { Explained, RightsChain } from "./rights-chain.tsx";
@@ -29,6 +30,7 @@ export function WhatChanges({
   giver?: string;
 }): ReactNode {
   const { place, headcount, rights, brain, summary, heldUp, obstacles } = changes;
+  const held = useCut(heldUp, 8);
   const tense = tenseOf(status);
   const asked = changes.fields.flatMap(({ field, after }) => {
     const [, measure] = /^budget\.(\w+)$/.exec(field) ?? [];
@@ -191,11 +193,12 @@ export function WhatChanges({
           <>
             <dt>Waits for it</dt>
             <dd>
-              {heldUp.slice(0, 8).map((reference, at) => (
+              {held.first.map((reference, at) => (
                 <p key={reference.id ?? at}>
                   <Name of={reference} />
                 </p>
               ))}
+              {held.more !== null && <p>{held.more}</p>}
             </dd>
           </>
         )}

@@ -305,7 +305,7 @@ function EventRun({
             </p>
             <pre className="code-box" tabIndex={0}>
               <bdi>
-                {shown(JSON.stringify(event.data, null, 1)).slice(0, 20_000)}
+                {beginningOf(shown(JSON.stringify(event.data, null, 1)))}
                 {"\n"}hash {event.hash}
               </bdi>
             </pre>
@@ -314,3 +314,8 @@ function EventRun({
     </li>
   );
 }
+
+const mostOfData = 20_000;
+
+const beginningOf = (text: string): string =>
+  text.length > mostOfData ? `${text.slice(0, mostOfData)}…\n${texts.dataIsCut(figure(text.length))}` : text;

@@ -31,3 +31,5 @@ export const nounWords = {
 export const gap = (span: string): string => `${span} without an entry`;
 export const showEntry = (seq: string): string => `Show entry #${seq}`;
 export const showEntries = (count: number): string => `Show these ${count} entries`;
+export const dataIsCut = (count: string): string =>
+  `Only the beginning of ${count} characters is shown. The command "agency audit events --json" prints all of it.`;

@@ -1,8 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
+import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { useList } from "../../ui/more-rows.tsx";
+import { inParts, isHeld, mostReasons, useReasons } from "../../ui/reasons.ts";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { standingOf } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
@@ -10,19 +12,10 @@ import { WhyLine } from "../../ui/why.tsx";
 import { Name } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 
-const mostAsked = 100;
-
 /** The outcomes of the agent. If one does not move, the row says why. */
 export function AgentOutcomes({ id }: { id: string }): ReactNode {
   const list = useList(ops.listAgentOutcomes, "outcomes", { id });
   const agent = useRead(ops.viewAgent, { id }).data;
-  const live = (list.data?.outcomes ?? [])
-    .filter(({ status }) => status === "open" || status === "submitted")
-    .map((outcome) => outcome.id)
-    .slice(0, mostAsked);
-  const answers = useRead(ops.whyMany, live.length === 0 ? null : { ids: live }, { keep: true }).data
-    ?.answers;
-  const reasons = new Map((answers ?? []).map((answer) => [answer.id, answer]));
   return (
     <Loaded of={list}>
       {({ outcomes }) =>
@@ -37,26 +30,9 @@ export function AgentOutcomes({ id }: { id: string }): ReactNode {
         ) : (
           <>
             <ul className="plain-list">
-              {outcomes.map(({ id: outcome, title, status, blocked }) => {
-                const reason = reasons.get(outcome);
-                const { mark, label } = standingOf(status, reason?.state, blocked !== null);
-                return (
-                  <li key={outcome} data-about={`outcome ${outcome}`}>
-                    <StatusMark mark={mark} label={label} />
-                    <span className="wide min-w-0">
-                      <span className="cut">
-                        <Name of={{ kind: "outcome", id: outcome, title }} />
-                      </span>
-                      {reason !== undefined && (reason.state !== "moving" || blocked !== null) && (
-                        <span className="lab">
-                          <WhyLine of={reason} title={title} />
-                        </span>
-                      )}
-                    </span>
-                    <span className="end">{label}</span>
-                  </li>
-                );
-              })}
+              {inParts(outcomes, mostReasons).map((part) => (
+                <Rows key={part[0]?.id} of={part} />
+              ))}
             </ul>
             {list.more}
           </>
@@ -64,4 +40,28 @@ export function AgentOutcomes({ id }: { id: string }): ReactNode {
       }
     </Loaded>
   );
+}
+
+function Rows({ of }: { of: Readonly<Answer<typeof ops.listAgentOutcomes>["outcomes"]> }): ReactNode {
+  const reasons = useReasons(of);
+  return of.map(({ id, title, status, blocked }) => {
+    const reason = reasons.get(id);
+    const { mark, label } = standingOf(status, reason?.state, blocked !== null);
+    return (
+      <li key={id} data-about={`outcome ${id}`}>
+        <StatusMark mark={mark} label={label} />
+        <span className="wide min-w-0">
+          <span className="cut">
+            <Name of={{ kind: "outcome", id, title }} />
+          </span>
+          {reason !== undefined && isHeld(reason.state, blocked !== null) && (
+            <span className="lab">
+              <WhyLine of={reason} title={title} />
+            </span>
+          )}
+        </span>
+        <span className="end">{label}</span>
+      </li>
+    );
+  });
 }

@@ -17,7 +17,7 @@ export function AgentSessions({ id }: { id: string }): ReactNode {
   const list = useList(ops.listAgentSessions, "sessions", { id }, 200);
   return (
     <Loaded of={list}>
-      {({ sessions }) =>
+      {({ sessions, nextCursor }) =>
         sessions.length === 0 ? (
           <Empty title={texts.hadNoSessions(agent?.name ?? "")}>
             {agent?.left === null && (
@@ -31,7 +31,7 @@ export function AgentSessions({ id }: { id: string }): ReactNode {
           </Empty>
         ) : (
           <>
-            <SessionDays sessions={sessions} />
+            <SessionDays sessions={sessions} isAll={nextCursor === null} />
             <ul className="plain-list">
               {sessions.map(({ id: session, startedAt, endedAt, end, outcome, usage, endReason }) => (
                 <li key={session}>

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { ops } from "virtual:operations";
 import type { Answer } from "../../data/operations.ts";
+import { useCut } from "../../ui/cut.tsx";
 import { counted, Meter, roundMoney } from "../../ui/figures.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { RightWords } from "../../ui/resource.tsx";
@@ -15,15 +16,18 @@ export function ChangeColumns({ changes }: { changes: Changes }): ReactNode {
     money.find(
       ({ measure, before, after }) => measure === "usd" && before !== null && before.left !== after?.left,
     ) ?? money.find(({ measure, before }) => measure === "usd" && before === null);
+  const lines = useCut(summary, 5);
+  const given = useCut(rights, 4);
   const name = fields.find(({ field }) => field === "name")?.after;
   if (place === null && rights.length === 0 && money.length === 0)
     return (
       <ul className="mini reason">
-        {summary.slice(0, 5).map((line) => (
+        {lines.first.map((line) => (
           <li key={line}>
             <Line text={line} />
           </li>
         ))}
+        {lines.more !== null && <li>{lines.more}</li>}
       </ul>
     );
   return (
@@ -57,7 +61,7 @@ export function ChangeColumns({ changes }: { changes: Changes }): ReactNode {
       <div>
         <h3>Rights</h3>
         <ul className="mini">
-          {rights.slice(0, 4).map(({ resource, level, title }) => (
+          {given.first.map(({ resource, level, title }) => (
             <li key={`${resource} ${level}`}>
               <span className="plus">+</span>
               <span className="cut">
@@ -65,7 +69,7 @@ export function ChangeColumns({ changes }: { changes: Changes }): ReactNode {
               </span>
             </li>
           ))}
-          {rights.length > 4 && <li className="dim">and {rights.length - 4} more</li>}
+          {given.more !== null && <li>{given.more}</li>}
           {rights.length === 0 && <li className="dim">none beyond those of its position</li>}
         </ul>
       </div>

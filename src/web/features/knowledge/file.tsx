@@ -146,6 +146,8 @@ export function FilePage(): ReactNode {
   );
 }
 
+const mostShown = 200_000;
+
 function FileBody({ of }: { of: FileText }): ReactNode {
   if (of.encoding !== "utf8")
     return (
@@ -161,9 +163,12 @@ function FileBody({ of }: { of: FileText }): ReactNode {
   if (of.mediaType === "text/markdown" || of.mediaType === "text/plain")
     return <Markdown text={of.content} />;
   return (
-    <pre className="code-box" tabIndex={0}>
-      <bdi>{shown(of.content.slice(0, 200_000))}</bdi>
-    </pre>
+    <>
+      <pre className="code-box" tabIndex={0}>
+        <bdi>{shown(of.content.slice(0, mostShown))}</bdi>
+      </pre>
+      {of.content.length > mostShown && <p className="quiet">{texts.fileIsCut(figure(mostShown))}</p>}
+    </>
   );
 }
 

@@ -170,7 +170,7 @@ function Message({
             className="more cut"
             onClick={() => document.getElementById(`m-${answers.id}`)?.focus()}
           >
-            answers <Line text={withoutIds(answers.body ?? texts.longMessage).slice(0, 80)} />
+            answers <Line text={withoutIds(answers.body ?? texts.longMessage)} />
           </button>
         )}
         <div className="words">

@@ -122,8 +122,7 @@ export function MailBox({
       {answered !== undefined && (
         <div className="mail-answers">
           <span className="cut">
-            {texts.youAnswer}{" "}
-            <Line text={`“${withoutIds(answered.body ?? texts.longMessage).slice(0, 120)}”`} />
+            {texts.youAnswer} <Line text={`“${withoutIds(answered.body ?? texts.longMessage)}”`} />
           </span>
           <Button
             look="ghost"

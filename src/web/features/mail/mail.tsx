@@ -204,7 +204,7 @@ function MessageList({
                             <When at={one.sentAt} />
                           </div>
                           <div className="cut second">
-                            <Line text={withoutIds(one.body ?? texts.longMessage).slice(0, 200)} />
+                            <Line text={withoutIds(one.body ?? texts.longMessage)} />
                           </div>
                         </div>
                         <StatusMark mark={mark} label={label} />

@@ -1,4 +1,5 @@
 import { type FormEvent, type ReactNode, useId, useState } from "react";
+import { mostInName } from "../../../contract/names.ts";
 import { useHere } from "../../data/company.ts";
 import { Button, Choice } from "../../ui/buttons.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -198,7 +199,7 @@ function Field({
         className="input"
         autoFocus={isFirst}
         required={!isOptional}
-        maxLength={isOptional ? 2000 : 64}
+        maxLength={isOptional ? 2000 : mostInName}
         value={value}
         onChange={({ target }) => onChange(target.value)}
       />
@@ -255,9 +256,10 @@ function AgentPicker({
   const [words, setWords] = useState("");
   const [at, setAt] = useState(0);
   const id = useId();
-  const found = agents
-    .filter(({ name, role }) => `${name} ${role}`.toLowerCase().includes(words.trim().toLowerCase()))
-    .slice(0, 50);
+  const all = agents.filter(({ name, role }) =>
+    `${name} ${role}`.toLowerCase().includes(words.trim().toLowerCase()),
+  );
+  const found = all.slice(0, 50);
   const chosen = Math.min(at, found.length - 1);
   return (
     <div className="picker">
@@ -302,6 +304,7 @@ function AgentPicker({
           </li>
         ))}
       </ul>
+      {all.length > found.length && <p className="lab">{texts.moreAgents(all.length - found.length)}</p>}
       {found.length === 0 && <p className="lab">{texts.noneFound}</p>}
     </div>
   );

@@ -53,6 +53,7 @@ export const takesReports = "Reports that the new agent takes over";
 export const alsoMoves = "Colleagues that also move below the new manager";
 export const findAgent = "Find an agent";
 export const findHint = "Key: /. Enter goes to the next one.";
+export const moreAgents = (count: number): string => `and ${count} more. Type more letters to find them.`;
 export const noneFound = "No agent is called that.";
 export const noReorganizations = "The organization was never changed.";
 export const noReorganizationsHint = "Drag an agent to another card on the map, or press Shift M on it.";

@@ -46,9 +46,7 @@ export function OutcomeMap({ graph, matches }: Searched): ReactNode {
           onOpen={(id) => void navigate({ to: `/outcomes/${id}` })}
           onRest={(items) => setInView(items.length > 100 ? [] : items.map(({ node }) => node))}
         />
-        <p className="map-legend lab">
-          {texts.mapLegend} {graph.truncated && texts.mapIsCut}
-        </p>
+        <p className="map-legend lab">{texts.mapLegend}</p>
       </div>
     </WithPanel>
   );

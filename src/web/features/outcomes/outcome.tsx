@@ -4,6 +4,7 @@ import { ops } from "virtual:operations";
 import { removedSentences } from "../../../contract/phrases.ts";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
+import { useCut } from "../../ui/cut.tsx";
 import { money } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
@@ -109,6 +110,7 @@ function Whole({ outcome }: { outcome: OneOutcome }): ReactNode {
 /** The chain of purposes: from the company's purpose down to this outcome. */
 function Chains({ id }: { id: string }): ReactNode {
   const data = useRead(ops.viewAncestors, { id }).data;
+  const chains = useCut(data?.chains ?? [], 5);
   if (data === undefined || data.chains.every((chain) => chain.length === 0)) return null;
   const known = new Map(data.ancestors.map((one) => [one.id, one]));
   return (
@@ -116,7 +118,7 @@ function Chains({ id }: { id: string }): ReactNode {
       <header>
         <h2>What it serves</h2>
       </header>
-      {data.chains.slice(0, 5).map((chain) => (
+      {chains.first.map((chain) => (
         <div key={chain.join()} className="chains">
           {chain.toReversed().map((parent, at) => (
             <Fragment key={parent}>
@@ -126,6 +128,8 @@ function Chains({ id }: { id: string }): ReactNode {
           ))}
         </div>
       ))}
+      {chains.more !== null && <div className="chains">{chains.more}</div>}
+      {data.truncated && chains.more === null && <p className="quiet">{texts.moreChains}</p>}
     </section>
   );
 }

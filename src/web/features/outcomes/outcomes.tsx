@@ -156,6 +156,7 @@ function Forest({ filters }: { filters: Filters }): ReactNode {
                 </Link>
               </p>
             )}
+            {data.truncated && <p className="first-outcome">{texts.graphIsCut}</p>}
             <View graph={data} matches={matches} />
           </>
         )

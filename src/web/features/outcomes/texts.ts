@@ -19,4 +19,5 @@ export const mapItem = (title: string, state: string, owner: string): string =>
   `${title}. ${state}. ${owner}.`;
 export const mapLegend =
   "A solid line leads from an outcome to what serves it. A dashed line leads to what it waits for.";
-export const mapIsCut = "The map shows the newest 20,000 outcomes.";
+export const graphIsCut = "Only the newest 20,000 outcomes are shown here. The table lists all.";
+export const moreChains = "It serves more outcomes than are listed here.";

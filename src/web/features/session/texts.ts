@@ -9,3 +9,4 @@ export const nothingYet = (ago: string): string => `Started ${ago}, nothing prin
 export const hidden = "A result that you can't read.";
 export const moreLines = (count: string): string => `${count}: open it beside`;
 export const endedBecause = (end: string, reason: string): string => `${end}: ${reason}`;
+export const earlierDeeds = "Earlier entries of the record";
