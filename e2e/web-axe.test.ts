@@ -1,5 +1,5 @@
-// The dashboard in a real browser, on the built daemon: the findings of axe on every page and in every dialog, on a wide
-// screen, dark and light. The tests of single pages check a narrow screen too.
+// The dashboard in a real browser, on the built daemon, on every page and in every dialog: the findings of axe, dark and light,
+// on a wide screen and at 360 px; and at 360 px and 200 % no sideways scrolling and no target too small for a finger.
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
@@ -20,6 +20,7 @@ import { listAgentSessions } from "../src/contract/sessions.ts";
 import { seriousOn } from "./support/axe.ts";
 import { newVisit, signedIn } from "./support/browser.ts";
 import { dashboard } from "./support/dashboard.ts";
+import { smallTargets, tooWideBy } from "./support/targets.ts";
 import { furnish } from "./support/press-archive.ts";
 
 describe("axe finds nothing serious", () => {
@@ -89,20 +90,43 @@ describe("axe finds nothing serious", () => {
 
   const theo = (): string => site.press.agents.get("Theo") ?? "";
 
-  /** The dark theme is checked by all rules, the light one by those about colours. */
+  /** The widths of a large screen, of the same screen at 200 %, and of a telephone. */
+  const [wide, zoomed, narrow] = [1440, 720, 360] as const;
+
+  /** All rules are checked on a wide screen and on a narrow one, and the colours of the wide one in both themes. */
   async function isClean(page: Page, what: string, part?: string): Promise<void> {
-    for (const theme of ["dark", "light"] as const) {
+    for (const [width, theme, rules] of [
+      [wide, "light", undefined],
+      ...(part === undefined ? ([[wide, "dark", ["color-contrast", "link-in-text-block"]]] as const) : []),
+      [narrow, "dark", undefined],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
       await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
-      const rules = theme === "dark" ? undefined : ["color-contrast", "link-in-text-block"];
-      const found = await seriousOn(page, rules, part);
-      assert.deepEqual(found, [], `${theme} ${what}`);
+      await isLoaded(page);
+      const found = await seriousOn(page, rules && [...rules], part);
+      assert.deepEqual(found, [], `${theme}, ${width} px: ${what}`);
     }
+    assert.deepEqual(
+      await smallTargets(page, part),
+      [],
+      `${what} has targets that are too small for a finger`,
+    );
+    for (const width of [narrow, zoomed]) {
+      await page.setViewportSize({ width, height: 450 });
+      const more = await tooWideBy(page);
+      assert.ok(more <= 0, `${what} is ${more} px wider than a window of ${width} px`);
+    }
+    await page.setViewportSize({ width: wide, height: 900 });
+  }
+
+  async function isLoaded(page: Page): Promise<void> {
+    await page.locator(".skeleton, [aria-busy=true]").first().waitFor({ state: "detached" });
   }
 
   async function open(page: Page, path: string): Promise<void> {
     await page.goto(site.at(path));
     await page.locator("main h1, main [role=alert]").first().waitFor();
-    await page.locator(".skeleton, [aria-busy=true]").first().waitFor({ state: "detached" });
+    await isLoaded(page);
   }
 
   test("on every page", async () => {
