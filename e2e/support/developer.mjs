@@ -86,6 +86,20 @@ const roles = {
       await call("submit_outcome", { id, note: `The tests say: ${said.trim()}` });
     }
   },
+  // Writes markup wherever an agent can. Git takes no angle brackets in the name of an author.
+  vandal: async () => {
+    const [evil, branch] = process.argv.slice(2);
+    const { path } = await call("clone_repo", { name: "shop" });
+    git(path, "checkout", "-qb", branch);
+    writeFileSync(join(path, "Eve <b>il<b>.txt"), `${evil}\n`);
+    git(path, "add", "-A");
+    git(path, "commit", "--author=Eve &lt;b&gt; <eve@example.com>", "-qm", `Eve <b>il</b> ${evil}`);
+    await call("publish_branch", { repo: "shop", branch, message: `Eve <b>il</b> ${evil}` });
+    await call("request_permission", { resource: "net:eve.example", reason: `Eve <b>il</b> ${evil}` });
+    await call("submit_summary", { summary: `Eve <b>il</b> ${evil}` });
+    console.log(JSON.stringify({ usage: { inputTokens: 10, outputTokens: 1, costUsd: 0.5 } }));
+    process.exit();
+  },
 };
 
 readFileSync(0);

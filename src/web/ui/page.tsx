@@ -31,12 +31,12 @@ export function Page({
   crumbs?: readonly Crumb[];
   actions?: ReactNode;
   heading?: boolean;
-  /** True if the title contains an agent's words. The tab then only names the page. */
+  /** True if the title contains an agent's words. The tab then only names the first crumb, which is ours. */
   quoted?: boolean;
   children: ReactNode;
 }): ReactNode {
   const { openMenu, company } = use(ShellContext);
-  const tab = quoted ? (crumbs.at(-1)?.text ?? "") : title;
+  const tab = quoted ? (crumbs[0]?.text ?? "") : title;
   useEffect(() => {
     document.title = [tab, shown(company), "Agency"].filter((part) => part !== "").join(" · ");
   }, [tab, company]);
@@ -48,7 +48,9 @@ export function Page({
         <nav className="crumbs" aria-label="Where you are">
           {crumbs.map(({ text, to }) => (
             <Fragment key={to}>
-              <Link to={to}>{text}</Link>
+              <Link to={to}>
+                <bdi>{shown(text)}</bdi>
+              </Link>
               <Icon name="right" />
             </Fragment>
           ))}
