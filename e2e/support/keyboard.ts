@@ -90,8 +90,8 @@ async function withoutPointer(page: Page): Promise<void> {
 }
 
 /** A dashboard for a person without a pointer. No agent works meanwhile. Call this in a `describe`. */
-export function byKeyboard(name: string) {
-  const site = dashboard(name);
+export function byKeyboard(name: string, env: Readonly<Record<string, string>> = {}) {
+  const site = dashboard(name, env);
   const parts = {
     site,
     get page(): Page {
