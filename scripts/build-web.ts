@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, "../src/web");
 const out = join(import.meta.dirname, "../dist/web");
 
 const sharedByHome =
-  /src\/web\/(?:ui\/(?:agent-name|batch-bar|beside|beside-context|beside-title|decision|dialog|draft|edited|growing-text|holding|modal|move-focus|request|requested|resource)|data\/doing)\.tsx?$/;
+  /src\/web\/(?:ui\/(?:agent-name|batch-bar|beside|beside-context|beside-title|cut|decision|dialog|draft|edited|growing-text|holding|modal|move-focus|request|requested|resource)|data\/doing)\.tsx?$/;
 
 /** Returns the source files of the bundle. */
 export async function buildWeb(): Promise<string[]> {

@@ -1,6 +1,3 @@
-/** The most characters of a name, a role or a job title. */
-export const mostInName = 64;
-
 /**
  * Names are compared in two ways. `nameKey` is for a reader who types a name and means the same letters. `lookOf` is for names
  * that only look the same: two of them must not exist at the same time, because a reader could not tell them apart.

@@ -35,3 +35,6 @@ const hex = (unit: number): string => unit.toString(16).padStart(4, "0");
 export function onOneLine(text: string): string {
   return replaceActing(text.replace(/[\s\p{Cc}]+/gu, " "), "", () => "").trim();
 }
+
+/** The most characters of a name, a role or a job title. */
+export const mostInName = 64;

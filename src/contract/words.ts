@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { mostInName } from "./names.ts";
-import { onOneLine, showsItself } from "./visible-text.ts";
+import { mostInName, onOneLine, showsItself } from "./visible-text.ts";
 
 /**
  * The small schemas in every other contract file. The message of a check completes the sentence "Use …": it names the expected

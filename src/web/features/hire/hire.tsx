@@ -1,7 +1,7 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ops } from "virtual:operations";
-import { mostInName } from "../../../contract/names.ts";
+import { mostInName } from "../../../contract/visible-text.ts";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";

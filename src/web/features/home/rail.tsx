@@ -4,7 +4,7 @@ import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { useRenewing } from "../../data/renewing.ts";
-import { money, roundMoney } from "../../ui/figures.tsx";
+import { counted, money, roundMoney } from "../../ui/figures.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { Elapsed, shortTime, useNow, When } from "../../ui/time.tsx";
@@ -75,7 +75,7 @@ function AtWork({ companyId, places }: { companyId: string; places: number }): R
         {count > 0 && free > 0 && (
           <li className="free">
             <span className="slot" />
-            {free === 1 ? "One place is free" : `${free} places are free`}
+            {counted(free, "place")} free
           </li>
         )}
       </ul>
@@ -89,8 +89,7 @@ function useEnded(companyId: string, from: string, operation: "outcome.complete"
   const events = (page?.events ?? []).filter(
     ({ actor }) => operation === "outcome.close" || actor.kind !== "system",
   );
-  const isAll = page?.nextCursor === null || page === undefined;
-  return { events, count: `${isAll ? "" : "at least "}${events.length}` };
+  return { events, count: `${page?.nextCursor == null ? "" : "at least "}${events.length}` };
 }
 
 function SinceLastVisit({ companyId }: { companyId: string }): ReactNode {

@@ -1,5 +1,5 @@
 import { type FormEvent, type ReactNode, useId, useState } from "react";
-import { mostInName } from "../../../contract/names.ts";
+import { mostInName } from "../../../contract/visible-text.ts";
 import { useHere } from "../../data/company.ts";
 import { Button, Choice } from "../../ui/buttons.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
