@@ -81,6 +81,7 @@ const values: Readonly<Record<string, (pool: Pool) => unknown>> = {
   deferred: ({ chance }) => chance.flip(0.5),
   all: ({ chance }) => chance.flip(0.5),
   live: ({ chance }) => chance.flip(0.5),
+  stands: ({ chance }) => chance.flip(0.5),
   deep: ({ chance }) => chance.flip(0.5),
   after: ({ chance }) => chance.between(0, 50),
   change: (pool) =>
