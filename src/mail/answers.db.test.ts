@@ -129,7 +129,7 @@ for (const kind of storeKinds) {
       ]);
       const explained = await ben.call(explainAccess, { resource });
       assert.deepEqual([explained.allowed, explained.held], [true, "send"]);
-      assert.match(explained.because, /can answer once/);
+      assert.match(explained.because, /can answer it once/);
       const boards = { companyId, agent: ben.id, resource };
       assert.equal((await org.board(explainAccess, boards)).allowed, true);
       await ben.call(sendMessage, { to: ann.id, body: "answered" });
