@@ -128,7 +128,8 @@ export async function newVisit(
     locale: "en-GB",
     ...(profile !== undefined && { storageState: profile }),
   });
-  context.setDefaultTimeout(allowed(30_000));
+  // What a page never shows would be waited for a quarter of an hour if the machine is busy when the page opens.
+  context.setDefaultTimeout(Math.min(allowed(30_000), 240_000));
   const complaints: string[] = [];
   await context.addInitScript(`document.addEventListener("securitypolicyviolation", (event) =>
     console.error("policy: " + event.violatedDirective + " " + event.blockedURI + " " + event.sourceFile))`);
