@@ -157,9 +157,15 @@ function shapeOf(adapter: Adapter, lines: readonly string[]): string[] {
   const ear = findBrain(adapter.type).ear?.();
   const all: readonly Heard[] =
     adapter.configOf === undefined ? lines.flatMap((line) => [...(ear?.(line) ?? [])]) : heardOverAcp(lines);
-  return all
+  const shape = all
     .filter(({ kind }) => kind !== "output" && kind !== "usage")
     .map((heard) => ("tool" in heard ? `${heard.kind} ${heard.tool}` : heard.kind));
+  if (adapter.configOf === undefined) return shape;
+  // Over ACP, Claude Code sends the words before a call and the call itself independently. Either may arrive first.
+  for (const [at, kind] of shape.entries())
+    if (kind === "text" && shape[at - 1]?.startsWith("tool ") === true)
+      shape.splice(at - 1, 2, "text", shape[at - 1] ?? "");
+  return shape;
 }
 
 function recordingOf(adapter: Adapter, name: Recorded, lines: readonly string[]): string[] {
