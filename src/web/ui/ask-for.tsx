@@ -33,7 +33,8 @@ interface Asking<I, O> {
   about?: string;
   /** The effect of the call. */
   says?: ReactNode;
-  fields: readonly AskedField[];
+  /** Default: none. The dialog only asks whether to go ahead. */
+  fields?: readonly AskedField[];
   danger?: boolean;
   operation: PageOperation<I, O>;
   input: (values: Readonly<Record<string, string>>) => I;
@@ -68,7 +69,7 @@ export function AskDialog<I, O>({
   title,
   about = "",
   says,
-  fields,
+  fields = [],
   danger = false,
   operation,
   input,

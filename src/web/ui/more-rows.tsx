@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { type Paged, type Reading, useRows } from "../data/reading.ts";
 import { Button } from "./buttons.tsx";
+import { Loaded } from "./states.tsx";
 
 export interface Listing<O> extends Reading<O> {
   /** The number of rows to ask for. */
@@ -27,6 +28,19 @@ export function useList<I extends object, O extends Paged>(
     grow,
     more: hasMore && <MoreRows isBusy={reading.isOld} onMore={grow} />,
   };
+}
+
+/** Shows a list as soon as it is loaded, and below it the button for more rows. */
+export function LoadedList<O>({
+  of,
+  ...loaded
+}: Omit<Parameters<typeof Loaded<O>>[0], "of"> & { of: Listing<O> }): ReactNode {
+  return (
+    <>
+      <Loaded of={of} {...loaded} />
+      {of.more}
+    </>
+  );
 }
 
 export function MoreRows({ isBusy = false, onMore }: { isBusy?: boolean; onMore: () => void }): ReactNode {

@@ -87,7 +87,6 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
           text="Unblock"
           title="Unblock this outcome?"
           says="Its owner can work on it again."
-          fields={[]}
           operation={ops.updateOutcome}
           input={() => ({ id, blocked: null })}
           done="Unblocked."

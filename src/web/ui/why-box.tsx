@@ -1,20 +1,17 @@
 import type { ReactNode } from "react";
 import type { ops } from "virtual:operations";
 import type { Answer } from "../data/operations.ts";
+import { Box } from "./box.tsx";
 import { movementWords } from "./standing.ts";
 import { Why } from "./why.tsx";
 
 /** Why an outcome moves or not, step by step. */
 export function WhyBox({ why }: { why: Answer<typeof ops.why> }): ReactNode {
   return (
-    <section className="box" aria-label="Why it is or is not moving">
-      <header>
-        <h2>Why</h2>
-        <span className="end">{movementWords[why.state]}</span>
-      </header>
+    <Box title="Why" label="Why it is or is not moving" end={movementWords[why.state]}>
       <div className="pad">
         <Why of={why} isWhole />
       </div>
-    </section>
+    </Box>
   );
 }

@@ -3,9 +3,9 @@ import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
 import { counted } from "../../ui/figures.tsx";
-import { useList } from "../../ui/more-rows.tsx";
+import { LoadedList, useList } from "../../ui/more-rows.tsx";
 import { receiptOf } from "../../ui/receipt.ts";
-import { Empty, Loaded } from "../../ui/states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { When } from "../../ui/time.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
@@ -18,7 +18,7 @@ export function AgentMail({ id }: { id: string }): ReactNode {
   const list = useList(ops.listConversation, "messages", { companyId: company.id, of: id });
   const waiting = useRead(ops.agentInbox, { id, limit: 1 }).data?.waiting ?? 0;
   return (
-    <Loaded of={list}>
+    <LoadedList of={list}>
       {({ messages }) => (
         <>
           {messages.length === 0 ? (
@@ -58,10 +58,9 @@ export function AgentMail({ id }: { id: string }): ReactNode {
               );
             })}
           </ul>
-          {list.more}
         </>
       )}
-    </Loaded>
+    </LoadedList>
   );
 }
 

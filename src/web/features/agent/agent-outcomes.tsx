@@ -3,9 +3,9 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
-import { useList } from "../../ui/more-rows.tsx";
+import { LoadedList, useList } from "../../ui/more-rows.tsx";
 import { inParts, isHeld, mostReasons, useReasons } from "../../ui/reasons.ts";
-import { Empty, Loaded } from "../../ui/states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { standingOf } from "../../ui/standing.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { WhyLine } from "../../ui/why.tsx";
@@ -17,7 +17,7 @@ export function AgentOutcomes({ id }: { id: string }): ReactNode {
   const list = useList(ops.listAgentOutcomes, "outcomes", { id });
   const agent = useRead(ops.viewAgent, { id }).data;
   return (
-    <Loaded of={list}>
+    <LoadedList of={list}>
       {({ outcomes }) =>
         outcomes.length === 0 ? (
           <Empty title={texts.hasNoOutcomes(agent?.name ?? "")}>
@@ -28,17 +28,14 @@ export function AgentOutcomes({ id }: { id: string }): ReactNode {
             )}
           </Empty>
         ) : (
-          <>
-            <ul className="plain-list">
-              {inParts(outcomes, mostReasons).map((part) => (
-                <Rows key={part[0]?.id} of={part} />
-              ))}
-            </ul>
-            {list.more}
-          </>
+          <ul className="plain-list">
+            {inParts(outcomes, mostReasons).map((part) => (
+              <Rows key={part[0]?.id} of={part} />
+            ))}
+          </ul>
         )
       }
-    </Loaded>
+    </LoadedList>
   );
 }
 

@@ -1,12 +1,12 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
-import { useList } from "../../ui/more-rows.tsx";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useAll, useRead } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
 import { Icon } from "../../ui/icons.tsx";
+import { useList } from "../../ui/more-rows.tsx";
 import { ResourceWords } from "../../ui/resource.tsx";
 import { Popover } from "../../ui/popover.tsx";
 import { Explained } from "../../ui/rights-chain.tsx";

@@ -3,8 +3,8 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
 import { money } from "../../ui/figures.tsx";
-import { useList } from "../../ui/more-rows.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
+import { LoadedList, useList } from "../../ui/more-rows.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { readsInbox, sessionEnds } from "../../ui/session-ends.ts";
 import { StatusMark } from "../../ui/status.tsx";
 import { Elapsed, When } from "../../ui/time.tsx";
@@ -16,7 +16,7 @@ export function AgentSessions({ id }: { id: string }): ReactNode {
   const agent = useRead(ops.viewAgent, { id }).data;
   const list = useList(ops.listAgentSessions, "sessions", { id }, 200);
   return (
-    <Loaded of={list}>
+    <LoadedList of={list}>
       {({ sessions, nextCursor }) =>
         sessions.length === 0 ? (
           <Empty title={texts.hadNoSessions(agent?.name ?? "")}>
@@ -55,10 +55,9 @@ export function AgentSessions({ id }: { id: string }): ReactNode {
                 </li>
               ))}
             </ul>
-            {list.more}
           </>
         )
       }
-    </Loaded>
+    </LoadedList>
   );
 }

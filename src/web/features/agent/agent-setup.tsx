@@ -5,6 +5,7 @@ import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
+import { Box } from "../../ui/box.tsx";
 import { BrainForm, brainIn, efforts } from "../../ui/brain-form.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { useEdited } from "../../ui/draft.ts";
@@ -105,14 +106,11 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
       </div>
       {long("capabilities", "Capabilities", 2, "What it can do, for colleagues.")}
       {long("prompt", "Prompt", 5, "How it should work.")}
-      <section className="box">
-        <header>
-          <h2>Brain</h2>
-        </header>
+      <Box title="Brain">
         <div className="pad form">
           <BrainForm value={draft} onChange={change} />
         </div>
-      </section>
+      </Box>
       <Meanwhile of={edit} says={texts.agentChanged}>
         <ul>
           {edit.behind.map((key) => (

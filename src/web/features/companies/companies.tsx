@@ -1,15 +1,14 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
-import { useList } from "../../ui/more-rows.tsx";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { Meter } from "../../ui/figures.tsx";
+import { LoadedList, useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
-import { Loaded } from "../../ui/states.tsx";
 import { Line } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
 import "../../ui/work.css";
@@ -44,7 +43,7 @@ export function CompaniesPage(): ReactNode {
     >
       <div className="work">
         <div className="work-inner wide" ref={rows}>
-          <Loaded of={list}>
+          <LoadedList of={list}>
             {({ companies }) => (
               <ul className="company-cards">
                 {companies.map((company) => (
@@ -52,8 +51,7 @@ export function CompaniesPage(): ReactNode {
                 ))}
               </ul>
             )}
-          </Loaded>
-          {list.more}
+          </LoadedList>
         </div>
       </div>
     </Page>

@@ -6,10 +6,10 @@ import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted, money, roundMoney, tokens } from "../../ui/figures.tsx";
-import { useList } from "../../ui/more-rows.tsx";
+import { LoadedList, useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { useNow } from "../../ui/time.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
 import { BudgetCell } from "../../ui/budget-cell.tsx";
@@ -77,7 +77,7 @@ export function CostsPage(): ReactNode {
       </div>
       <div className="work">
         <div className="work-inner wide">
-          <Loaded of={costs}>
+          <LoadedList of={costs}>
             {(data) => (
               <>
                 <Month costs={data} />
@@ -96,10 +96,9 @@ export function CostsPage(): ReactNode {
                   />
                 )}
                 <CostTable costs={data} budgets={budgets} isPart={Boolean(search.of)} />
-                {costs.more}
               </>
             )}
-          </Loaded>
+          </LoadedList>
         </div>
       </div>
     </Page>

@@ -7,6 +7,7 @@ import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useAll, useRead } from "../../data/reading.ts";
 import { AgentOptions } from "../../ui/agent-options.tsx";
+import { Box } from "../../ui/box.tsx";
 import { BrainForm, efforts } from "../../ui/brain-form.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { money } from "../../ui/figures.tsx";
@@ -115,10 +116,7 @@ export function HirePage(): ReactNode {
               void submit();
             }}
           >
-            <section className="box">
-              <header>
-                <h2>Who</h2>
-              </header>
+            <Box title="Who">
               <div className="pad form">
                 <div className="two">
                   {text("name", "Name")}
@@ -139,30 +137,21 @@ export function HirePage(): ReactNode {
                 </div>
                 {refusal("who")}
               </div>
-            </section>
-            <section className="box">
-              <header>
-                <h2>What for</h2>
-              </header>
+            </Box>
+            <Box title="What for">
               <div className="pad form">
                 {long("mandate", "Mandate", "What it is responsible for, and how to tell that it does well.")}
                 {long("capabilities", "Capabilities", "What it can do, for colleagues.")}
                 {long("prompt", "Prompt", "How it should work.")}
                 {refusal("purpose")}
               </div>
-            </section>
-            <section className="box">
-              <header>
-                <h2>Brain</h2>
-                <span className="end">
-                  <CopyFrom agents={roster} draft={draft} onCopy={change} />
-                </span>
-              </header>
+            </Box>
+            <Box title="Brain" end={<CopyFrom agents={roster} draft={draft} onCopy={change} />}>
               <div className="pad form">
                 <BrainForm value={{ ...draft, adapterType: type }} onChange={change} />
                 {refusal("brain")}
               </div>
-            </section>
+            </Box>
             <Rights
               boss={bossId}
               bossName={bossName}
@@ -170,10 +159,7 @@ export function HirePage(): ReactNode {
               onChange={(grants) => change({ grants })}
             />
             {refusal("rights")}
-            <section className="box">
-              <header>
-                <h2>Budget</h2>
-              </header>
+            <Box title="Budget">
               <div className="pad form">
                 <label className="field">
                   <span>US dollars a month</span>
@@ -189,7 +175,7 @@ export function HirePage(): ReactNode {
                 {fieldRefusal("usd")}
                 {refusal("budget")}
               </div>
-            </section>
+            </Box>
             {refusal("whole")}
           </form>
         </div>

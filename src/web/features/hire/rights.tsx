@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useAll, useRead } from "../../data/reading.ts";
+import { Box } from "../../ui/box.tsx";
 import { ResourceWords } from "../../ui/resource.tsx";
 import { Line } from "../../ui/words.tsx";
 import * as texts from "./texts.ts";
@@ -30,10 +31,7 @@ export function Rights({
     { resource: "org:hire", level: "use" },
   ].filter(({ resource }) => !grants.some((one) => one.resource === resource));
   return (
-    <section className="box">
-      <header>
-        <h2>Rights it begins with</h2>
-      </header>
+    <Box title="Rights it begins with">
       <div className="pad form">
         <p className="lab">
           <Line text={grants.length === 0 ? texts.noRights(bossName) : texts.onlyHeld(bossName)} />
@@ -65,6 +63,6 @@ export function Rights({
           </label>
         ))}
       </div>
-    </section>
+    </Box>
   );
 }

@@ -4,9 +4,10 @@ import { ops } from "virtual:operations";
 import type { Refused } from "../../data/calling.ts";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
+import { Box, Lines } from "../../ui/box.tsx";
 import { figure } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { useList } from "../../ui/more-rows.tsx";
+import { LoadedList, useList } from "../../ui/more-rows.tsx";
 import { runsOf } from "../../ui/runs.ts";
 import { DoneIn } from "../../ui/session-link.tsx";
 import { Loaded, Refusal } from "../../ui/states.tsx";
@@ -57,40 +58,37 @@ export function HistoryPart({ id, newest }: { id: string; newest: number | null 
   const name = useAuthor();
   return (
     <section className="box">
-      <Loaded of={history}>
+      <LoadedList of={history}>
         {({ versions }) => (
-          <>
-            <ul className="lines">
-              {versions.map(({ version, size, author, at }) => (
-                <li key={version}>
-                  {newest === null ? (
-                    <span>Version {version}</span>
-                  ) : (
-                    <Link to={`/knowledge/${id}`} search={{ v: version === newest ? "" : String(version) }}>
-                      Version {version}
+          <ul className="lines">
+            {versions.map(({ version, size, author, at }) => (
+              <li key={version}>
+                {newest === null ? (
+                  <span>Version {version}</span>
+                ) : (
+                  <Link to={`/knowledge/${id}`} search={{ v: version === newest ? "" : String(version) }}>
+                    Version {version}
+                  </Link>
+                )}
+                {name(author)}
+                <span className="end">
+                  {newest !== null && version > 1 && (
+                    <Link
+                      className="linked"
+                      to={`/knowledge/${id}`}
+                      search={{ v: String(version), against: String(version - 1) }}
+                    >
+                      what changed
                     </Link>
                   )}
-                  {name(author)}
-                  <span className="end">
-                    {newest !== null && version > 1 && (
-                      <Link
-                        className="linked"
-                        to={`/knowledge/${id}`}
-                        search={{ v: String(version), against: String(version - 1) }}
-                      >
-                        what changed
-                      </Link>
-                    )}
-                    {figure(size)} bytes
-                    <When at={at} />
-                  </span>
-                </li>
-              ))}
-            </ul>
-            {history.more}
-          </>
+                  {figure(size)} bytes
+                  <When at={at} />
+                </span>
+              </li>
+            ))}
+          </ul>
         )}
-      </Loaded>
+      </LoadedList>
     </section>
   );
 }
@@ -108,24 +106,17 @@ export function LinksPart({ id }: { id: string }): ReactNode {
             ["Files that link to it", data.backlinks],
           ] as const
         ).map(([title, list]) => (
-          <section key={title} className="box">
-            <header>
-              <h2>{title}</h2>
-            </header>
-            {list.length === 0 ? (
-              <p className="none">None.</p>
-            ) : (
-              <ul className="lines">
-                {list.map((one) => (
-                  <li key={one.id}>
-                    <Icon name="link" />
-                    <Name of={{ kind: "file", id: one.id, title: one.description }} />
-                    {one.state !== "live" && <span className="tag stop">{states[one.state]}</span>}
-                  </li>
-                ))}
-              </ul>
-            )}
-          </section>
+          <Box key={title} title={title}>
+            <Lines of={list} none="None.">
+              {(one) => (
+                <li key={one.id}>
+                  <Icon name="link" />
+                  <Name of={{ kind: "file", id: one.id, title: one.description }} />
+                  {one.state !== "live" && <span className="tag stop">{states[one.state]}</span>}
+                </li>
+              )}
+            </Lines>
+          </Box>
         ))
       }
     </Loaded>
@@ -144,67 +135,51 @@ export function AccessPart({ id }: { id: string }): ReactNode {
   const name = useAuthor();
   return (
     <>
-      <section className="box">
-        <header>
-          <h2>Who can read it, and why</h2>
-        </header>
-        <Loaded of={holders}>
-          {({ holders: all }) =>
-            all.length === 0 ? (
-              <p className="none">No agent can read it.</p>
-            ) : (
-              <>
-                <ul className="lines">
-                  {all.map(({ agent, held, because }) => (
-                    <li key={agent.id}>
-                      <span className="who">
-                        <AgentName of={agent} />
-                      </span>
-                      <span className="tag">{held}</span>
-                      <span className="quiet">
-                        <Said text={because} />
-                      </span>
-                    </li>
-                  ))}
-                </ul>
-                {holders.more}
-              </>
-            )
-          }
-        </Loaded>
+      <Box title="Who can read it, and why">
+        <LoadedList of={holders}>
+          {({ holders: all }) => (
+            <Lines of={all} none="No agent can read it.">
+              {({ agent, held, because }) => (
+                <li key={agent.id}>
+                  <span className="who">
+                    <AgentName of={agent} />
+                  </span>
+                  <span className="tag">{held}</span>
+                  <span className="quiet">
+                    <Said text={because} />
+                  </span>
+                </li>
+              )}
+            </Lines>
+          )}
+        </LoadedList>
         <p className="none">{texts.peopleRead}</p>
-      </section>
-      <section className="box">
-        <header>
-          <h2>Access log</h2>
-        </header>
-        <Loaded of={log}>
+      </Box>
+      <Box title="Access log">
+        <LoadedList of={log}>
           {({ accesses }) =>
             accesses.length === 0 ? (
               <p className="none">It was not read or written yet.</p>
             ) : (
-              <>
-                <ul className="lines">
-                  {runsOf(accesses, ({ action, by, version }) =>
-                    [action, version, by.agentId, by.personId, by.sessionId].join(" "),
-                  ).map(([{ at, action, by, version }, ...more], index) => (
-                    <li key={`${at} ${index}`}>
-                      {name(by)}
-                      <span>{texts.accessWords(action)}</span>
-                      {more.length > 0 && <span className="tag">{more.length + 1} times</span>}
-                      <span className="end">
-                        {version !== null && `version ${version}`}
-                        <DoneIn session={by.sessionId} at={at} />
-                      </span>
-                    </li>
-                  ))}
-                </ul>
-                {log.more}
-              </>
+              <ul className="lines">
+                {runsOf(accesses, ({ action, by, version }) =>
+                  [action, version, by.agentId, by.personId, by.sessionId].join(" "),
+                ).map(([{ at, action, by, version }, ...more], index) => (
+                  <li key={`${at} ${index}`}>
+                    {name(by)}
+                    <span>{texts.accessWords(action)}</span>
+                    {more.length > 0 && <span className="tag">{more.length + 1} times</span>}
+                    <span className="end">
+                      {version !== null && `version ${version}`}
+                      <DoneIn session={by.sessionId} at={at} />
+                    </span>
+                  </li>
+                ))}
+              </ul>
             )
           }
-        </Loaded>
-      </section>
+        </LoadedList>
+      </Box>
     </>
   );
 }

@@ -208,7 +208,6 @@ function Message({
               text="Cancel"
               title="Cancel this message?"
               says="Its recipient never learns of it."
-              fields={[]}
               danger
               operation={ops.cancelMessage}
               input={() => ({ id: of.id })}

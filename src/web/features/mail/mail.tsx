@@ -5,10 +5,10 @@ import { type Me, useHere } from "../../data/company.ts";
 import { AskDialog } from "../../ui/ask-for.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { useKeys } from "../../ui/keys.ts";
-import { type Listing, useList } from "../../ui/more-rows.tsx";
+import { type Listing, LoadedList, useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { When } from "../../ui/time.tsx";
@@ -164,7 +164,7 @@ function MessageList({
   const { me } = useHere();
   return (
     <div className="work" ref={ref}>
-      <Loaded of={list}>
+      <LoadedList of={list}>
         {({ messages: shown }) => {
           if (shown.length === 0)
             return (
@@ -179,45 +179,42 @@ function MessageList({
             shown.find(({ id }) => id === message) ??
             shown.find((one) => agent !== undefined && otherOf(one, me).id === agent);
           return (
-            <>
-              <ul>
-                {shown.map((one) => {
-                  const other = otherOf(one, me);
-                  const { mark, label } = receiptOf(one);
-                  return (
-                    <li key={one.id}>
-                      <Link
-                        className="mail-row"
-                        to={other.id === null ? "/mail" : `/mail/${other.id}`}
-                        search={searchOf(box, one.id)}
-                        data-message={one.id}
-                        data-waits={waits(one, me) ? one.id : undefined}
-                        aria-current={one === here ? "true" : undefined}
-                      >
-                        <Tile id={other.id ?? "system"} name={partyNameOf(other)} kind={tileOfParty(other)} />
-                        <div className="min-w-0">
-                          <div className="top">
-                            <b className="cut">
-                              {isMine(one, me) && <span className="quiet">to </span>}
-                              <PartyName of={other} />
-                            </b>
-                            <When at={one.sentAt} />
-                          </div>
-                          <div className="cut second">
-                            <Line text={withoutIds(one.body ?? texts.longMessage)} />
-                          </div>
+            <ul>
+              {shown.map((one) => {
+                const other = otherOf(one, me);
+                const { mark, label } = receiptOf(one);
+                return (
+                  <li key={one.id}>
+                    <Link
+                      className="mail-row"
+                      to={other.id === null ? "/mail" : `/mail/${other.id}`}
+                      search={searchOf(box, one.id)}
+                      data-message={one.id}
+                      data-waits={waits(one, me) ? one.id : undefined}
+                      aria-current={one === here ? "true" : undefined}
+                    >
+                      <Tile id={other.id ?? "system"} name={partyNameOf(other)} kind={tileOfParty(other)} />
+                      <div className="min-w-0">
+                        <div className="top">
+                          <b className="cut">
+                            {isMine(one, me) && <span className="quiet">to </span>}
+                            <PartyName of={other} />
+                          </b>
+                          <When at={one.sentAt} />
                         </div>
-                        <StatusMark mark={mark} label={label} />
-                      </Link>
-                    </li>
-                  );
-                })}
-              </ul>
-              {list.more}
-            </>
+                        <div className="cut second">
+                          <Line text={withoutIds(one.body ?? texts.longMessage)} />
+                        </div>
+                      </div>
+                      <StatusMark mark={mark} label={label} />
+                    </Link>
+                  </li>
+                );
+              })}
+            </ul>
           );
         }}
-      </Loaded>
+      </LoadedList>
     </div>
   );
 }

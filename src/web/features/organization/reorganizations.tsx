@@ -1,12 +1,13 @@
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
-import { useList } from "../../ui/more-rows.tsx";
+import { Box } from "../../ui/box.tsx";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import { useRead } from "../../data/reading.ts";
 import { Button } from "../../ui/buttons.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { LoadedList, useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { PlanWords } from "../../ui/plan-words.tsx";
@@ -36,7 +37,7 @@ export function ReorganizationsPage(): ReactNode {
       <div className="scroll">
         <div className="inner" ref={rows}>
           {id !== undefined && <One key={id} id={id} />}
-          <Loaded of={list}>
+          <LoadedList of={list}>
             {({ reorganizations }) =>
               reorganizations.length === 0 ? (
                 <Empty title={texts.noReorganizations}>
@@ -72,8 +73,7 @@ export function ReorganizationsPage(): ReactNode {
                 </ul>
               )
             }
-          </Loaded>
-          {list.more}
+          </LoadedList>
         </div>
       </div>
     </Page>
@@ -87,12 +87,7 @@ function One({ id }: { id: string }): ReactNode {
   return (
     <Loaded of={one} rows={3}>
       {(data) => (
-        <section className="box" aria-label="What it moved">
-          <header>
-            <h2>
-              <Line text={data.summary} />
-            </h2>
-          </header>
+        <Box title={<Line text={data.summary} />} label="What it moved">
           <div className="pad form plan-words">
             <PlanWords plan={data} most={12} />
             <Refusal of={undo.refused} />
@@ -114,7 +109,7 @@ function One({ id }: { id: string }): ReactNode {
               </div>
             )}
           </div>
-        </section>
+        </Box>
       )}
     </Loaded>
   );

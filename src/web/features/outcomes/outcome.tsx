@@ -4,8 +4,9 @@ import { ops } from "virtual:operations";
 import { removedSentences } from "../../../contract/phrases.ts";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
+import { Box, Lines } from "../../ui/box.tsx";
 import { useCut } from "../../ui/cut.tsx";
-import { money } from "../../ui/figures.tsx";
+import { counted, money } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Markdown } from "../../ui/markdown.tsx";
@@ -76,19 +77,13 @@ function Whole({ outcome }: { outcome: OneOutcome }): ReactNode {
         {why !== undefined && <WhyBox why={why} />}
         <Chains id={outcome.id} />
         {outcome.description !== "" && (
-          <section className="box">
-            <header>
-              <h2>Description</h2>
-            </header>
+          <Box title="Description">
             <div className="pad">
               <Markdown text={outcome.description} />
             </div>
-          </section>
+          </Box>
         )}
-        <section className="box">
-          <header>
-            <h2>How it is verified</h2>
-          </header>
+        <Box title="How it is verified">
           {outcome.acceptance === null ? (
             <p className="none">No criteria were written down.</p>
           ) : (
@@ -96,7 +91,7 @@ function Whole({ outcome }: { outcome: OneOutcome }): ReactNode {
               <Said text={outcome.acceptance} most={4000} />
             </blockquote>
           )}
-        </section>
+        </Box>
         <GoalBudget outcome={outcome} />
         <Neighbours title="Below it" none="Nothing is below it yet." list={outcome.children} />
         {outcome.dependsOn.length > 0 && <Neighbours title="Waits for" none="" list={outcome.dependsOn} />}
@@ -114,10 +109,7 @@ function Chains({ id }: { id: string }): ReactNode {
   if (data === undefined || data.chains.every((chain) => chain.length === 0)) return null;
   const known = new Map(data.ancestors.map((one) => [one.id, one]));
   return (
-    <section className="box">
-      <header>
-        <h2>What it serves</h2>
-      </header>
+    <Box title="What it serves">
       {chains.first.map((chain) => (
         <div key={chain.join()} className="chains">
           {chain.toReversed().map((parent, at) => (
@@ -130,7 +122,7 @@ function Chains({ id }: { id: string }): ReactNode {
       ))}
       {chains.more !== null && <div className="chains">{chains.more}</div>}
       {data.truncated && chains.more === null && <p className="quiet">{texts.moreChains}</p>}
-    </section>
+    </Box>
   );
 }
 
@@ -145,10 +137,7 @@ function GoalBudget({ outcome }: { outcome: OneOutcome }): ReactNode {
   const most = company.settings.maxOutcomeUsd;
   const used = cost && { ...cost, tokens: cost.inputTokens + cost.outputTokens };
   return (
-    <section className="box" aria-label="Budget">
-      <header>
-        <h2>Budget</h2>
-      </header>
+    <Box title="Budget" label="Budget">
       <ul className="lines">
         {goalMeasures.map((measure) => {
           const limit = limits[measure] ?? null;
@@ -176,7 +165,7 @@ function GoalBudget({ outcome }: { outcome: OneOutcome }): ReactNode {
           );
         })}
       </ul>
-    </section>
+    </Box>
   );
 }
 
@@ -192,21 +181,11 @@ function Neighbours({
   list: OneOutcome["children"];
 }): ReactNode {
   return (
-    <section className="box">
-      <header>
-        <h2>{title}</h2>
-        <span className="end">{list.length > 0 && list.length}</span>
-      </header>
-      {list.length === 0 ? (
-        <p className="none">{none}</p>
-      ) : (
-        <ul className="lines">
-          {inParts(list, mostReasons).map((part) => (
-            <NeighbourRows key={part[0]?.id} of={part} />
-          ))}
-        </ul>
-      )}
-    </section>
+    <Box title={title} end={list.length > 0 && list.length}>
+      <Lines of={inParts(list, mostReasons)} none={none}>
+        {(part) => <NeighbourRows key={part[0]?.id} of={part} />}
+      </Lines>
+    </Box>
   );
 }
 
@@ -289,15 +268,7 @@ function Record({ outcome }: { outcome: OneOutcome }): ReactNode {
   const timeline = useRead(ops.viewTimeline, { id: outcome.id }).data;
   const cost = timeline?.cost ?? null;
   return (
-    <section className="box">
-      <header>
-        <h2>History</h2>
-        {cost !== null && (
-          <span className="end">
-            {cost.sessions} {cost.sessions === 1 ? "session" : "sessions"}, {money(cost.usd)}
-          </span>
-        )}
-      </header>
+    <Box title="History" end={cost !== null && `${counted(cost.sessions, "session")}, ${money(cost.usd)}`}>
       <ul className="lines">
         {outcome.history.map(({ at, action, by, who, why, changes }, index) => {
           const { says, quote = why } = historyWords(action, changes, fullTime);
@@ -326,6 +297,6 @@ function Record({ outcome }: { outcome: OneOutcome }): ReactNode {
           {says}
         </p>
       ))}
-    </section>
+    </Box>
   );
 }

@@ -8,7 +8,7 @@ import { type Choosing, useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted } from "../../ui/figures.tsx";
 import { FilterFields, FilterSelect, FindField } from "../../ui/filter-fields.tsx";
-import { useList } from "../../ui/more-rows.tsx";
+import { LoadedList, useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { inParts, isHeld, mostReasons, useReasons } from "../../ui/reasons.ts";
@@ -180,7 +180,7 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
   return (
     <WithPanel of={choosing} back={`a.row-link[href*="${choosing.chosen?.id ?? ""}"]`}>
       <div className="work" ref={ref}>
-        <Loaded of={list} height={34} rows={14}>
+        <LoadedList of={list} height={34} rows={14}>
           {({ outcomes, totals }) =>
             outcomes.length === 0 ? (
               <NoMatch view="table" />
@@ -203,11 +203,10 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
                 {inParts(outcomes, mostReasons).map((part) => (
                   <TableRows key={part[0]?.id} of={part} choosing={choosing} />
                 ))}
-                {list.more}
               </>
             )
           }
-        </Loaded>
+        </LoadedList>
       </div>
     </WithPanel>
   );

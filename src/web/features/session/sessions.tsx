@@ -6,10 +6,10 @@ import { useBeside, WithPanel } from "../../ui/beside.tsx";
 import { Choice } from "../../ui/buttons.tsx";
 import { counted, money } from "../../ui/figures.tsx";
 import { FindField } from "../../ui/filter-fields.tsx";
-import { useList } from "../../ui/more-rows.tsx";
+import { LoadedList, useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { StatusMark } from "../../ui/status.tsx";
 import { Elapsed, When } from "../../ui/time.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
@@ -56,7 +56,7 @@ export function SessionsPage(): ReactNode {
                 onChange={(sought) => change({ q: sought })}
               />
             </div>
-            <Loaded of={list}>
+            <LoadedList of={list}>
               {({ sessions, count }) =>
                 sessions.length === 0 ? (
                   <Empty
@@ -112,11 +112,10 @@ export function SessionsPage(): ReactNode {
                         },
                       )}
                     </ul>
-                    {list.more}
                   </>
                 )
               }
-            </Loaded>
+            </LoadedList>
           </div>
         </div>
       </WithPanel>

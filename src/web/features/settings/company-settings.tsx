@@ -6,6 +6,7 @@ import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
 import { refreshAll, useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
+import { Box } from "../../ui/box.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { useEdited } from "../../ui/draft.ts";
 import { chooseFirst, Meanwhile } from "../../ui/meanwhile.tsx";
@@ -49,11 +50,7 @@ export function CompanySettings(): ReactNode {
           change={(value) => ({ maxOutcomeUsd: typedNumber(value) })}
         />
       </section>
-      <section className="box">
-        <header>
-          <h2>State</h2>
-          <span className="end">{company.state}</span>
-        </header>
+      <Box title="State" end={company.state}>
         <div className="pad form">
           {company.frozenReason !== null && <Said text={company.frozenReason} />}
           <div className="buttons">
@@ -80,7 +77,6 @@ export function CompanySettings(): ReactNode {
                     ? "It stays frozen until you thaw it."
                     : "Its agents continue with their open work."
                 }
-                fields={[]}
                 operation={company.state === "archived" ? ops.unarchiveCompany : ops.thawCompany}
                 input={() => ({ companyId: company.id })}
                 done="Done."
@@ -92,7 +88,6 @@ export function CompanySettings(): ReactNode {
                 text="Archive"
                 title="Archive the company?"
                 says="It is frozen, hidden in lists, and read only for everyone. You can take it out of the archive."
-                fields={[]}
                 operation={ops.archiveCompany}
                 input={() => ({ companyId: company.id })}
                 done="Archived."
@@ -100,7 +95,7 @@ export function CompanySettings(): ReactNode {
             )}
           </div>
         </div>
-      </section>
+      </Box>
     </>
   );
 }

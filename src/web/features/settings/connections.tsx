@@ -5,6 +5,7 @@ import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
+import { Box, Lines } from "../../ui/box.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { SignInServer } from "../../ui/sign-in-server.tsx";
@@ -20,62 +21,58 @@ export function Servers(): ReactNode {
   const list = useRead(ops.listMcpServers, { companyId });
   const secrets = (useRead(ops.listSecrets, { companyId }).data?.secrets ?? []).map(({ name }) => name);
   return (
-    <section className="box">
-      <header>
-        <h2>MCP servers</h2>
-        <span className="end">
-          <AskFor
-            text="Add"
-            title="Add an MCP server"
-            says="Use a name that exists to replace its configuration."
-            fields={[
-              { name: "name", label: "Name" },
-              { name: "url", label: "URL", hint: "For a server reached over HTTP.", optional: true },
-              {
-                name: "command",
-                label: "Command",
-                hint: "Or the program to start, with its arguments.",
-                optional: true,
-              },
-              {
-                name: "hosts",
-                label: "Hosts",
-                hint: "For a program: hosts it may connect to, separated by spaces. * means every host.",
-                optional: true,
-              },
-              {
-                name: "pairs",
-                label: "Headers or variables with a secret value",
-                hint: secrets.length === 0 ? texts.noSecretsForServer : texts.secretsForServer,
-                secrets,
-                optional: true,
-              },
-              texts.privateNetwork,
-            ]}
-            operation={ops.putMcpServer}
-            input={(values) => ({ companyId, name: values["name"] ?? "", config: configOf(values) })}
-            done="The server is added."
-          />
-        </span>
-      </header>
+    <Box
+      title="MCP servers"
+      end={
+        <AskFor
+          text="Add"
+          title="Add an MCP server"
+          says="Use a name that exists to replace its configuration."
+          fields={[
+            { name: "name", label: "Name" },
+            { name: "url", label: "URL", hint: "For a server reached over HTTP.", optional: true },
+            {
+              name: "command",
+              label: "Command",
+              hint: "Or the program to start, with its arguments.",
+              optional: true,
+            },
+            {
+              name: "hosts",
+              label: "Hosts",
+              hint: "For a program: hosts it may connect to, separated by spaces. * means every host.",
+              optional: true,
+            },
+            {
+              name: "pairs",
+              label: "Headers or variables with a secret value",
+              hint: secrets.length === 0 ? texts.noSecretsForServer : texts.secretsForServer,
+              secrets,
+              optional: true,
+            },
+            texts.privateNetwork,
+          ]}
+          operation={ops.putMcpServer}
+          input={(values) => ({ companyId, name: values["name"] ?? "", config: configOf(values) })}
+          done="The server is added."
+        />
+      }
+    >
       <Loaded of={list}>
-        {({ servers }) =>
-          servers.length === 0 ? (
-            <div className="pad">
+        {({ servers }) => (
+          <Lines
+            of={servers}
+            none={
               <Empty title={texts.noServersYet}>
                 <p>{texts.noServersHint}</p>
               </Empty>
-            </div>
-          ) : (
-            <ul className="lines">
-              {servers.map((server) => (
-                <Server key={server.name} of={server} companyId={companyId} />
-              ))}
-            </ul>
-          )
-        }
+            }
+          >
+            {(server) => <Server key={server.name} of={server} companyId={companyId} />}
+          </Lines>
+        )}
       </Loaded>
-    </section>
+    </Box>
   );
 }
 
@@ -154,7 +151,6 @@ function Server({
           text="Remove"
           title={`Remove ${name}?`}
           says="Running calls end, and the rights to use it are revoked."
-          fields={[]}
           operation={ops.removeMcpServer}
           input={() => ({ companyId, name })}
           done="Removed."
@@ -184,51 +180,45 @@ export function Secrets(): ReactNode {
     />
   );
   return (
-    <section className="box">
-      <header>
-        <h2>Secrets</h2>
-        <span className="end">{set()}</span>
-      </header>
+    <Box title="Secrets" end={set()}>
       <Loaded of={list}>
-        {({ secrets }) =>
-          secrets.length === 0 ? (
-            <div className="pad">
+        {({ secrets }) => (
+          <Lines
+            of={secrets}
+            none={
               <Empty title={texts.noSecrets}>
                 <p>{texts.noSecretsHint}</p>
               </Empty>
-            </div>
-          ) : (
-            <ul className="lines">
-              {secrets.map(({ name, status, kept, usedBy }) => (
-                <li key={name}>
-                  <Icon name="key" />
-                  <b className="mono">
-                    <Line text={name} />
-                  </b>
-                  <span className={`tag ${status === "missing" ? "stop" : "run"}`}>{status}</span>
-                  <span className="cut quiet">
-                    {kept === "memory" && "lost when the daemon stops. "}
-                    {usedBy.length > 0 && <Line text={`Used by ${usedBy.join(", ")}`} />}
-                  </span>
-                  <span className="end">
-                    {set(name)}
-                    <AskFor
-                      danger
-                      text="Remove"
-                      title={`Remove ${name}?`}
-                      says="Agents that use it start no session until it is set again."
-                      fields={[]}
-                      operation={ops.removeSecret}
-                      input={() => ({ companyId, name })}
-                      done="Removed."
-                    />
-                  </span>
-                </li>
-              ))}
-            </ul>
-          )
-        }
+            }
+          >
+            {({ name, status, kept, usedBy }) => (
+              <li key={name}>
+                <Icon name="key" />
+                <b className="mono">
+                  <Line text={name} />
+                </b>
+                <span className={`tag ${status === "missing" ? "stop" : "run"}`}>{status}</span>
+                <span className="cut quiet">
+                  {kept === "memory" && "lost when the daemon stops. "}
+                  {usedBy.length > 0 && <Line text={`Used by ${usedBy.join(", ")}`} />}
+                </span>
+                <span className="end">
+                  {set(name)}
+                  <AskFor
+                    danger
+                    text="Remove"
+                    title={`Remove ${name}?`}
+                    says="Agents that use it start no session until it is set again."
+                    operation={ops.removeSecret}
+                    input={() => ({ companyId, name })}
+                    done="Removed."
+                  />
+                </span>
+              </li>
+            )}
+          </Lines>
+        )}
       </Loaded>
-    </section>
+    </Box>
   );
 }

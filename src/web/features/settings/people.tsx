@@ -2,6 +2,7 @@ import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
 import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
+import { Box, Lines } from "../../ui/box.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Tile } from "../../ui/tile.tsx";
@@ -48,25 +49,24 @@ export function People(): ReactNode {
           </div>
         </section>
       )}
-      <section className="box">
-        <header>
-          <h2>People</h2>
-          <span className="end">
-            <AskFor
-              text="Invite"
-              title="Invite a person"
-              says="You get a link for them that works once within 24 hours."
-              fields={[
-                { name: "name", label: "Name" },
-                { name: "role", label: "Role", options: roles },
-              ]}
-              operation={ops.createPerson}
-              input={(values) => ({ name: values["name"] ?? "", role: roleOf(values["role"]) })}
-              done="The person is added."
-              onDone={({ name, signIn }) => setLink({ name, link: signIn.link })}
-            />
-          </span>
-        </header>
+      <Box
+        title="People"
+        end={
+          <AskFor
+            text="Invite"
+            title="Invite a person"
+            says="You get a link for them that works once within 24 hours."
+            fields={[
+              { name: "name", label: "Name" },
+              { name: "role", label: "Role", options: roles },
+            ]}
+            operation={ops.createPerson}
+            input={(values) => ({ name: values["name"] ?? "", role: roleOf(values["role"]) })}
+            done="The person is added."
+            onDone={({ name, signIn }) => setLink({ name, link: signIn.link })}
+          />
+        }
+      >
         <Loaded of={list}>
           {({ people }) => (
             <ul className="lines">
@@ -90,7 +90,6 @@ export function People(): ReactNode {
                         text="New link"
                         title={`A new sign-in link for ${name}?`}
                         says="It works once within 24 hours."
-                        fields={[]}
                         operation={ops.linkPerson}
                         input={() => ({ id })}
                         done="The link is ready."
@@ -112,7 +111,6 @@ export function People(): ReactNode {
                       text="Remove"
                       title={`Remove ${name}?`}
                       says="Their browsers, programs and links stop working at once, and their positions become vacant."
-                      fields={[]}
                       operation={ops.removePerson}
                       input={() => ({ id })}
                       done="The person is removed."
@@ -123,7 +121,7 @@ export function People(): ReactNode {
             </ul>
           )}
         </Loaded>
-      </section>
+      </Box>
     </>
   );
 }
@@ -132,55 +130,45 @@ export function People(): ReactNode {
 export function Browsers(): ReactNode {
   const me = useRead(ops.viewMe, {});
   return (
-    <section className="box">
-      <header>
-        <h2>Signed in</h2>
-      </header>
+    <Box title="Signed in">
       <Loaded of={me}>
-        {({ signIns }) =>
-          signIns.length === 0 ? (
-            <div className="pad">
-              <Empty title="No browser or program is signed in as you." />
-            </div>
-          ) : (
-            <ul className="lines">
-              {signIns.map(({ id, kind, label, createdAt, expiresAt, current }) => (
-                <li key={id}>
-                  <b className="cut">
-                    <Line text={label} />
-                  </b>
-                  <span className="tag">{kind}</span>
-                  {current && <span className="tag run">this one</span>}
-                  <span className="end">
-                    <span>
-                      since <When at={createdAt} />
-                      {expiresAt !== null && (
-                        <>
-                          , until <When at={expiresAt} />
-                        </>
-                      )}
-                    </span>
-                    <AskFor
-                      danger
-                      text="Sign out"
-                      title="End this sign-in?"
-                      says={
-                        current
-                          ? "This browser is signed out. To return, run agency sign-in."
-                          : "The browser or program can't do anything for you any more."
-                      }
-                      fields={[]}
-                      operation={ops.signOut}
-                      input={() => (current ? {} : { id })}
-                      done="Signed out."
-                    />
+        {({ signIns }) => (
+          <Lines of={signIns} none={<Empty title="No browser or program is signed in as you." />}>
+            {({ id, kind, label, createdAt, expiresAt, current }) => (
+              <li key={id}>
+                <b className="cut">
+                  <Line text={label} />
+                </b>
+                <span className="tag">{kind}</span>
+                {current && <span className="tag run">this one</span>}
+                <span className="end">
+                  <span>
+                    since <When at={createdAt} />
+                    {expiresAt !== null && (
+                      <>
+                        , until <When at={expiresAt} />
+                      </>
+                    )}
                   </span>
-                </li>
-              ))}
-            </ul>
-          )
-        }
+                  <AskFor
+                    danger
+                    text="Sign out"
+                    title="End this sign-in?"
+                    says={
+                      current
+                        ? "This browser is signed out. To return, run agency sign-in."
+                        : "The browser or program can't do anything for you any more."
+                    }
+                    operation={ops.signOut}
+                    input={() => (current ? {} : { id })}
+                    done="Signed out."
+                  />
+                </span>
+              </li>
+            )}
+          </Lines>
+        )}
       </Loaded>
-    </section>
+    </Box>
   );
 }

@@ -6,6 +6,7 @@ import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { AskFor } from "../../ui/ask-for.tsx";
+import { Box, Lines } from "../../ui/box.tsx";
 import { Button } from "../../ui/buttons.tsx";
 import { counted } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
@@ -27,50 +28,46 @@ export function Repos(): ReactNode {
   if (repo && branch) return <BranchDiff repo={repo} branch={branch} />;
   return (
     <>
-      <section className="box">
-        <header>
-          <h2>Repositories</h2>
-          <span className="end">
-            <AskFor
-              text="Add"
-              title="Add a repository"
-              says={texts.addRepoSays}
-              fields={[
-                { name: "name", label: "Name" },
-                { name: "url", label: "URL", hint: texts.repoUrlHint },
-                { name: "secret", label: "Secret for the login", hint: texts.repoSecretHint, optional: true },
-                texts.privateNetwork,
-              ]}
-              operation={ops.addRepo}
-              input={({ name = "", url = "", secret = "", privateNetwork = "" }) => ({
-                companyId,
-                name,
-                url,
-                ...(secret !== "" && { secret }),
-                ...(privateNetwork !== "" && { privateNetwork: true }),
-              })}
-              done="The repository was added."
-            />
-          </span>
-        </header>
+      <Box
+        title="Repositories"
+        end={
+          <AskFor
+            text="Add"
+            title="Add a repository"
+            says={texts.addRepoSays}
+            fields={[
+              { name: "name", label: "Name" },
+              { name: "url", label: "URL", hint: texts.repoUrlHint },
+              { name: "secret", label: "Secret for the login", hint: texts.repoSecretHint, optional: true },
+              texts.privateNetwork,
+            ]}
+            operation={ops.addRepo}
+            input={({ name = "", url = "", secret = "", privateNetwork = "" }) => ({
+              companyId,
+              name,
+              url,
+              ...(secret !== "" && { secret }),
+              ...(privateNetwork !== "" && { privateNetwork: true }),
+            })}
+            done="The repository was added."
+          />
+        }
+      >
         <Loaded of={list}>
-          {({ repos }) =>
-            repos.length === 0 ? (
-              <div className="pad">
+          {({ repos }) => (
+            <Lines
+              of={repos}
+              none={
                 <Empty title={texts.noRepos}>
                   <p>{texts.noReposHint}</p>
                 </Empty>
-              </div>
-            ) : (
-              <ul className="lines">
-                {repos.map((each) => (
-                  <RepoLine key={each.name} of={each} />
-                ))}
-              </ul>
-            )
-          }
+              }
+            >
+              {(each) => <RepoLine key={each.name} of={each} />}
+            </Lines>
+          )}
         </Loaded>
-      </section>
+      </Box>
       {list.data?.repos.map((each) => (
         <Branches key={each.name} of={each} />
       ))}
@@ -126,7 +123,6 @@ function RepoLine({ of }: { of: Repo }): ReactNode {
           text="Remove"
           title={`Remove ${name}?`}
           says={texts.removeRepoSays}
-          fields={[]}
           operation={ops.removeRepo}
           input={() => ({ companyId, name })}
           done="Removed."
@@ -140,12 +136,7 @@ function Branches({ of }: { of: Repo }): ReactNode {
   const { company } = useHere();
   if (of.published.length === 0 && of.unpublished.length === 0) return null;
   return (
-    <section className="box">
-      <header>
-        <h2>
-          <Line text={`Branches of ${of.name}`} />
-        </h2>
-      </header>
+    <Box title={<Line text={`Branches of ${of.name}`} />}>
       <ul className="lines">
         {of.published.map(({ branch, by, commits, publishedAt, pushedTo }) => (
           <li key={branch}>
@@ -187,7 +178,6 @@ function Branches({ of }: { of: Repo }): ReactNode {
                 text="Discard"
                 title="Discard these commits?"
                 says={texts.discardSays}
-                fields={[]}
                 operation={ops.discardUnpublished}
                 input={() => ({ companyId: company.id, name: of.name, id })}
                 done="Discarded."
@@ -196,6 +186,6 @@ function Branches({ of }: { of: Repo }): ReactNode {
           </li>
         ))}
       </ul>
-    </section>
+    </Box>
   );
 }
