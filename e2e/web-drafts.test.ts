@@ -2,14 +2,14 @@
 // not seen.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Locator, Page } from "playwright-core";
+import type { Locator, Page, Route } from "playwright-core";
 import { updateAgent, viewAgent } from "../src/contract/agents.ts";
 import { updateCompany, viewCompany } from "../src/contract/companies.ts";
 import { createFile, readFile, writeFile } from "../src/contract/knowledge.ts";
 import { linkPerson } from "../src/contract/people.ts";
 import { signedIn } from "./support/browser.ts";
 import { dashboard } from "./support/dashboard.ts";
+import { soon } from "./support/soon.ts";
 
 describe("drafts in the dashboard", () => {
   const site = dashboard("web-drafts");
@@ -130,36 +130,46 @@ describe("drafts in the dashboard", () => {
     const { board } = site.daemon;
     await page.goto(site.at("/settings/company"));
     const field = page.getByLabel("Limit of one outcome in US dollars");
-    const held: (() => Promise<void>)[] = [];
+    const held: Route[] = [];
     await page.route(/\/api\/companies\/[0-9a-f-]+$/, async (route) => {
       if (route.request().method() !== "PATCH") return route.fallback();
-      held.push(() => route.continue());
+      held.push(route);
     });
-    const release = async (): Promise<void> => {
-      while (held.length === 0) await sleep(20);
-      await held.shift()?.();
+    /** Lets the next save pass, and returns the saved limit. */
+    const release = async (): Promise<unknown> => {
+      const route = await soon("a save", () => held.shift());
+      const body: unknown = route.request().postDataJSON();
+      await route.continue();
+      return Object(body)["maxOutcomeUsd"];
     };
-    const limit = async () => (await board.call(viewCompany, { companyId })).settings.maxOutcomeUsd;
+    const limitIs = (wanted: number) =>
+      soon(`the limit ${wanted}`, async () => {
+        const { settings } = await board.call(viewCompany, { companyId });
+        return settings.maxOutcomeUsd === wanted ? true : undefined;
+      });
     await field.fill("11");
     await field.press("Enter");
     await field.fill("12");
     await field.press("Enter");
-    await release();
-    await release();
-    while ((await limit()) !== 12) await sleep(50);
-    assert.equal(await field.inputValue(), "12");
-    // The text is not saved yet. It stays as typed, and waits for its button.
+    // This text is not entered. It stays as typed and waits for its button, although a save that was entered before still waits.
     await field.fill("13");
-    await field.press("Enter");
-    await field.fill("14");
-    await release();
-    while ((await limit()) !== 13) await sleep(50);
-    await page.getByText("Saved: Limit of one outcome").first().waitFor();
-    assert.equal(await field.inputValue(), "14");
+    assert.equal(await release(), 11);
+    assert.equal(await release(), 12);
+    await limitIs(12);
+    assert.equal(await field.inputValue(), "13");
     assert.equal(await meanwhile(page).count(), 0);
     await page.getByRole("button", { name: "Save" }).click();
-    await release();
-    while ((await limit()) !== 14) await sleep(50);
+    assert.equal(await release(), 13);
+    await limitIs(13);
+    await page.getByRole("button", { name: "Save" }).waitFor({ state: "detached" });
+    assert.equal(await field.inputValue(), "13");
+    // Entered twice, it is saved once.
+    await field.fill("14");
+    await field.press("Enter");
+    await field.press("Enter");
+    assert.equal(await release(), 14);
+    await page.getByRole("button", { name: "Save" }).waitFor({ state: "detached" });
+    await limitIs(14);
     assert.deepEqual(held, []);
     await board.call(updateCompany, { companyId, maxOutcomeUsd: null });
   });

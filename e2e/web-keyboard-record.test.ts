@@ -2,13 +2,13 @@
 // settings with the keyboard alone. Keys move the focus, which must be visible, and the browser reports any use of a pointer.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { viewAgent } from "../src/contract/agents.ts";
 import { updateCompany, viewCompany } from "../src/contract/companies.ts";
 import { createAgent } from "../src/contract/hiring.ts";
 import { listConversation, sendMessage } from "../src/contract/mail.ts";
 import { pressKeys } from "./support/browser.ts";
 import { byKeyboard } from "./support/keyboard.ts";
+import { soon } from "./support/soon.ts";
 
 describe("pages about mail, sessions, money, the record and settings, by keyboard alone", () => {
   const person = byKeyboard("web-keyboard-record");
@@ -56,7 +56,7 @@ describe("pages about mail, sessions, money, the record and settings, by keyboar
     });
     await board.call(sendMessage, { companyId, to: id, body: "Tick." });
     await board.call(updateCompany, { companyId, maxSessions: 12 });
-    while ((await board.call(viewAgent, { id })).session == null) await sleep(100);
+    await soon("a session of Tick", async () => (await board.call(viewAgent, { id })).session ?? undefined);
     await keys.palette("sessions", /^Sessions/);
     await person.heading("Sessions").waitFor();
     const row = page.locator("a.row", { hasText: "Tick" }).first();
@@ -147,7 +147,7 @@ describe("pages about mail, sessions, money, the record and settings, by keyboar
       await page.locator(`[role=switch]${wanted ? ":checked" : ":not(:checked)"}:enabled`).waitFor();
       await person.toast(/^Saved: Require board approval/);
       await keys.isOn(page.getByRole("switch"));
-      while ((await isOn()) !== wanted) await sleep(20);
+      await soon(`the switch ${wanted}`, async () => ((await isOn()) === wanted ? true : undefined));
     }
     const field = page.getByLabel("Sessions at the same time");
     await keys.goTo(field);
@@ -162,7 +162,9 @@ describe("pages about mail, sessions, money, the record and settings, by keyboar
       const { settings } = await site.daemon.board.call(viewCompany, { companyId });
       assert.equal(settings.maxSessions, limit);
       // Until the page has read the setting again, the field shows the old value, and typing that one would change nothing.
-      while ((await field.inputValue()) !== String(limit)) await sleep(20);
+      await soon(`the limit ${limit} in its field`, async () =>
+        (await field.inputValue()) === String(limit) ? true : undefined,
+      );
     }
     await person.toast("Saved: Sessions at the same time.");
   });

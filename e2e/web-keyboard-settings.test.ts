@@ -3,7 +3,6 @@
 // pointer.
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { viewAgent } from "../src/contract/agents.ts";
 import { reject, viewApproval } from "../src/contract/approvals.ts";
 import { updateCompany } from "../src/contract/companies.ts";
@@ -12,6 +11,7 @@ import { listRepos } from "../src/contract/repos.ts";
 import { listSecrets } from "../src/contract/secrets.ts";
 import { byKeyboard } from "./support/keyboard.ts";
 import { furnish } from "./support/press-archive.ts";
+import { soon } from "./support/soon.ts";
 
 describe("settings, branches, reorganizations, the map of outcomes and several requests, by keyboard alone", () => {
   const person = byKeyboard("web-keyboard-settings", { AGENCY_SANDBOX: "off" });
@@ -24,7 +24,7 @@ describe("settings, branches, reorganizations, the map of outcomes and several r
     kept = await furnish(site.daemon, site.press, site.home);
     await board.call(updateCompany, { companyId, maxSessions: 4 });
     const branches = async () => (await board.call(listRepos, { companyId })).repos[0]?.published ?? [];
-    while ((await branches()).length === 0) await sleep(100);
+    await soon("a published branch", async () => (await branches())[0]);
     await board.call(updateCompany, { companyId, maxSessions: 0 });
   });
 
@@ -144,7 +144,9 @@ describe("settings, branches, reorganizations, the map of outcomes and several r
     await keys.goTo(dialog.getByRole("button", { name: /^Approve/ }));
     await keys.press("Enter");
     for (const id of ids)
-      while ((await board.call(viewApproval, { id })).status !== "approved") await sleep(50);
+      await soon("an approval", async () =>
+        (await board.call(viewApproval, { id })).status === "approved" ? true : undefined,
+      );
     await page.goto(site.at(`/approvals/${rejected}`));
     await keys.goTo(person.button("Delete this agent"));
     await keys.press("Enter");

@@ -1,10 +1,10 @@
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 
 /**
  * Keys of the page. A key is `j`, `Shift+M`, `Mod+k` (Ctrl or ⌘), or two letters one after another: `g h`. Letters do nothing
  * in three cases: the person is writing, a dialog other than the listening one is open, or they are switched off. Escape in a
  * field only leaves the field; the typed text and the page stay. The newest handler is asked first. If it returns false, the
- * next one gets the key.
+ * next one gets the key. Whatever is on the screen already listens: the handlers are there before the browser draws.
  */
 export type KeyHandlers = Readonly<Record<string, (event: KeyboardEvent) => void | false>>;
 
@@ -15,7 +15,7 @@ let firstAt = 0;
 export function useKeys(handlers: KeyHandlers): void {
   const ref = useRef(handlers);
   ref.current = handlers;
-  useEffect(() => {
+  useLayoutEffect(() => {
     layers.push(ref);
     return () => void layers.splice(layers.indexOf(ref), 1);
   }, []);

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 
 /** An action on what is shown. The palette lists it, with its key. The actions of the page that was opened last come first. */
 export interface Verb {
@@ -16,7 +16,7 @@ const layers: { readonly current: readonly Verb[] }[] = [];
 export function useVerbs(verbs: readonly Verb[]): void {
   const ref = useRef(verbs);
   ref.current = verbs;
-  useEffect(() => {
+  useLayoutEffect(() => {
     layers.push(ref);
     return () => void layers.splice(layers.indexOf(ref), 1);
   }, []);

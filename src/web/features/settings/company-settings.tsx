@@ -186,30 +186,36 @@ function Field({
   const edit = useEdited(`setting.${company.id}.${label}`, { value });
   const save = useDo(ops.updateCompany);
   const isChanged = edit.changed.length > 0;
-  // Text that is entered while a save is under way is saved after it.
   const isSaving = useRef(false);
+  // The value before a save, as long as the saved one has not been read.
+  const unread = useRef<string>(undefined);
+  if (unread.current !== value) unread.current = undefined;
   // A value that changes during a save is the saved one, and no change by another person.
-  const isBehind = edit.behind.length > 0 && !isSaving.current;
+  const isBehind = edit.behind.length > 0 && !isSaving.current && unread.current === undefined;
   const because = cantDecide ?? (isBehind ? chooseFirst : undefined);
-  const latest = useRef(edit);
-  latest.current = edit;
-  const isWanted = useRef(false);
+  const latest = useRef({ edit, value });
+  latest.current = { edit, value };
+  // The text that was entered while a save was under way. It is saved next, whatever is typed after it.
+  const entered = useRef<typeof edit.values>(undefined);
   const submit = async (): Promise<void> => {
     if (!isChanged || because !== undefined) return;
-    isWanted.current = true;
+    entered.current = edit.values;
     if (isSaving.current) return;
     isSaving.current = true;
     try {
-      while (isWanted.current && latest.current.changed.length > 0) {
-        isWanted.current = false;
-        const sent = latest.current.values;
+      for (let last: string | undefined; entered.current !== undefined && entered.current.value !== last;) {
+        const sent: typeof edit.values = entered.current;
+        entered.current = undefined;
         if ((await save.run({ companyId: company.id, ...change(sent.value) })) === undefined) return;
         // Until the saved value is read, the field keeps the typed one, and a text that is typed then is not based on the old value.
         await Promise.race([refreshAll(), new Promise((resolve) => setTimeout(resolve, longestRead))]);
-        latest.current.saved(sent);
+        if (latest.current.value !== sent.value) unread.current = latest.current.value;
+        latest.current.edit.saved(sent);
         toast(texts.saved(label));
+        last = sent.value;
       }
     } finally {
+      entered.current = undefined;
       isSaving.current = false;
     }
   };
