@@ -9,7 +9,7 @@ import { createAgent, hireAgent, viewConfiguration } from "../contract/hiring.ts
 import { viewInstallation } from "../contract/installation.ts";
 import { createFile, readFile } from "../contract/knowledge.ts";
 import { why } from "../contract/why.ts";
-import { applyReorganization, planReorganization } from "../contract/reorganization.ts";
+import { applyReorganization, planReorganization, undoReorganization } from "../contract/reorganization.ts";
 import { listSecrets, removeSecret, setSecret } from "../contract/secrets.ts";
 import { agentById } from "../agents/table.ts";
 import { dynamic } from "../store/query.ts";
@@ -202,6 +202,16 @@ for (const kind of bothStores)
       await store.write((tx) => forgetUnused(tx, companyId, tx.now + 1000));
       assert.equal(await isThere(), false);
       assert.deepEqual((await resolved(secrets, kept)).missing, []);
+    });
+
+    test("a secret of a brain that was handed over is there again after the undo, however much later", async () => {
+      const id = await made({ HANDED: `${value}-handed` });
+      const change = { kind: "hand_over" as const, agent: id, adapterType: "human" };
+      const { id: applied } = await board(applyReorganization, { companyId, change });
+      await store.write((tx) => forgetUnused(tx, companyId, tx.now + 1000));
+      await board(undoReorganization, { id: applied });
+      const { env, missing } = await resolved(secrets, id);
+      assert.deepEqual([env, missing], [{ HANDED: `${value}-handed` }, []]);
     });
 
     test("without a key only the name is stored; values given at start need no row", async () => {

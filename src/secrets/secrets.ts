@@ -302,8 +302,9 @@ export async function forgetUnused(tx: Tx, company_id: string, before: number): 
 }
 
 const unused = textQuery((p: { company_id: string; before: number }) => {
+  // Without the quotes around a name: in the images of a reorganization a configuration is a text, whose quotes are escaped.
   const names = (table: string, column: string) =>
-    sql`not exists (select 1 from ${sql.table(table)} t where t.${sql.ref(column)} like '%"' || s.name || '"%')`;
+    sql`not exists (select 1 from ${sql.table(table)} t where t.${sql.ref(column)} like '%' || s.name || '%')`;
   return sql<{ name: string }>`
     select s.name from secrets s where s.company_id = ${p.company_id} and s.generated = 1 and s.created_at < ${p.before}
       and ${names("agents", "brain_config")} and ${names("companies", "settings")}
