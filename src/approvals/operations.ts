@@ -4,7 +4,7 @@ import * as contract from "../contract/approvals.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
-import { isActive, memberById, rootAgentOf } from "../capabilities/members.ts";
+import { isActive, isAtOrBelow, memberById, rootAgentOf } from "../capabilities/members.ts";
 import { nameOfBy } from "../capabilities/people.ts";
 import { holds } from "../capabilities/rights.ts";
 import type { Viewer } from "../capabilities/visible.ts";
@@ -275,12 +275,6 @@ async function moneyThen(
   for (const change of z.array(contract.MoneyChange).parse(JSON.parse(kept)))
     if (agentId === null || (await isAtOrBelow(tx, change.pool.id, agentId))) shown.push(change);
   return shown;
-}
-
-async function isAtOrBelow(tx: ReadTx, id: string | null, agentId: string): Promise<boolean> {
-  for (let at = await memberById(tx, id); at !== undefined; at = await memberById(tx, at.boss_id))
-    if (at.id === agentId) return true;
-  return false;
 }
 
 /** The changes of a revision. */

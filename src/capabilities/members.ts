@@ -77,6 +77,13 @@ export async function reportsOf(tx: ReadTx, bossId: string): Promise<Member[]> {
   return tx.all(byBoss, { boss_id: bossId });
 }
 
+/** Whether this agent is `topId`, or reports to that agent, directly or through others. */
+export async function isAtOrBelow(tx: ReadTx, id: string | null, topId: string): Promise<boolean> {
+  for (let at = await memberById(tx, id); at !== undefined; at = await memberById(tx, at.boss_id))
+    if (at.id === topId) return true;
+  return false;
+}
+
 /** The one agent that reports to the board. */
 export async function rootAgentOf(tx: ReadTx, companyId: string): Promise<string | undefined> {
   return (await tx.first(companyRow, { id: companyId }))?.root_agent_id;

@@ -3,7 +3,7 @@ import type { Reference } from "../contract/words.ts";
 import { query, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { isActive, type Member, memberById, memberName } from "./members.ts";
+import { isActive, isAtOrBelow, type Member, memberById, memberName } from "./members.ts";
 import { holds } from "./rights.ts";
 import { upward } from "./structure.ts";
 import { pinnedBy, type Relation } from "./texts.ts";
@@ -172,8 +172,7 @@ async function heirOf(tx: ReadTx, agentId: string | null): Promise<string | null
 
 /** Whether the agent is a manager of the other one, at any distance. */
 export async function isAbove(tx: ReadTx, agentId: string, otherId: string | null): Promise<boolean> {
-  const boss = (await memberById(tx, otherId))?.boss_id ?? null;
-  return boss !== null && (boss === agentId || (await isAbove(tx, agentId, boss)));
+  return isAtOrBelow(tx, (await memberById(tx, otherId))?.boss_id ?? null, agentId);
 }
 
 type Delivery = Pick<Row<"deliverables">, "version" | "accepted_at"> &

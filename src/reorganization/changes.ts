@@ -3,7 +3,14 @@ import { personAfter } from "../people/positions.ts";
 import { notFound } from "../contract/refusal.ts";
 import { dissolveAll } from "../budgets/carving.ts";
 import type { CallContext } from "../dispatch/context.ts";
-import { findMember, isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
+import {
+  findMember,
+  isActive,
+  isAtOrBelow,
+  type Member,
+  memberById,
+  reportsOf,
+} from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { chooseBrain } from "../hiring/employ.ts";
 import { takeOn } from "../hiring/hiring.ts";
@@ -98,7 +105,7 @@ async function moveOne(call: CallContext, change: Of<"move_report">): Promise<Pr
   const from = await bossOf(call, agent);
   const to = await active(call, change.to, "or self");
   if (from.id === to.id) throw alreadyReports(agent, to);
-  if (await isAtOrBelow(call, to, agent.id)) throw cannotReportBelow(agent, to);
+  if (await isAtOrBelow(call.tx, to.id, agent.id)) throw cannotReportBelow(agent, to);
   return {
     summary: `${agent.name} moves from ${from.name} to ${to.name}`,
     agents: [agent.id],
@@ -266,7 +273,7 @@ async function named(call: CallContext, reference: string, self?: "or self"): Pr
   const member = await findMember(tx, companyId, reference);
   if (actor.agentId === null) return member;
   const isOwn = member.id === actor.agentId;
-  if (isOwn ? self === undefined : !(await isAtOrBelow(call, member, actor.agentId)))
+  if (isOwn ? self === undefined : !(await isAtOrBelow(tx, member.id, actor.agentId)))
     throw notBelowYou(member, isOwn);
   return member;
 }
@@ -281,14 +288,6 @@ async function bossOf(call: CallContext, agent: Member): Promise<Member> {
   const boss = await memberById(call.tx, agent.boss_id);
   if (boss === undefined) throw rootStays();
   return boss;
-}
-
-async function isAtOrBelow(call: CallContext, member: Member, topId: string): Promise<boolean> {
-  for (let next: Member | undefined = member; next !== undefined;) {
-    if (next.id === topId) return true;
-    next = await memberById(call.tx, next.boss_id);
-  }
-  return false;
 }
 
 async function reportsNamed(

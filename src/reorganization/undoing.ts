@@ -1,5 +1,12 @@
 import type { CallContext } from "../dispatch/context.ts";
-import { isActive, type Member, memberById, sameName, sameSlug } from "../capabilities/members.ts";
+import {
+  isActive,
+  isAtOrBelow,
+  type Member,
+  memberById,
+  sameName,
+  sameSlug,
+} from "../capabilities/members.ts";
 import { givenTo, recount } from "../capabilities/table.ts";
 import { haltAgain } from "../budgets/halting.ts";
 import { moneyOf } from "../budgets/requested.ts";
@@ -22,7 +29,7 @@ import type { ImagedTable } from "../store/row-keys.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { deleteRow, type Difference, insertRow, type Image, rowAt, setColumns, textIn } from "./images.ts";
 import { takeAway } from "../permissions/giving.ts";
-import { movedAway, notUndoable, reasons as endings, tooManyBack, undoneNote } from "./texts.ts";
+import { movedAway, notBelowYou, notUndoable, reasons as endings, tooManyBack, undoneNote } from "./texts.ts";
 
 /**
  * Puts every row back as it was before the change, and ends the agents that the change created. Undoing is refused, with the
@@ -39,6 +46,7 @@ export async function putBack(call: CallContext, all: readonly Difference[]): Pr
     .filter((difference) => !isOfNewcomer(difference, all) && !isMoney(difference))
     .filter(({ table }) => table !== "credentials")
     .flatMap((difference) => withoutResuming(difference, resumed));
+  await demandBelow(call, found);
   demandNone(await changedSince(tx, found));
   demandNone(await takenSince(tx, found));
   const demandRoom = await roomDemander(call);
@@ -54,6 +62,22 @@ export async function putBack(call: CallContext, all: readonly Difference[]): Pr
   for (const id of resumed) await haltAgain(call, id);
   await demandRoom();
   demandNone(await unfitting(tx, found));
+}
+
+/**
+ * Refuses an agent that undoes something outside its part of the tree: since the change, the board may have moved an agent that
+ * the change was about, or one to which an agent, work or mail would go back.
+ */
+async function demandBelow({ tx, actor }: CallContext, found: readonly Difference[]): Promise<void> {
+  if (actor.agentId === null) return;
+  const concerned = found.flatMap(({ table, key, before, after }) => [
+    ...(table === "agents" ? [key["id"]] : []),
+    ...[before, after].flatMap((row) => [row?.["boss_id"], row?.["responsible_id"], row?.["to_id"]]),
+  ]);
+  for (const id of new Set(concerned.filter((one) => typeof one === "string"))) {
+    const member = await memberById(tx, id);
+    if (member !== undefined && !(await isAtOrBelow(tx, id, actor.agentId))) throw notBelowYou(member, false);
+  }
 }
 
 /** True if the agent left with the change and comes back now. */
