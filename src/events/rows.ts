@@ -60,10 +60,18 @@ export class RowCheck {
       }
     }
     if (this.#tables.length > 0) return { checked, problems, done: false };
-    for (const [name, line] of [...this.#expected].slice(0, rowsAtOnce).concat([...waiting])) {
-      const named = keyIn(name);
-      if (line === deletedRow || named === undefined) this.#expected.delete(name);
-      else await judge(named.table, name, (await tx.all(rowNamed(named), {}))[0]);
+    // On PostgreSQL, the lookups travel together.
+    const found = [...this.#expected]
+      .slice(0, rowsAtOnce)
+      .concat([...waiting])
+      .map(async ([name, line]) => {
+        const named = keyIn(name);
+        if (line === deletedRow || named === undefined) return { name };
+        return { name, table: named.table, row: (await tx.all(rowNamed(named), {}))[0] };
+      });
+    for (const { name, table, row } of await Promise.all(found)) {
+      if (table === undefined) this.#expected.delete(name);
+      else await judge(table, name, row);
     }
     return { checked, problems, done: this.#expected.size === 0 };
   }

@@ -19,7 +19,9 @@ import { dynamic } from "../store/query.ts";
 import { tableNames, tables } from "../store/schema.ts";
 import { isSealed, rowKeys, type SealedTable } from "../store/row-keys.ts";
 import { bothStores, openTestStore, refusal, testKey, type TestCaller } from "../testing/organization.ts";
+import { watchStatements } from "../testing/statements.ts";
 import { allHeads, listAfter } from "./ledger.ts";
+import { wrong } from "./texts.ts";
 
 /** Changes the database and its files from outside. `audit verify` has to find each change. */
 for (const kind of bothStores)
@@ -383,6 +385,23 @@ for (const kind of bothStores)
       for (const { row, what } of content)
         assert.match(what, new RegExp(`^Version of file ${row?.slice(10) ?? ""} has lost its content`));
     });
+
+    if (kind === "postgres")
+      test("rows that are gone are looked up together", async () => {
+        await save(["files"]);
+        await tamper("delete from files");
+        const watched = watchStatements();
+        try {
+          const { problems } = await check(true);
+          const deleted = problems.filter(({ what }) => what === wrong.rowDeleted);
+          assert.ok(deleted.length >= 5, JSON.stringify(problems));
+        } finally {
+          watched.stop();
+        }
+        await putBack(["files"]);
+        const lookups = watched.texts.filter((text) => /from "files" where "id" =/.test(text));
+        assert.equal(lookups.length, 1, lookups.join("\n"));
+      });
 
     const rowTables = Object.keys(rowKeys).filter(isSealed);
     test("every cell of every table is compared with the ledger", async (t) => {

@@ -46,8 +46,10 @@ export async function examine(
     for (;;) {
       if (effort >= mostEffort || findings.length >= mostFindings)
         return { findings, next: { invariant: invariant.id, after } };
-      const limit = invariant.area === "bytes" ? rowsWithBytes : rowsAtOnce;
-      const range = await nextRange(tx, invariant.subject, { companyId, after, limit });
+      const isBytes = invariant.area === "bytes";
+      const limit = isBytes ? rowsWithBytes : rowsAtOnce;
+      const mostBytes = isBytes ? bytesAtOnce : Number.MAX_SAFE_INTEGER;
+      const range = await nextRange(tx, invariant.subject, { companyId, after, limit, mostBytes });
       const upto = range?.upto ?? after;
       const found = await invariant.check(tx, { kind: "range", companyId, after, upto });
       const ids = found
@@ -58,8 +60,9 @@ export async function examine(
         after = ids.at(-1) ?? upto;
         continue;
       }
-      if (range === undefined || range.rows < limit) break;
-      effort += range.rows / limit;
+      if (range === undefined || range.isLast) break;
+      // A range that is short because of its bytes is a full one.
+      effort += 1;
       after = upto;
     }
     effort += leastEffort;
@@ -68,8 +71,9 @@ export async function examine(
 }
 
 const rowsAtOnce = 2000;
-const rowsWithBytes = 100;
-/** The most work of one page. A full range of rows counts as 1. */
+const rowsWithBytes = 500;
+const bytesAtOnce = 4_000_000;
+/** The most work of one page. A range of rows counts as 1. */
 const mostEffort = 2;
 const leastEffort = 0.02;
 const mostFindings = 100;

@@ -21,6 +21,7 @@ import type { ReadTx, Store, Tx } from "../store/store.ts";
 import { type Organization, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { type Bookmark, examine, type Finding, findBroken, isBroken } from "./examine.ts";
 import { invariants } from "./list.ts";
+import { nextRange } from "./scope.ts";
 
 /** The company: Root › Ada › Bob; root › Cid; Gone has left; Pat waits for an approval. */
 type Scene = Awaited<ReturnType<typeof healthyCompany>>;
@@ -318,6 +319,36 @@ for (const kind of storeKinds)
           assert.deepEqual(idsOf(await everyFinding(tx)), []);
         });
       });
+
+    test("a range of content has a limit of bytes, and at least one row", async () => {
+      await undone(store, async (tx) => {
+        const { companyId } = scene;
+        const sizes = await tx.all(
+          dynamic((db) => db.selectFrom("versions").select(["file_id", "size"]).orderBy("file_id")),
+          {},
+        );
+        for (const mostBytes of [1, 300, 1_000_000]) {
+          const ranges = [];
+          for (let after = ""; ;) {
+            const range = await nextRange(tx, "versions", { companyId: null, after, limit: 500, mostBytes });
+            assert.ok(range !== undefined);
+            const rows = sizes.filter(({ file_id: id }) => id > after && id <= range.upto);
+            assert.equal(rows.length, range.rows);
+            const bytes = rows.reduce((sum, { size }) => sum + size, 0);
+            const files = new Set(rows.map(({ file_id: id }) => id));
+            assert.ok(files.size === 1 || bytes <= mostBytes, `${files.size} files of ${bytes} bytes`);
+            ranges.push(...rows);
+            if (range.isLast) break;
+            after = range.upto;
+          }
+          assert.deepEqual(ranges, sizes);
+        }
+        assert.equal(
+          await nextRange(tx, "files", { companyId, after: "z", limit: 5, mostBytes: 1 }),
+          undefined,
+        );
+      });
+    });
 
     if (kind === "postgres")
       test("an entry of the search index with other words than its text is found, and mended", async () => {

@@ -29,6 +29,8 @@ interface Table {
   readonly noun: string;
   readonly name: string | null;
   readonly isNumbered?: true;
+  /** The column with the bytes of its content. */
+  readonly size?: string;
   /** The table where SQLite has the rows, if it does not have the subject's name. */
   readonly onSqlite?: { readonly table: string; readonly key: string };
 }
@@ -47,8 +49,15 @@ const subjects = {
   sessions: { alias: "s", key: "id", company: "company_id", noun: "Session", name: null },
   messages: { alias: "m", key: "id", company: "company_id", noun: "Message", name: null },
   budgets: { alias: "b", key: "agent_id", company: "company_id", noun: "Budget of agent", name: null },
-  files: { alias: "f", key: "id", company: "company_id", noun: "File", name: "description" },
-  versions: { alias: "v", key: "file_id", company: null, noun: "Version of file", name: null },
+  files: { alias: "f", key: "id", company: "company_id", noun: "File", name: "description", size: "size" },
+  versions: {
+    alias: "v",
+    key: "file_id",
+    company: null,
+    noun: "Version of file",
+    name: null,
+    size: "size",
+  },
   blobs: { alias: "b", key: "file_id", company: null, noun: "Content of file", name: null },
   search: {
     alias: "i",
@@ -118,22 +127,31 @@ export function hasRowsIn(subject: Subject, companyId: string | null): boolean {
   return companyId === null || tableOf(subject).company !== null;
 }
 
-/** The next rows of a subject, at most `limit`: their last key, and how many they are. */
+/** The next rows of a subject: their last key, how many they are, and whether no others follow. */
 export async function nextRange(
   tx: ReadTx,
   subject: Subject,
-  from: { companyId: string | null; after: string; limit: number },
-): Promise<{ upto: string; rows: number } | undefined> {
-  const { companyId, after, limit } = from;
-  const ask = scoped<{ upto: string | number | null; number: number }>(
+  from: {
+    companyId: string | null;
+    after: string;
+    limit: number;
+    /** The most bytes of content in a range of more than one row. */
+    mostBytes: number;
+  },
+): Promise<{ upto: string; rows: number; isLast: boolean } | undefined> {
+  const { companyId, after, limit, mostBytes } = from;
+  const { alias, size } = tableOf(subject);
+  const ask = scoped<{ upto: string | number | null; number: number; listed: number }>(
     subject,
-    `select max(x.id) as upto, count(*) as number from (
-       select {key} as id from {rows} where {here} order by {key} limit ${limit}) x`,
+    `select max(z.id) as upto, count(z.id) as number, count(*) as listed from (
+       select case when rank() over (order by x.id) = 1 or sum(x.size) over (order by x.id) <= ${mostBytes}
+         then x.id end as id from (
+         select {key} as id, ${size === undefined ? 0 : `${alias}.${size}`} as size from {rows} where {here} order by {key} limit ${limit}) x) z`,
   );
   const [found] = await ask(tx, { kind: "range", companyId, after, upto: lastKey(subject) });
-  return found === undefined || found.upto === null
-    ? undefined
-    : { upto: String(found.upto), rows: found.number };
+  if (found === undefined || found.upto === null) return undefined;
+  const { upto, number: rows, listed } = found;
+  return { upto: String(upto), rows, isLast: rows === listed && listed < limit };
 }
 
 /** A key greater than every other: ids are hexadecimal. */
