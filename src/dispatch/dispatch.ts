@@ -57,6 +57,8 @@ export interface DispatchRequest {
   readonly gone?: AbortSignal;
   /** Called with the number of the last event that the answer to a person's read reflects. Agents never learn these numbers. */
   readonly reflects?: (seq: number) => void;
+  /** Called if the answer is that of an earlier call with the same idempotency key. */
+  readonly repeats?: () => void;
   /** The company whose events the caller follows. An answer about no single company reports this company's event number. */
   readonly follows?: string | undefined;
   /** The caller sends the answer on as text. If the operation has kept answers, the caller gets a KeptAnswer. */
@@ -204,6 +206,7 @@ async function run(
     const first = await tx.first(firstResult, { actor: ownerOfKeys(actor), key });
     if (first === undefined) return undefined;
     if (first.operation !== operation.name || first.input_hash !== inputHash) throw keyReused();
+    request.repeats?.();
     return { output: tables.idempotency.output.parse(first.output) };
   };
   let companyId: string;

@@ -46,8 +46,9 @@ export async function callOutside(parts: McpParts, made: OutsideCall): Promise<C
   const { server, tool, params, token, as, bytes, signal } = made;
   const { outside } = parts;
   try {
-    const input = { name: server, tool, arguments: params.arguments ?? {}, bytes };
+    const input = { name: server, tool, arguments: params.arguments ?? {} };
     const key = keyIn(params._meta);
+    let isRepeated = false;
     const opened = await parts.dispatch({
       operation: outside.use,
       token,
@@ -56,6 +57,7 @@ export async function callOutside(parts: McpParts, made: OutsideCall): Promise<C
       key,
       bytes,
       gone: signal,
+      repeats: () => (isRepeated = true),
     });
     const held = await outside.allowed(token, as, server);
     const { progressToken } = params._meta ?? {};
@@ -63,6 +65,7 @@ export async function callOutside(parts: McpParts, made: OutsideCall): Promise<C
       id: Opened.parse(opened).call,
       tool,
       arguments: params.arguments ?? {},
+      isRepeated,
       gone: signal,
       ...(progressToken !== undefined && {
         progress: (update) => void made.notify({ progressToken, ...update }).catch(() => undefined),
@@ -121,7 +124,7 @@ export async function outsideServer(parts: McpParts, visit: Visit): Promise<Serv
         operation: outside.use,
         token,
         as,
-        input: { name, tool: method, arguments: typeof uri === "string" ? { uri } : {}, bytes },
+        input: { name, tool: method, arguments: typeof uri === "string" ? { uri } : {} },
         bytes,
         gone,
       })

@@ -14,6 +14,8 @@ export interface OutsideServers<H = unknown> {
       readonly id: string;
       readonly tool: string;
       readonly arguments: Readonly<Record<string, unknown>>;
+      /** Whether the client made this call before, with the same idempotency key. */
+      readonly isRepeated: boolean;
       readonly gone: AbortSignal;
       readonly progress?: (update: { progress: number; total?: number; message?: string }) => void;
     },

@@ -32,6 +32,7 @@ export interface ServerCall {
   readonly id: string;
   readonly tool: string;
   readonly arguments: Readonly<Record<string, unknown>>;
+  readonly isRepeated: boolean;
   readonly gone: AbortSignal;
   readonly progress?: (update: { progress: number; total?: number; message?: string }) => void;
 }
@@ -76,7 +77,9 @@ export function serverCalls(parts: {
   readonly check: () => Promise<void>;
 }) {
   const open = new Set<RunningCall>();
+  /** The answers of all running calls, and of the last ones that ended. */
   const answers = new Map<string, Promise<CallToolResult>>();
+  const ended: string[] = [];
 
   /** Lets `ask` work with the server while the right is valid and the limits allow it. */
   async function perform<T>(
@@ -149,7 +152,12 @@ export function serverCalls(parts: {
     }
   }
 
-  async function callTool(used: UsedConnection, held: ServerUser, call: ServerCall): Promise<CallToolResult> {
+  async function callTool(
+    connect: () => UsedConnection,
+    held: ServerUser,
+    call: ServerCall,
+  ): Promise<CallToolResult> {
+    const used = connect();
     const answer = await perform(used, held, call, (client, options) =>
       client.request(
         { method: "tools/call", params: { name: call.tool, arguments: { ...call.arguments } } },
@@ -166,7 +174,8 @@ export function serverCalls(parts: {
       if (JSON.stringify(made).length > mostKeptBytes)
         answers.set(call.id, Promise.reject(texts.answerNotKept(server, call.tool)));
       answers.get(call.id)?.catch(() => undefined);
-      for (const id of answers.keys()) if (answers.size > mostKeptAnswers) answers.delete(id);
+      ended.push(call.id);
+      for (const id of ended.splice(0, ended.length - mostKeptAnswers)) answers.delete(id);
     };
     void answer.then(forget, () => forget(""));
   }
@@ -174,11 +183,12 @@ export function serverCalls(parts: {
   return {
     open: (): readonly RunningCall[] => [...open],
 
-    /** The same call again gets the same answer. */
-    call: (used: () => UsedConnection, held: ServerUser, call: ServerCall): Promise<CallToolResult> => {
+    /** The same call again gets the same answer. It is never made twice: the server may have acted on it. */
+    call: (connect: () => UsedConnection, held: ServerUser, call: ServerCall): Promise<CallToolResult> => {
       const known = answers.get(call.id);
       if (known !== undefined) return known;
-      const answer = callTool(used(), held, call);
+      if (call.isRepeated) throw texts.answerNotKept(held.row.name, call.tool);
+      const answer = callTool(connect, held, call);
       keep(call, held.row.name, answer);
       return answer;
     },

@@ -23,7 +23,6 @@ export const useServer = operation("mcp_server.call", "POST /mcp", {
         "the name of a tool that the server lists",
       ),
     arguments: JsonObject,
-    bytes: z.number(),
   }),
   output: z.object({ call: z.string(), companyId: z.string() }),
   within: "company",
@@ -34,10 +33,11 @@ const mostShown = 2000;
 
 export const useHandler: Guarded = guarded(useServer, async (call) => {
   const { tx, companyId, actor, input } = call;
-  const { name, tool, bytes } = input;
+  const { name, tool } = input;
   if (actor.agentId === null) throw onlyAgentsUse(name);
   await serverNamed(tx, companyId, name);
   const id = call.newId();
+  const bytes = Buffer.byteLength(JSON.stringify(input.arguments));
   const shown = JSON.stringify(redact(input.arguments).value).slice(0, mostShown);
   await call.record(actor.agentId, { server: name, tool, call: id, bytes, arguments: shown });
   return { call: id, companyId };
