@@ -148,7 +148,12 @@ export const openRequestsBy = selection(
   sql`and type <> 'hire_agent' and ${isOpen}`,
 );
 
-export const lastApprovalOf = selection("approvals", ["agent_id"], sql`order by num desc limit 1`);
+/** The last request to hire this agent. Other requests about the agent only exist once it is employed. */
+export const lastHireOf = selection(
+  "approvals",
+  ["agent_id"],
+  sql`and type = 'hire_agent' order by num desc limit 1`,
+);
 
 /** The open approval that holds a name. */
 export const openApprovalOfName = selection(

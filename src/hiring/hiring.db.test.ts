@@ -11,7 +11,7 @@ import {
 import { readInbox } from "../contract/mail.ts";
 import { createCompany, updateCompany, viewCompany } from "../contract/companies.ts";
 import { examineDeeply } from "../contract/doctor.ts";
-import { createAgent, hireAgent } from "../contract/hiring.ts";
+import { changeAgent, createAgent, hireAgent } from "../contract/hiring.ts";
 import { listAgents, terminateAgent, viewAgent, deleteAgent } from "../contract/agents.ts";
 import * as outcomes from "../contract/outcomes.ts";
 import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
@@ -270,6 +270,16 @@ for (const kind of storeKinds)
       assert.ok((await eventsAbout(second.agent.id)).includes("agent.delete"));
       // Search no longer finds its state document.
       assert.deepEqual((await org.board(examineDeeply, {})).findings, []);
+    });
+
+    test("an agent that has worked is not deleted, however a later proposal to change it ended", async () => {
+      const { id: hired, agent } = await hire();
+      await org.board(approvals.approve, { id: hired });
+      const { id } = await boss.call(changeAgent, { agent: agent.id, prompt: "Work.", reason: "Order." });
+      await org.board(approvals.reject, { id });
+      await org.board(terminateAgent, { id: agent.id });
+      const { message } = await refusal(org.board(deleteAgent, { id: agent.id }), "refused");
+      assert.equal(message, `${agent.name} has worked here, so its record can't be deleted.`);
     });
 
     test("an outcome meant for a deleted agent belongs to its manager when it is reopened", async () => {

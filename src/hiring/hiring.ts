@@ -6,7 +6,7 @@ import type { ApprovalKind } from "../approvals/kinds.ts";
 import { presentApproval } from "../approvals/operations.ts";
 import { type ApprovalRow, openStatuses, payloadOf } from "../approvals/approval.ts";
 import { brainShown, placeBelow, rightFrom } from "../approvals/sections.ts";
-import { lastApprovalOf, openApproval } from "../approvals/table.ts";
+import { lastHireOf, openApproval } from "../approvals/table.ts";
 import { carve, weighBudget } from "../budgets/carving.ts";
 import { moneyOf } from "../budgets/requested.ts";
 import { guarded } from "../dispatch/guarded.ts";
@@ -83,7 +83,7 @@ const onHire = guarded(
 /** Deletes the row of a rejected agent. The approval with its thread and the closed mandate stay. */
 const onDelete = guarded(deleteAgent, async (call) => {
   const agent = await agentById(call.tx, call.input.id);
-  const approval = await call.tx.first(lastApprovalOf, { agent_id: agent.id });
+  const approval = await call.tx.first(lastHireOf, { agent_id: agent.id });
   const wasDenied = approval?.status === "rejected" || approval?.status === "cancelled";
   if (agent.status !== "terminated" || !wasDenied) throw notDeletable(agent);
   await call.tx.run(deleteRow, { id: agent.id });
