@@ -8,6 +8,7 @@ import { updateCompany } from "../contract/companies.ts";
 import { terminateAgent, updateAgent } from "../contract/agents.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
+import { applyReorganization, type Change } from "../contract/reorganization.ts";
 import { type Organization, organizedOn, refusal, storeKinds } from "../testing/organization.ts";
 import { demandConserved } from "../testing/spenders.ts";
 import { demandRoomFor } from "./carving.ts";
@@ -164,6 +165,46 @@ for (const kind of storeKinds)
         await refusal(ann.call(setBudget, { id: cid.id, usd: 1 }), "forbidden");
         await refusal(ben.call(setBudget, { id: ben.id, usd: 1 }), "forbidden");
         assert.deepEqual(await lineOf(org, ann.id), [30, 0, 11, 19]);
+      },
+    );
+
+    organized(
+      "no agent takes from a budget that others draw from by moving a report that has a part of another",
+      async (org) => {
+        const { companyId, board } = org;
+        const boss = await org.agent("Bea");
+        const ann = await org.agent("Ann", boss.id);
+        const ben = await org.agent("Ben", ann.id);
+        const cid = await org.agent("Cid", boss.id);
+        await board(grantPermission, { companyId, to: boss.id, resource: "org:hire" });
+        await board(setBudget, { id: ann.id, usd: 60 });
+        await ann.call(setBudget, { id: ben.id, usd: 30 });
+        const move: Change = { kind: "move_report", agent: ben.id, to: cid.id };
+        const split: Change = {
+          kind: "split",
+          agent: ann.id,
+          into: [{ agent: { name: "Dan", role: "worker" }, reports: [ben.id] }],
+        };
+        for (const change of [move, split])
+          assert.match(
+            (await refusal(boss.call(applyReorganization, { change }), "refused")).message,
+            /give away a usd budget/,
+          );
+        assert.deepEqual(await lineOf(org), [100, 0, 60, 40]);
+        // Within its separate budget, an agent moves what it likes. The root and the board may take from the company's.
+        await board(setBudget, { id: boss.id, usd: 90 });
+        await boss.call(applyReorganization, { change: move });
+        assert.deepEqual(
+          [await lineOf(org), await lineOf(org, boss.id)],
+          [
+            [100, 0, 90, 10],
+            [90, 0, 90, 0],
+          ],
+        );
+        const back: Change = { ...move, to: org.rootId };
+        await refusal(org.root(applyReorganization, { change: back }), "refused");
+        await board(setBudget, { id: ben.id, usd: 10 });
+        await org.root(applyReorganization, { change: back });
       },
     );
 

@@ -154,16 +154,23 @@ export async function shownPools(
   return shown;
 }
 
-/** Refuses a move if the budgets that move with the agent do not fit the pool of its new manager. */
-export async function demandRoomFor(tx: ReadTx, agent: Holder, newBossId: string | null): Promise<void> {
+/**
+ * Refuses a move if the budgets that move with the agent do not fit the pool of its new manager. Returns the measures that the
+ * agent takes from another pool after the move.
+ */
+export async function demandRoomFor(tx: ReadTx, agent: Holder, newBossId: string | null): Promise<Measure[]> {
   const moving = await budgetsUnder(tx, agent.id);
+  const taken: Measure[] = [];
   for (const measure of measures) {
     const sum = moving.reduce((total, part) => total + (part.measure === measure ? part.amount : 0), 0);
     const from = await drawnFrom(tx, agent.company_id, agent.boss_id, measure);
     const to = await drawnFrom(tx, agent.company_id, newBossId, measure);
-    if (sum === 0 || from.id === to.id || sum <= left(to)) continue;
-    throw budgetsDoNotFit(measure, sum, (await poolOwnerOf(tx, to)).called, Math.max(0, left(to)));
+    if (sum === 0 || from.id === to.id) continue;
+    if (sum > left(to))
+      throw budgetsDoNotFit(measure, sum, (await poolOwnerOf(tx, to)).called, Math.max(0, left(to)));
+    taken.push(measure);
   }
+  return taken;
 }
 
 /** Refuses a budget of the company that is less than the budgets given to agents. */

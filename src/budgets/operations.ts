@@ -14,7 +14,7 @@ import { notYoursToShare } from "./texts.ts";
 const onSet = guarded(contract.setBudget, async (call) => {
   const { id, ...change } = call.input;
   const agent = await demandBossOrBoard(call);
-  await demandOwnToShare(call, agent, change);
+  await demandOwnToShare(call, agent, measuresIn(change));
   await changeBudget(call, id, change);
   await call.record(id, { budget: change });
   return {
@@ -24,6 +24,10 @@ const onSet = guarded(contract.setBudget, async (call) => {
 });
 
 export const budgetHandlers = [onSet];
+
+/** The measures of which a change sets an amount. */
+export const measuresIn = (change: contract.BudgetChange): contract.Measure[] =>
+  partsOf(change).map(([measure]) => measure);
 
 export async function changeBudget(
   call: Writing,
@@ -44,13 +48,13 @@ export async function changeBudget(
 export async function demandOwnToShare(
   call: Writing,
   agent: Pick<AgentRow, "boss_id">,
-  change: contract.BudgetChange,
+  given: readonly contract.Measure[],
 ): Promise<void> {
   const { tx, companyId, actor } = call;
   if (actor.agentId === null) return;
   const { chain } = await budgetPlaceOf(tx, { id: actor.agentId, company_id: companyId });
   if (chain.length === 1) return;
-  for (const [measure] of partsOf(change)) {
+  for (const measure of given) {
     const { id } = await drawnFrom(tx, companyId, agent.boss_id, measure);
     if (id !== companyId && !chain.slice(1).includes(id)) continue;
     throw notYoursToShare(measure);

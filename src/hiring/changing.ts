@@ -27,7 +27,7 @@ import { openApproval, openApprovalOf } from "../approvals/table.ts";
 import { brainMarks, checkBrainConfig } from "../brains/registry.ts";
 import { weighBudget } from "../budgets/carving.ts";
 import { moneyOf } from "../budgets/requested.ts";
-import { changeBudget, demandOwnToShare } from "../budgets/operations.ts";
+import { changeBudget, demandOwnToShare, measuresIn } from "../budgets/operations.ts";
 import { findMember, isActive, memberById } from "../capabilities/members.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
@@ -160,7 +160,7 @@ async function proposed(
   const changes = await different(tx, agent, { ...wanted, ...brain });
   if (Object.keys(changes).length === 0) throw nothingToChange(agent.name);
   const budget = changes.budget ?? {};
-  await demandOwnToShare(call, agent, budget);
+  await demandOwnToShare(call, agent, measuresIn(budget));
   await weighBudget(tx, agent, budget);
   return { before: only(await settingsOfAgent(tx, agent), changes), changes };
 

@@ -25,7 +25,7 @@ import { personAfter } from "../people/positions.ts";
 import { redactText } from "../redaction/redact.ts";
 import { counting, deleting } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import { demandOwnToShare } from "../budgets/operations.ts";
+import { demandOwnToShare, measuresIn } from "../budgets/operations.ts";
 import { bossOf, configured, type HireInput, redrafted, rowOf, snapshotOf, weighGrants } from "./drafting.ts";
 import { freeName, freeSlug, nameAhead } from "../agents/naming.ts";
 import { employ, insertMandate } from "./employ.ts";
@@ -140,7 +140,7 @@ export async function takeOn(
   await weighGrants(call, configuration, giver, agent);
   if (hire.waits) await weighBudget(tx, agent, configuration.budget ?? {});
   else {
-    await demandOwnToShare(call, agent, configuration.budget ?? {});
+    await demandOwnToShare(call, agent, measuresIn(configuration.budget ?? {}));
     await carve(tx, agent, configuration.budget ?? {});
   }
   await call.record(

@@ -10,6 +10,7 @@ import { grantRight, takeAway } from "../permissions/giving.ts";
 import { worthOf } from "../capabilities/rights.ts";
 import { chainOf, givenTo, type GrantRow, levelOf, rebase } from "../capabilities/table.ts";
 import { demandRoomFor } from "../budgets/carving.ts";
+import { demandOwnToShare } from "../budgets/operations.ts";
 import { moneyOf } from "../budgets/requested.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
 import {
@@ -45,7 +46,7 @@ export async function moveReport(
   const agent = await agentById(tx, id);
   const from = await memberById(tx, agent.boss_id);
   if (from === undefined || from.id === to.id) return;
-  await demandRoomFor(tx, agent, to.id);
+  await demandOwnToShare(call, { boss_id: to.id }, await demandRoomFor(tx, agent, to.id));
   // The former manager can no longer propose this change. The request keeps the budgets that the change would have touched, so
   // it ends before the agent moves.
   const open = await tx.first(openApprovalOf, { agent_id: id });
