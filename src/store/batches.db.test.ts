@@ -1,28 +1,23 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import pg from "pg";
 import { newAgentDefaults } from "../agents/table.ts";
 import { Refusal } from "../contract/refusal.ts";
+import { keep, keysOf, kept, row } from "../testing/blob-rows.ts";
+import { put, rename } from "../testing/company-rows.ts";
 import { allowed } from "../testing/allowed.ts";
-import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
-import { startTcpProxy, type TcpProxy } from "../testing/tcp-proxy.ts";
+import { testStores } from "../testing/postgres.ts";
+import { twoNodes } from "../testing/two-nodes.ts";
 import { genesis, hashOf, macOf } from "./chain.ts";
-import { openPostgres } from "./postgres.ts";
 import { insertion, query, selection, updating } from "./query.ts";
 import type { NewRow } from "./schema.ts";
 import type { Store, Tx } from "./store.ts";
 
-// The ledger ignores this table. So only the commit shows whether its statements failed.
-const keep = insertion("blobs");
-const kept = selection("blobs", ["file_id"]);
-const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
 const edge = insertion("edges");
 const edges = selection("edges", ["parent_id"]);
 const company = selection("companies", ["id"]);
-const addCompany = insertion("companies");
-const rename = updating("companies", ["name"], ["id"]);
 const eventsOf = selection("events", ["company_id"], sql`order by seq`);
 const agent = selection("agents", ["id"]);
 const addAgent = insertion("agents");
@@ -64,30 +59,8 @@ const isAway = (result: PromiseSettledResult<unknown>): boolean =>
   result.status === "rejected" && result.reason instanceof Refusal && result.reason.code === "unavailable";
 
 if (testStores.has("postgres"))
-  describe("writes of one company that commit together", () => {
-    let database: PostgresDatabase;
-    let store: Store;
-    let other: Store;
-    let proxy: TcpProxy;
-    let outside: pg.Client;
-    before(async () => {
-      database = await storeDatabase();
-      outside = new pg.Client({ connectionString: database.url });
-      await outside.connect();
-      await outside.query(atCommit);
-      proxy = await startTcpProxy(database.url);
-      store = await openPostgres({ url: proxy.url, key: "key" });
-      other = await openPostgres({ url: database.url, key: "key" });
-    });
-    after(async () => {
-      await store.close();
-      await other.close();
-      await proxy.stop();
-      await outside.end();
-      await database.drop();
-    });
-    const keysOf = async (file: string): Promise<string[]> =>
-      (await other.read((tx) => tx.all(kept, { file_id: file }))).map(({ hash }) => hash).toSorted();
+  describe("writes of one company that commit together", async () => {
+    const { store, proxy, other, outside } = await twoNodes(atCommit);
     const writes = (count: number, work: (tx: Tx, index: number) => Promise<unknown>) =>
       Promise.allSettled(
         Array.from({ length: count }, (_, index) =>
@@ -113,7 +86,7 @@ if (testStores.has("postgres"))
         [...good.keys()],
       );
       assert.equal(good.length, 15);
-      assert.equal((await keysOf("a")).length, 15);
+      assert.equal((await keysOf(other, "a")).length, 15);
       // Other writes changed what each has read early, so it ran again in its turn. The first write that throws makes those
       // before it run again.
       assert.ok(runs <= 60, `${runs} runs`);
@@ -125,7 +98,7 @@ if (testStores.has("postgres"))
         if (index % 4 === 3) throw new Error("no");
       });
       assert.equal(runs, 20);
-      assert.equal((await keysOf("a2")).length, 15);
+      assert.equal((await keysOf(other, "a2")).length, 15);
     });
 
     test("a statement that fails unnoticed fails its own write, and no other", async () => {
@@ -137,7 +110,7 @@ if (testStores.has("postgres"))
           await tx.run(keep, row(file, index % 5 === 4 ? "same" : `k${index}`));
         });
         assert.equal(results.filter(({ status }) => status === "fulfilled").length, 16 + (count - 18) / 2);
-        assert.equal((await keysOf(file)).length, 16 + (count - 18) / 2);
+        assert.equal((await keysOf(other, file)).length, 16 + (count - 18) / 2);
       }
     });
 
@@ -151,8 +124,8 @@ if (testStores.has("postgres"))
         await tx.attempt(() => tx.attempt(inner).catch(() => tx.run(keep, row("c", `after ${index}`))));
       });
       assert.ok(results.every(({ status }) => status === "fulfilled"));
-      assert.equal((await keysOf("c")).filter((key) => !key.startsWith("inner")).length, 12);
-      assert.equal((await keysOf("c")).length, 12);
+      assert.equal((await keysOf(other, "c")).filter((key) => !key.startsWith("inner")).length, 12);
+      assert.equal((await keysOf(other, "c")).length, 12);
     });
 
     test("a company that waits does not use up the connections of the others", async () => {
@@ -180,24 +153,12 @@ if (testStores.has("postgres"))
       // On a very slow machine, some writes wait too long for the lock. They are refused then.
       const made = (await waiting).filter((result) => !isAway(result));
       assert.ok(made.every(({ status }) => status === "fulfilled"));
-      assert.equal((await keysOf("d")).length, made.length + 1);
+      assert.equal((await keysOf(other, "d")).length, made.length + 1);
     });
 
     test("a write reads again what it, another write or another node has changed, and what was undone", async () => {
       const id = "company";
-      await store.write((tx) =>
-        tx.run(addCompany, {
-          id,
-          name: "first",
-          settings: "{}",
-          root_agent_id: "",
-          root_outcome_id: "",
-          frozen_at: null,
-          frozen_reason: null,
-          archived_at: null,
-          created_at: 0,
-        }),
-      );
+      await store.write((tx) => tx.run(put, { id, name: "first" }));
       const nameIn = async (tx: Tx): Promise<string | undefined> => (await tx.first(company, { id }))?.name;
       const begun = Promise.withResolvers<void>();
       const changedElsewhere = Promise.withResolvers<void>();
@@ -404,7 +365,7 @@ if (testStores.has("postgres"))
       assert.ok((await before).every(({ status }) => status === "fulfilled"));
       // The same rows again.
       assert.ok((await after).every(({ status }) => status === "rejected"));
-      assert.deepEqual(await keysOf("spoilt"), ["k0", "k1", "k2"]);
+      assert.deepEqual(await keysOf(other, "spoilt"), ["k0", "k1", "k2"]);
     });
 
     test("a write whose batch failed meanwhile reads nothing more over the connection that was given back", async () => {
@@ -500,13 +461,13 @@ if (testStores.has("postgres"))
         await tx.lock("another");
         await tx.run(keep, row("e", "another"));
       });
-      const seen = await keysOf("e");
+      const seen = await keysOf(other, "e");
       assert.ok(!seen.includes("held") && !seen.includes("held too"));
       assert.equal(answered, 0);
       await outside.query("select pg_advisory_unlock(1)");
       await one;
       assert.equal((await some).filter(({ status }) => status === "fulfilled").length, 7);
-      assert.equal((await keysOf("e")).length, 9);
+      assert.equal((await keysOf(other, "e")).length, 9);
     });
 
     test("a write whose commit has no answer is refused, and not repeated", async () => {
@@ -520,7 +481,7 @@ if (testStores.has("postgres"))
       };
       // The server ends the connection, and commits nothing.
       const cut = await refused(writes(6, count("cut")));
-      assert.deepEqual(await keysOf("g"), []);
+      assert.deepEqual(await keysOf(other, "g"), []);
       assert.deepEqual([...runs.values()], [1, 1, 1, 1, 1, 1]);
       assert.ok(cut.every(Boolean));
       // The network ends the connection, and the server commits.
@@ -533,7 +494,7 @@ if (testStores.has("postgres"))
       await outside.query("select pg_advisory_unlock(1)");
       proxy.heal();
       await writes(1, (tx) => tx.run(keep, row("g", "next")));
-      assert.deepEqual(await keysOf("g"), ["held 0 1", "next"]);
+      assert.deepEqual(await keysOf(other, "g"), ["held 0 1", "next"]);
     });
 
     test("events of writes that commit together are chained without a gap, in the order of the writes", async () => {

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { Refusal } from "../contract/refusal.ts";
 import { allowed } from "../testing/allowed.ts";
-import { type PostgresDatabase, storeDatabase, testDatabase, testStores } from "../testing/postgres.ts";
-import { startTcpProxy, type TcpProxy } from "../testing/tcp-proxy.ts";
+import { testDatabase, testStores } from "../testing/postgres.ts";
+import { startTcpProxy } from "../testing/tcp-proxy.ts";
+import { twoNodes } from "../testing/two-nodes.ts";
 import { readPostgres } from "./copy-postgres.ts";
 import { openPostgres } from "./postgres.ts";
 import { selection } from "./query.ts";
@@ -21,23 +22,8 @@ const locked = (store: Store, key: string): Promise<void> => store.write((tx) =>
 const unavailable = (error: unknown): boolean => error instanceof Refusal && error.code === "unavailable";
 
 if (testStores.has("postgres"))
-  describe("a database that other nodes and the network disturb", () => {
-    let database: PostgresDatabase;
-    let proxy: TcpProxy;
-    let store: Store;
-    let other: Store;
-    before(async () => {
-      database = await storeDatabase();
-      proxy = await startTcpProxy(database.url);
-      store = await openPostgres({ url: proxy.url, key: "key" });
-      other = await openPostgres({ url: database.url, key: "key" });
-    });
-    after(async () => {
-      await store.close();
-      await other.close();
-      await proxy.stop();
-      await database.drop();
-    });
+  describe("a database that other nodes and the network disturb", async () => {
+    const { url, store, proxy, other } = await twoNodes();
 
     test("a node that stands still with many transactions holds a company up for seconds, and nothing else", async () => {
       const standing = Promise.withResolvers<void>();
@@ -95,7 +81,7 @@ if (testStores.has("postgres"))
     });
 
     test("a store that closes while the database is silent refuses what is under way and what comes later", async () => {
-      const silent = await startTcpProxy(database.url);
+      const silent = await startTcpProxy(url);
       const closing = await openPostgres({ url: silent.url, key: "key" });
       const usual = await openPostgres({ url: silent.url, key: "key" });
       const isSilent = Promise.withResolvers<void>();
@@ -134,12 +120,12 @@ if (testStores.has("postgres"))
           )
         ).rows.length;
       // First while the tables are made, then while nothing is missing.
-      for (const url of [empty.url, database.url]) {
-        const path = await startTcpProxy(url);
+      for (const target of [empty.url, url]) {
+        const path = await startTcpProxy(target);
         path.slow(20);
         const opening = openPostgres({ url: path.url, key: "key" });
         opening.catch(() => undefined);
-        if (url === empty.url) while ((await others()) === 0) await sleep(5);
+        if (target === empty.url) while ((await others()) === 0) await sleep(5);
         else await sleep(150);
         path.swallow(true);
         const seconds = await took(assert.rejects(opening, unavailable));
@@ -147,7 +133,7 @@ if (testStores.has("postgres"))
         await path.stop();
       }
       await looking.end();
-      const path = await startTcpProxy(database.url);
+      const path = await startTcpProxy(url);
       const source = await readPostgres({ url: path.url, key: "key", patience: 500 });
       path.swallow(true);
       await assert.rejects(source.rows("companies", null, 10), /Query read timeout/);

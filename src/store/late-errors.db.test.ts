@@ -2,16 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { append, system } from "../events/ledger.ts";
+import { keep, keysOf, kept, row } from "../testing/blob-rows.ts";
 import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
 import { openPostgres } from "./postgres.ts";
-import { insertion, selection } from "./query.ts";
+import { selection } from "./query.ts";
 import type { Store, Tx } from "./store.ts";
 
-const keep = insertion("blobs");
-const kept = selection("blobs", ["file_id"]);
 const byId = selection("agents", ["id"]);
 const eventsOf = selection("events", ["company_id"]);
-const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
 /** PostgreSQL refuses this character in a text. */
 const broken = { id: "a\u0000b" };
 
@@ -27,8 +25,6 @@ if (testStores.has("postgres"))
       await store.close();
       await database.drop();
     });
-    const hashesOf = async (file: string): Promise<string[]> =>
-      (await store.read((tx) => tx.all(kept, { file_id: file }))).map(({ hash }) => hash).toSorted();
 
     test("does not undo what another attempts", async () => {
       const [isInside, mayContinue] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -54,7 +50,7 @@ if (testStores.has("postgres"))
       mayContinue.resolve();
       await first;
       await assert.rejects(second);
-      assert.deepEqual(await hashesOf("attempts"), ["before", "inside"]);
+      assert.deepEqual(await keysOf(store, "attempts"), ["before", "inside"]);
     });
 
     test("is not reported to the write whose turn it is, when both read the same table at the same moment", async () => {
@@ -142,7 +138,7 @@ if (testStores.has("postgres"))
         await Promise.all(good);
         await assert.rejects(bad, /no/);
         await sleep(5);
-        assert.deepEqual(await hashesOf(file), ["one", "three", "two"]);
+        assert.deepEqual(await keysOf(store, file), ["one", "three", "two"]);
       }
     });
 
@@ -186,7 +182,7 @@ if (testStores.has("postgres"))
           const [{ status }] = await Promise.allSettled([first]);
           assert.equal(status, isGood && isStored ? "fulfilled" : "rejected");
           const hashes = ["second", "third"];
-          assert.deepEqual(await hashesOf(file), status === "fulfilled" ? ["first", ...hashes] : hashes);
+          assert.deepEqual(await keysOf(store, file), status === "fulfilled" ? ["first", ...hashes] : hashes);
           const events = await store.read((tx) => tx.all(eventsOf, { company_id: file }));
           assert.equal(events.length, 2);
         });
@@ -223,7 +219,7 @@ if (testStores.has("postgres"))
         await assert.rejects(bad, /no/);
         assert.ok(isWoken, String(part));
       }
-      assert.deepEqual(await hashesOf("waits"), []);
+      assert.deepEqual(await keysOf(store, "waits"), []);
     });
 
     test("is heard when a part of the write records something after its end", async () => {
@@ -275,7 +271,7 @@ if (testStores.has("postgres"))
         found.push(await runsOf(`k${found.length}`));
       }
       assert.ok(Math.max(...found) <= 4, `it ran ${found.join(", ")} times`);
-      assert.equal((await hashesOf("undone")).length, found.length);
+      assert.equal((await keysOf(store, "undone")).length, found.length);
     });
 
     test("of others makes a write run alone, and not again and again", async () => {
@@ -313,7 +309,7 @@ if (testStores.has("postgres"))
       await Promise.all(failing);
       // After three failed runs with others, a write runs alone.
       assert.ok(Math.max(...most) <= 4, `some ran ${Math.max(...most)} times`);
-      assert.equal((await hashesOf("unlucky")).length, 200);
+      assert.equal((await keysOf(store, "unlucky")).length, 200);
     });
   });
 else test("needs PostgreSQL", () => undefined);

@@ -1,21 +1,18 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
-import pg from "pg";
 import { Refusal } from "../contract/refusal.ts";
 import { append, system } from "../events/ledger.ts";
 import { verify } from "../events/verify.ts";
-import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
+import { keep, keepLater, keysOf, kept, row } from "../testing/blob-rows.ts";
+import { testStores } from "../testing/postgres.ts";
 import { watchStatements } from "../testing/statements.ts";
+import { twoNodes } from "../testing/two-nodes.ts";
 import { openPostgres } from "./postgres.ts";
-import { insertion, laterRow, selection } from "./query.ts";
-import type { Store, Tx } from "./store.ts";
+import { selection } from "./query.ts";
+import type { Tx } from "./store.ts";
 
-const keep = insertion("blobs");
-const keepLater = laterRow("blobs");
-const kept = selection("blobs", ["file_id"]);
-const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
 const eventsOf = selection("events", ["company_id"], sql`order by seq`);
 /** The server ends the connection of a commit with a row that is cut. At a row with a gate, it waits until the gate is open. */
 const atCommit = `
@@ -33,27 +30,8 @@ const record = (tx: Tx, index: number): void =>
   append(tx, { companyId: nameOf(index), actor: system, operation: "test", subject: null, data: {} });
 
 if (testStores.has("postgres"))
-  describe("writes of several companies that commit together", () => {
-    let database: PostgresDatabase;
-    let store: Store;
-    let other: Store;
-    let outside: pg.Client;
-    before(async () => {
-      database = await storeDatabase();
-      outside = new pg.Client({ connectionString: database.url });
-      await outside.connect();
-      await outside.query(atCommit);
-      store = await openPostgres({ url: database.url, key: "key" });
-      other = await openPostgres({ url: database.url, key: "key" });
-    });
-    after(async () => {
-      await store.close();
-      await other.close();
-      await outside.end();
-      await database.drop();
-    });
-    const keysOf = async (file: string): Promise<string[]> =>
-      (await other.read((tx) => tx.all(kept, { file_id: file }))).map(({ hash }) => hash).toSorted();
+  describe("writes of several companies that commit together", async () => {
+    const { url, store, other, outside } = await twoNodes(atCommit);
     /** One write of each company. All ask for their locks at the same moment. */
     const together = (work: (tx: Tx, index: number) => Promise<unknown>, on = store): Promise<unknown>[] => {
       const gate = Promise.withResolvers<void>();
@@ -128,7 +106,7 @@ if (testStores.has("postgres"))
             [...results.keys()].filter((index) => results[index] !== undefined && isGood(results[index])),
             others,
           );
-          assert.deepEqual(await keysOf(file), others.map(String).toSorted());
+          assert.deepEqual(await keysOf(other, file), others.map(String).toSorted());
         }
         await assertIntact();
       });
@@ -152,7 +130,7 @@ if (testStores.has("postgres"))
         results.flatMap((result, index) => (isGood(result) ? [index] : [])),
         [0, 20, 40],
       );
-      assert.deepEqual(await keysOf("crowd"), ["0", "20", "40"]);
+      assert.deepEqual(await keysOf(other, "crowd"), ["0", "20", "40"]);
       await assertIntact();
     });
 
@@ -168,7 +146,7 @@ if (testStores.has("postgres"))
       };
       for (let round = 0; round < rounds; round++) {
         // The other node holds some locks when this one asks for all. A store that has met no held lock reads at once.
-        const fresh = await openPostgres({ url: database.url, key: "key" });
+        const fresh = await openPostgres({ url: url, key: "key" });
         let begun = 0;
         const held = [1, 5, 9].map((index) =>
           other.write(async (tx) => {
@@ -184,7 +162,7 @@ if (testStores.has("postgres"))
         await fresh.close();
       }
       for (let index = 0; index < count; index++) {
-        const numbers = (await keysOf(`numbers ${index}`)).map((key) => Number(key.split(" ")[0]));
+        const numbers = (await keysOf(other, `numbers ${index}`)).map((key) => Number(key.split(" ")[0]));
         const expected = [1, 5, 9].includes(index) ? rounds * 2 : rounds;
         assert.deepEqual(
           numbers.toSorted((a, b) => a - b),
@@ -205,7 +183,7 @@ if (testStores.has("postgres"))
         void writes[3]?.then(() => (wasHeld = isHeld));
         await Promise.all(writes.toSpliced(3, 1));
         assert.deepEqual(
-          (await keysOf("held")).filter((key) => key.endsWith(" 3")),
+          (await keysOf(other, "held")).filter((key) => key.endsWith(" 3")),
           [],
         );
         if (round < 2) continue;
@@ -214,7 +192,7 @@ if (testStores.has("postgres"))
         await writes[3];
       }
       assert.equal(wasHeld, false);
-      assert.ok((await keysOf("held")).includes("2 3"));
+      assert.ok((await keysOf(other, "held")).includes("2 3"));
     });
 
     test("while a batch commits, the next one begins once it has as many writes, or the other has ended", async () => {
@@ -274,7 +252,7 @@ if (testStores.has("postgres"))
         await tx.lock("late 1");
         await tx.run(keep, row("late", "fast"));
       });
-      assert.ok((await keysOf("late")).includes("fast"));
+      assert.ok((await keysOf(other, "late")).includes("fast"));
       mayEnd.resolve();
       await slow;
       await assertIntact();
@@ -310,7 +288,7 @@ if (testStores.has("postgres"))
         usual = Math.min(usual, await timeAfter(false));
         shortest = Math.min(shortest, await timeAfter(true));
       }
-      assert.equal((await keysOf("waits")).length, round * 2);
+      assert.equal((await keysOf(other, "waits")).length, round * 2);
     });
 
     test("many companies whose locks are held elsewhere delay none of the others", async () => {
@@ -325,7 +303,7 @@ if (testStores.has("postgres"))
         });
       const writes = Array.from({ length: many }, (_, index) => write(`held ${index}`));
       for (let round = 0; round < 5; round++) await write(`free ${round}`);
-      assert.equal((await keysOf("many")).length, 5);
+      assert.equal((await keysOf(other, "many")).length, 5);
       const waiting =
         "select count(*)::int as count from pg_stat_activity where wait_event = 'advisory' and datname = current_database()";
       const { count: held } = Object((await outside.query(waiting)).rows[0]);
@@ -333,7 +311,7 @@ if (testStores.has("postgres"))
       for (let index = 0; index < many; index++)
         await outside.query(`select pg_advisory_unlock(${key(index)})`);
       await Promise.all(writes);
-      assert.equal((await keysOf("many")).length, many + 5);
+      assert.equal((await keysOf(other, "many")).length, many + 5);
     });
 
     test("companies whose locks are held elsewhere take few connections, also if all of them come in one batch", async () => {
@@ -357,7 +335,7 @@ if (testStores.has("postgres"))
       await lockAll("advisory_unlock");
       await Promise.all(writes);
       assert.ok(begun <= 8, `${begun} transactions`);
-      assert.equal((await keysOf("crowded")).length, many);
+      assert.equal((await keysOf(other, "crowded")).length, many);
     });
 
     test("nor do they if they come one after another", async () => {
@@ -391,7 +369,7 @@ if (testStores.has("postgres"))
         await outside.query(`select pg_advisory_unlock(${key(index)})`);
       await Promise.all(writes);
       assert.ok(most > 0 && most <= 4, `${most} connections waited`);
-      assert.equal((await keysOf("slow")).length, many + 5);
+      assert.equal((await keysOf(other, "slow")).length, many + 5);
     });
 
     test("none of more busy companies than a batch has writes is passed over", async () => {
@@ -430,7 +408,7 @@ if (testStores.has("postgres"))
       assert.ok(refused.length > 1, `${refused.length} refused`);
       const stored = [...results.keys()].filter((index) => results[index]?.status === "fulfilled");
       assert.equal(stored.length + refused.length, count);
-      assert.deepEqual(await keysOf("cut"), stored.map(String).toSorted());
+      assert.deepEqual(await keysOf(other, "cut"), stored.map(String).toSorted());
       assert.ok(runs.every((run) => run === 1));
       await assertIntact();
     });
@@ -450,7 +428,7 @@ if (testStores.has("postgres"))
       await Promise.all(writes.toSpliced(8, 1));
       othersAreDone.resolve();
       await writes[8];
-      assert.equal((await keysOf("slow again")).length, count);
+      assert.equal((await keysOf(other, "slow again")).length, count);
     });
 
     test("if a write without the lock moves the head of a chain meanwhile, the batch runs again", async () => {
@@ -471,7 +449,7 @@ if (testStores.has("postgres"))
       isMoved.resolve();
       await first;
       assert.equal(runs, 2);
-      assert.deepEqual(await keysOf("moved"), ["k"]);
+      assert.deepEqual(await keysOf(other, "moved"), ["k"]);
       await assertIntact();
     });
   });

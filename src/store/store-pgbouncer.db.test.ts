@@ -6,6 +6,7 @@ import pg from "pg";
 import { pgBouncer } from "../../scripts/test-plan.ts";
 import { allHeads, append, system } from "../events/ledger.ts";
 import { verify } from "../events/verify.ts";
+import { get, put, rename } from "../testing/company-rows.ts";
 import { type PgBouncer, startPgBouncer } from "../testing/pgbouncer.ts";
 import { storeDatabase, testDatabase, testStores, type PostgresDatabase } from "../testing/postgres.ts";
 import { timeouts } from "./connections.ts";
@@ -14,22 +15,6 @@ import { openPostgres } from "./postgres.ts";
 import { query } from "./query.ts";
 import type { Store } from "./store.ts";
 
-const put = query((db, p: { id: string }) =>
-  db.insertInto("companies").values({
-    id: p.id,
-    name: "0",
-    settings: "{}",
-    root_agent_id: "",
-    root_outcome_id: "",
-    created_at: 0,
-  }),
-);
-const rename = query((db, p: { id: string; name: string }) =>
-  db.updateTable("companies").set({ name: p.name }).where("id", "=", p.id),
-);
-const get = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("name").where("id", "=", p.id),
-);
 const settings = query((db, p: { id: string }) =>
   db
     .selectFrom("companies")
@@ -71,7 +56,7 @@ if (testStores.has("postgres"))
 
     test("writes of two nodes lose nothing under one lock, and the ledger verifies", async () => {
       const ids = ["a", "b", "c"];
-      for (const id of ids) await node(0).write((tx) => tx.run(put, { id }));
+      for (const id of ids) await node(0).write((tx) => tx.run(put, { id, name: "0" }));
       const writes = 30;
       await Promise.all(
         ids.flatMap((id) =>
@@ -104,10 +89,12 @@ if (testStores.has("postgres"))
     });
 
     test("a failing write leaves nothing behind, and its connection serves the next", async () => {
-      await node(0).write((tx) => tx.run(put, { id: "taken" }));
+      await node(0).write((tx) => tx.run(put, { id: "taken", name: "0" }));
       const results = await Promise.allSettled(
         Array.from({ length: 30 }, (_, index) =>
-          node(index).write((tx) => tx.run(put, { id: index % 3 === 0 ? "taken" : `free ${index}` })),
+          node(index).write((tx) =>
+            tx.run(put, { id: index % 3 === 0 ? "taken" : `free ${index}`, name: "0" }),
+          ),
         ),
       );
       for (const [index, { status }] of results.entries())
@@ -115,7 +102,7 @@ if (testStores.has("postgres"))
     });
 
     test("every transaction has its timeouts, and leaves none to others behind", async () => {
-      await node(0).write((tx) => tx.run(put, { id: "timed" }));
+      await node(0).write((tx) => tx.run(put, { id: "timed", name: "0" }));
       const inSeconds = ({ lock, statement, idle }: (typeof timeouts)["writes"]) => ({
         lock: `${lock / 1000}s`,
         statement: `${statement / 1000}s`,
@@ -154,7 +141,7 @@ if (testStores.has("postgres"))
       });
       await node(0).write(async (tx) => {
         await tx.lock("heard");
-        await tx.run(put, { id: "heard" });
+        await tx.run(put, { id: "heard", name: "0" });
       });
       await heard;
     });
@@ -174,7 +161,7 @@ if (testStores.has("postgres"))
       );
       try {
         await untilWaiting(holder, 3);
-        await node(0).write((tx) => tx.run(put, { id: "lease" }), "leases");
+        await node(0).write((tx) => tx.run(put, { id: "lease", name: "0" }), "leases");
       } finally {
         await holder.end();
         await Promise.all(waiting);

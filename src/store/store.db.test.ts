@@ -1,27 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import { get, put, rename } from "../testing/company-rows.ts";
 import { openTestStore, bothStores, type TestStore } from "../testing/organization.ts";
 import { sql } from "kysely";
-import { query, textQuery } from "./query.ts";
+import { textQuery } from "./query.ts";
 import type { Store } from "./store.ts";
-
-const put = query((db, p: { id: string; name: string }) =>
-  db.insertInto("companies").values({
-    id: p.id,
-    name: p.name,
-    settings: "{}",
-    root_agent_id: "",
-    root_outcome_id: "",
-    created_at: 0,
-  }),
-);
-const rename = query((db, p: { id: string; name: string }) =>
-  db.updateTable("companies").set({ name: p.name }).where("id", "=", p.id),
-);
-const get = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("name").where("id", "=", p.id),
-);
 
 /** Until it is counted, a table does not look small. */
 const countRows = textQuery(() => sql`analyze companies`);

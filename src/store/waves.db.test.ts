@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
+import { keep, kept, row } from "../testing/blob-rows.ts";
 import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
 import { isLost } from "./connections.ts";
 import { linkOn } from "./link.ts";
@@ -8,9 +9,6 @@ import { openPostgres } from "./postgres.ts";
 import { insertion, selection } from "./query.ts";
 import { type Waves, wavesOn } from "./waves.ts";
 
-const keep = insertion("blobs");
-const kept = selection("blobs", ["file_id"]);
-const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
 const minute = 60_000;
 const reasons = (results: readonly PromiseSettledResult<unknown>[]): unknown[] =>
   results.map((result) => (result.status === "rejected" ? Object(result.reason).code : "answered"));
