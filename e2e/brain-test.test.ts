@@ -227,7 +227,7 @@ test("a brain without a model is only looked at, and a test is known only in its
   const { test: id } = await board.call(testBrain, { companyId, type: "rehearsal" });
   const seen = async () => (await board.call(testBrain, { companyId, type: "rehearsal", test: id })).status;
   let status = await seen();
-  while (status === "running") status = await seen();
+  for (; status === "running"; status = await seen()) await sleep(50);
   assert.equal(status, "works");
   const other = await board.call(createCompany, { name: "Other" });
   await assert.rejects(

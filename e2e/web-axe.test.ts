@@ -36,13 +36,13 @@ describe("axe finds nothing serious", () => {
   before(async () => {
     const { board } = site.daemon;
     const { companyId } = site.press;
-    for (; session === "";)
+    for (; session === ""; await sleep(50))
       session =
         (await board.call(listAgentSessions, { id: site.press.rootId, limit: 1 })).sessions[0]?.id ?? "";
     kept = await furnish(site.daemon, site.press, site.home);
     const marlow = await site.press.as("Marlow");
     await endless("Noor", "Greta");
-    while (live === "")
+    for (; live === ""; await sleep(50))
       live =
         (await board.call(listAgentSessions, { id: site.press.agents.get("Noor") ?? "", end: "running" }))
           .sessions[0]?.id ?? "";
