@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Lane, type Length, secondsOf } from "./test-plan.ts";
 
 /** How much of a core must be idle for another file to start. */
-const idle = 0.25;
+const idle = 0.1;
 /** A file that started less than this ago counts as one core: what it computes is not seen yet. In milliseconds. */
 const fresh = 2000;
 /** As many always run, also where other programs use the cores. */

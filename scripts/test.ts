@@ -54,10 +54,11 @@ const length: Length = mode.quick ? "quick" : mode.long ? "long" : "whole";
 const seed = process.env["AGENCY_TEST_SEED"] ?? String(randomInt(2 ** 31));
 if (mode.update) process.env["AGENCY_TEST_UPDATE"] = "1";
 /**
- * Enough for two cores, even if most of the running files wait. In a quick run few wait. The real programs of brains use more
- * CPU than is counted for their files, and give up on slow answers. So fewer of them run at a time.
+ * Enough for two cores, even if most of the running files wait: the longest ones do, and come first. In a quick run few wait. The
+ * real programs of brains use more CPU than is counted for their files, and give up on slow answers. So fewer of them run at a
+ * time.
  */
-const mostProcesses = length === "quick" ? 5 : process.env["AGENCY_TEST_PROGRAMS"] === undefined ? 6 : 4;
+const mostProcesses = length === "quick" ? 5 : process.env["AGENCY_TEST_PROGRAMS"] === undefined ? 8 : 4;
 const interrupted = new AbortController();
 const failedFiles: string[] = [];
 let allPassedBefore = false;
