@@ -11,6 +11,7 @@ import { tellOnce } from "../mail/notices.ts";
 import { deliver } from "../mail/post.ts";
 import { messageById } from "../mail/table.ts";
 import { seeNodes } from "../readers/nodes.ts";
+import { agentsAhead } from "./agents-ahead.ts";
 import { concerned } from "./concerned.ts";
 import type { NodeParts } from "./node-parts.ts";
 import { keepNodeTrouble } from "./node-trouble.ts";
@@ -92,14 +93,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
     writeIn(store, companyId, newId, work);
   const canStart = (brainType: string): boolean => parts.runner.canStart(brainType);
   const { troubleOf } = parts.brains ?? {};
-  /** Agents that may have work. This tick looks at each of them once. */
-  const toLookAt = new Set<string>();
-  /** Agents that may start only after a certain time, for example after a session without progress. */
-  const later = new Map<string, number>();
-  /** Agents with work that found no free place or budget, by company. */
-  const waiting = new Map<string, Set<string>>();
-  /** Agents that may have work while this node is full, in the order in which they came. */
-  const waitingForRoom = new Set<string>();
+  const agents = agentsAhead();
   /** The last event of each company that was followed, and the time up to which ended blocks have been noticed. */
   let seen: Seen = new Map();
   let alarmsSeen = 0;
@@ -126,18 +120,14 @@ export function createScheduler(parts: NodeParts): Scheduler {
     return isFree;
   };
   const trouble = parts.trouble ?? keepNodeTrouble();
-  const roomFreed = (): void => {
-    for (const id of waitingForRoom) toLookAt.add(id);
-    waitingForRoom.clear();
-  };
   const sessions = createNodeSessions(
     { ...parts, trouble },
     {
-      freed: lookAgain,
-      full: wait,
+      freed: agents.placeFreed,
+      full: agents.waitIn,
       run,
       runUncounted: lanes.run,
-      roomFreed,
+      roomFreed: agents.roomFreed,
       rests: () => trouble.restsUntil() > time,
     },
   );
@@ -149,11 +139,11 @@ export function createScheduler(parts: NodeParts): Scheduler {
       const found = await store.read(look);
       await act(found).catch((error: unknown) => {
         // These agents are no longer noted, and only the slow sweep would find them again.
-        for (const { id } of found.verdicts) toLookAt.add(id);
+        for (const { id } of found.verdicts) agents.lookAt(id);
         throw error;
       });
       if (stopping) return null;
-      const isDone = !hasActed && !hasMoreNews && (toLookAt.size === 0 || draining);
+      const isDone = !hasActed && !hasMoreNews && (agents.toLookAt() === 0 || draining);
       if (isDone) return nextTime(found.due.times);
       if (round === mostRounds) return time;
     }
@@ -165,13 +155,12 @@ export function createScheduler(parts: NodeParts): Scheduler {
     time = now;
     const processes = sessions.processes();
     const due = await dueNow(tx, { nodeId: parts.nodeId, alarmsAfter: alarmsSeen, followed: sumOf(seen) });
-    for (const id of due.alarmed) toLookAt.add(id);
+    for (const id of due.alarmed) agents.lookAt(id);
     alarmsSeen = now;
     await noteEvents(tx, due.chains);
-    for (const [agentId, notBefore] of later)
-      if (notBefore <= now && later.delete(agentId)) toLookAt.add(agentId);
+    agents.reach(now);
     // The node may have rested until now.
-    if (waitingForRoom.size > 0 && sessions.hasRoom()) roomFreed();
+    if (agents.waitsForRoom() && sessions.hasRoom()) agents.roomFreed();
     const isSweep = firstRound || now - swept >= sweepEvery;
     return {
       now,
@@ -191,7 +180,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
     if (found.halted !== null && (await renewBudgets(found.halted))) month = monthOf(now);
     if (now - renewed >= renewEvery) await renewLeases();
     if (found.isSweep) {
-      for (const companyId of (await parts.brains?.lookAgain()) ?? []) lookAgain(companyId);
+      for (const companyId of (await parts.brains?.lookAgain()) ?? []) agents.placeFreed(companyId);
       await suggestGrowth(store, found.overloaded, newId, run);
     }
     settingsMayDiffer = !(await sessions.end(found.unwanted, now));
@@ -209,14 +198,14 @@ export function createScheduler(parts: NodeParts): Scheduler {
       if (mendsBrains.has(operation) && actor_kind === "board") {
         parts.brains?.mended(company_id);
         trouble.mended();
-        lookAgain(company_id);
+        agents.placeFreed(company_id);
       }
       if (operation === "session.submit_summary" && session_id !== null)
         sessions.summarySubmitted(session_id, tx.now);
-      if (freesAPlace.has(operation)) lookAgain(company_id);
+      if (freesAPlace.has(operation)) agents.placeFreed(company_id);
       if (changesGrants.test(operation)) settingsMayDiffer = true;
     }
-    for (const id of await concerned(tx, events)) toLookAt.add(id);
+    for (const id of await concerned(tx, events)) agents.lookAt(id);
     markSeen(seen, events);
     hasMoreNews = chains.some(({ company_id, seq }) => seq > (seen.get(company_id) ?? 0));
   }
@@ -241,14 +230,14 @@ export function createScheduler(parts: NodeParts): Scheduler {
 
   /** Takes the next agents of the slow sweep. Returns the overloaded ones. */
   async function sweep(tx: ReadTx): Promise<Awaited<ReturnType<typeof overloadedOf>>> {
-    const agents = await tx.all(agentsAfter, { after: sweepFrom, limit: sweepSize });
-    for (const { id } of agents) toLookAt.add(id);
-    sweepFrom = agents.length < sweepSize ? "" : (agents.at(-1)?.id ?? "");
+    const next = await tx.all(agentsAfter, { after: sweepFrom, limit: sweepSize });
+    for (const { id } of next) agents.lookAt(id);
+    sweepFrom = next.length < sweepSize ? "" : (next.at(-1)?.id ?? "");
     swept = tx.now;
     // The first round after the start has to reach every agent as fast as possible, so it looks for no overload.
     const isSlow = !firstRound;
     if (sweepFrom === "") firstRound = false;
-    return isSlow ? overloadedOf(tx, agents) : [];
+    return isSlow ? overloadedOf(tx, next) : [];
   }
 
   /** Denies the approvals that were not decided in time. */
@@ -272,21 +261,15 @@ export function createScheduler(parts: NodeParts): Scheduler {
     return all;
   }
 
-  /** Looks again at the agents that waited for a place, because one may be free. */
-  function lookAgain(companyId: string): void {
-    for (const id of waiting.get(companyId) ?? []) toLookAt.add(id);
-    waiting.delete(companyId);
-  }
-
   /** Finds out whether the agents that may have work can be started. */
   async function lookAtAgents(tx: ReadTx): Promise<SeenAgent[]> {
-    if (toLookAt.size === 0 || stopping || draining) return [];
+    if (agents.toLookAt() === 0 || stopping || draining) return [];
+    // Nothing is read without room. This node looks at these agents once a process has ended.
     if (!sessions.hasRoom()) {
-      leaveToOthers();
+      agents.leaveToOthers();
       return [];
     }
-    const ids = [...toLookAt].slice(0, parts.capacity === undefined ? undefined : looksAtOnce);
-    for (const id of ids) toLookAt.delete(id);
+    const ids = agents.take(parts.capacity === undefined ? undefined : looksAtOnce);
     try {
       const able = await tx.all(withWork, { ids: JSON.stringify(ids), now: tx.now });
       const verdicts = [];
@@ -300,7 +283,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
       }
       return verdicts;
     } catch (error) {
-      for (const id of ids) toLookAt.add(id);
+      for (const id of ids) agents.lookAt(id);
       throw error;
     }
   }
@@ -315,26 +298,19 @@ export function createScheduler(parts: NodeParts): Scheduler {
     for (const agent of ready.toSorted(
       (a, b) => a.last_session_at - b.last_session_at || (a.id < b.id ? -1 : 1),
     ))
-      if (!(await run(agent.company_id, () => startHere(agent)))) later.set(agent.id, now + pauseWhileBusy);
+      if (!(await run(agent.company_id, () => startHere(agent))))
+        agents.lookAfter(agent.id, now + pauseWhileBusy);
   }
 
   async function startHere({ id, company_id }: { id: string; company_id: string }): Promise<void> {
-    if (!(await sessions.start(id, company_id))) waitingForRoom.add(id);
-  }
-
-  /**
-   * Without room, nothing is read. Other nodes look at these agents themselves, and this node does once a process has ended.
-   */
-  function leaveToOthers(): void {
-    for (const id of toLookAt) waitingForRoom.add(id);
-    toLookAt.clear();
+    if (!(await sessions.start(id, company_id))) agents.waitForRoom(id);
   }
 
   async function putOff(id: string, verdict: Readiness & { start: false }, startsElsewhere: boolean) {
     const { at: notBefore, why, companyId, lacks, trouble } = verdict;
-    if (notBefore !== null) later.set(id, notBefore);
+    if (notBefore !== null) agents.lookAfter(id, notBefore);
     if (why !== "full" || companyId === null) return;
-    wait(companyId, id);
+    agents.waitIn(companyId, id);
     if (startsElsewhere) return;
     // If a provider refuses a key, the gateway itself tells the board.
     if (trouble !== undefined && trouble.cause !== "refused" && trouble.cause !== "waiting")
@@ -358,18 +334,13 @@ export function createScheduler(parts: NodeParts): Scheduler {
       );
   }
 
-  function wait(companyId: string, agentId: string): void {
-    const line = waiting.get(companyId) ?? new Set<string>();
-    waiting.set(companyId, line.add(agentId));
-  }
-
   function nextTime(times: readonly number[]): number | null {
     const all = [
       ...times,
-      ...later.values(),
+      ...agents.times(),
       ...sessions.deadlines(),
       sessions.running() > 0 ? renewed + renewEvery : null,
-      waitingForRoom.size > 0 && trouble.restsUntil() > time ? trouble.restsUntil() : null,
+      agents.waitsForRoom() && trouble.restsUntil() > time ? trouble.restsUntil() : null,
       swept + (firstRound ? 0 : sweepEvery),
     ];
     const due = all.filter((next) => next !== null);

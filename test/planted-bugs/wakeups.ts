@@ -7,7 +7,7 @@ export const wakeupBugs: readonly Bug[] = [
     edits: [
       {
         in: "createScheduler",
-        find: "if (freesAPlace.has(operation)) lookAgain(company_id);",
+        find: "if (freesAPlace.has(operation)) agents.placeFreed(company_id);",
         replace: "",
       },
     ],
@@ -54,9 +54,9 @@ export const wakeupBugs: readonly Bug[] = [
     name: "a wakeup is lost: the end of a pause after sessions that did nothing",
     edits: [
       {
-        in: "createScheduler",
-        find: "if (notBefore <= now && later.delete(agentId)) toLookAt.add(agentId);",
-        replace: "if (notBefore <= now) later.delete(agentId);",
+        in: "agentsAhead",
+        find: "if (time <= now && later.delete(id)) toLookAt.add(id);",
+        replace: "if (time <= now) later.delete(id);",
       },
     ],
   },
