@@ -172,8 +172,7 @@ export const fileSeenBy = textQuery(
         select 1 from messages m where m.file_id = f.id
           and (m.from_id = ${p.agent} or (m.to_id = ${p.agent} and m.delivered_at is not null))
       ) then 1 else 0 end as sent from files f where f.id = ${p.id}`,
-  checksIn("files"),
-  { files: "id", messages: ["id", "file_id"] },
+  { checks: checksIn("files"), sees: { files: "id", messages: ["id", "file_id"] } },
 );
 
 const isReport = textQuery(

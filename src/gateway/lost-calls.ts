@@ -116,10 +116,10 @@ const callsOfNode = textQuery(
   (p: { nodeId: string; trials: string }) =>
     sql<LostCall>`select c.* from model_calls c left join sessions s on s.id = c.session_id
       where c.status = 'open' and (s.node_id = ${p.nodeId} or c.session_id = ${p.trials} || c.company_id)`,
-  checksIn("model_calls"),
+  { checks: checksIn("model_calls") },
 );
 const oldCalls = textQuery(
   (p: { before: number }) =>
     sql<LostCall>`select * from model_calls where status = 'open' and started_at < ${p.before}`,
-  checksIn("model_calls"),
+  { checks: checksIn("model_calls") },
 );

@@ -114,7 +114,7 @@ const escalatedIn = textQuery(
     select o.* from below join outcomes o on o.delegated_by = below.id
     where o.status = 'open' and o.delegated = 1 and o.reworks >= ${mostReworks} and o.blocked_reason is not null
       and o.updated_at <= ${p.at} order by o.num`,
-  checksIn("outcomes"),
+  { checks: checksIn("outcomes") },
 );
 
 /** How often each verdict was given on the work of an agent. */

@@ -305,7 +305,7 @@ const neighbours = (link: "edges" | "dependencies", other: string, own: string, 
       sql<Ref>`select ${sql.join(refs.map((column) => sql.ref(`o.${column}`)))}
         from ${sql.table(link)} l join outcomes o on o.id = ${sql.ref(`l.${other}`)}
         where ${sql.ref(`l.${own}`)} = ${p.id} ${and} order by o.num limit ${p.limit}`,
-    checksIn("outcomes").filter(({ as }) => refs.some((column) => column === as)),
+    { checks: checksIn("outcomes").filter(({ as }) => refs.some((column) => column === as)) },
   );
 const parents = neighbours("edges", "parent_id", "child_id");
 const children = neighbours("edges", "child_id", "parent_id");

@@ -373,7 +373,7 @@ const openOutcomes = textQuery(
   (p: InCompany) => sql<Looked>`
     select ${columnsIn("o", looked)} from outcomes o
     where o.company_id = ${p.companyId} and ${isLive("o")} order by o.num`,
-  checksOfOutcome,
+  { checks: checksOfOutcome },
 );
 /** The ended outcomes that a live one depends on or is blocked on. */
 const awaitedOutcomes = textQuery(
@@ -383,7 +383,7 @@ const awaitedOutcomes = textQuery(
         where w.company_id = ${p.companyId} and ${isLive("w")}
       union select w.blocked_on from outcomes w
         where w.company_id = ${p.companyId} and ${isLive("w")} and w.blocked_on is not null)`,
-  checksOfOutcome,
+  { checks: checksOfOutcome },
 );
 /** `id` is the live child. */
 const openEdges = textQuery(
@@ -413,7 +413,7 @@ const openAgents = textQuery(
     select ${columnsIn("a", lookedOfAgent)} from agents a where a.company_id = ${p.companyId}
       and (a.status <> 'terminated' or exists (select 1 from outcomes o where o.responsible_id = a.id and ${isLive("o")})
         or exists (select 1 from outcomes o where o.delegated_by = a.id and ${isLive("o")}))`,
-  checksIn("agents").filter(({ as }) => lookedOfAgent.some((column) => column === as)),
+  { checks: checksIn("agents").filter(({ as }) => lookedOfAgent.some((column) => column === as)) },
 );
 const atWork = selection(
   "sessions",

@@ -88,7 +88,7 @@ const eventsFor = textQuery(
     union select e.* from sessions s join events e on e.subject = s.agent_id where ${isFor(p.id)}
       and e.operation in ('session.start', 'session.end', 'session.usage') and e.data like '%' || s.id || '%'
     order by seq desc limit 5000`,
-  checksIn("events"),
+  { checks: checksIn("events") },
 );
 
 const costOf = textQuery(

@@ -126,10 +126,12 @@ export function dynamic<R>(
 /** A query as text. Its columns are not checked by the compiler, but a test prepares it on both stores. */
 export function textQuery<P extends Params, R>(
   text: (p: P, dialect: Dialect) => RawBuilder<R>,
-  checks: readonly Check[] = [],
-  sees: Sees = {},
+  traits: Traits = {},
 ): Query<P, R> {
-  return query((db, p: P, dialect) => ({ compile: () => text(p, dialect).compile(db) }), { checks, sees });
+  return query((db, p: P, dialect) => ({ compile: () => text(p, dialect).compile(db) }), {
+    checks: [],
+    ...traits,
+  });
 }
 
 /** Inserts a row with all columns of the table in schema.ts. `ending` can add `on conflict` or `returning`. */
@@ -316,7 +318,7 @@ export function selection<
 >(table: T, by: readonly B[], ending?: Ending<E>): Query<Found<T, B> & E, Row<T>> {
   return textQuery(
     (p: Found<T, B> & E) => sql<Row<T>>`select * from ${sql.table(table)} where ${matching(by, p, ending)}`,
-    checksIn(table),
+    { checks: checksIn(table) },
   );
 }
 
