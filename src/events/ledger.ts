@@ -1,9 +1,10 @@
+import { sql } from "kysely";
 import { actorKinds } from "../contract/actors.ts";
 import type { Event } from "../contract/ledger.ts";
 import { redact } from "../redaction/redact.ts";
 import { headOf } from "../store/chain.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { type Query, query } from "../store/query.ts";
+import { type Query, query, selection } from "../store/query.ts";
 import { known } from "../store/columns.ts";
 import { type Row as RowOf, tables } from "../store/schema.ts";
 
@@ -141,14 +142,10 @@ export function markSeen(seen: Seen, events: readonly Pick<Row, "company_id" | "
 }
 
 /** The events about a subject, newest first. */
-export const aboutSubject = query((db, p: { subject: string; before: number; limit: number }) =>
-  db
-    .selectFrom("events")
-    .selectAll()
-    .where("subject", "=", p.subject)
-    .where("seq", "<", p.before)
-    .orderBy("seq", "desc")
-    .limit(p.limit),
+export const aboutSubject = selection(
+  "events",
+  ["subject"],
+  (p: { before: number; limit: number }) => sql`and seq < ${p.before} order by seq desc limit ${p.limit}`,
 );
 
 /** The events that an agent caused and the events about it, newest first. */

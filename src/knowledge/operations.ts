@@ -102,7 +102,7 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
     const { tx, input } = call;
     const file = await refresh(tx, await visibleFile(call));
     const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
-    const rows = await tx.all(versionsBefore, { id: file.id, before, limit: (input.limit ?? 100) + 1 });
+    const rows = await tx.all(versionsBefore, { file_id: file.id, before, limit: (input.limit ?? 100) + 1 });
     const versions = await visibleVersions(tx, call.actor, file.id);
     const seen = versions === "all" ? rows : await pinnedRows(tx, file.id, versions, before);
     const { page, nextCursor } = pageAfter(seen, input.limit, (row) => String(row.version));

@@ -119,14 +119,11 @@ export const versionWriter = (row: Row<"versions">): Event["actor"] =>
     person_id: row.author_person_id,
   });
 
-export const versionsBefore = query((db, p: { id: string; before: number; limit: number }) =>
-  db
-    .selectFrom("versions")
-    .selectAll()
-    .where("file_id", "=", p.id)
-    .where("version", "<", p.before)
-    .orderBy("version", "desc")
-    .limit(p.limit),
+export const versionsBefore = selection(
+  "versions",
+  ["file_id"],
+  (p: { before: number; limit: number }) =>
+    sql`and version < ${p.before} order by version desc limit ${p.limit}`,
 );
 
 async function insertVersion(

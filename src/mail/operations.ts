@@ -339,7 +339,7 @@ async function inboxPage(
   const limit = input.limit ?? defaultPage;
   const last = await cursorRow(input.cursor, (id) => listed(call, id, "to_id", toId));
   const list = input.all === true ? receivedBy : waitingFor;
-  const rows = await list(tx, companyId, toId, last?.num ?? 0, limit + 1);
+  const rows = await list(tx, { companyId, toId, after: last?.num ?? 0, limit: limit + 1 });
   const page = await presentPage(call, rows, limit);
   const isWhole = input.all !== true && last === undefined && rows.length <= limit;
   return { ...page, waiting: isWhole ? rows.length : await countWaiting(tx, companyId, toId) };

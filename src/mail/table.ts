@@ -7,7 +7,7 @@ import { inUse } from "../dispatch/company-settings.ts";
 import { encodeContent } from "../knowledge/content.ts";
 import { contentFor, type Reader } from "../knowledge/showing.ts";
 import { enclosuresOf } from "./enclosures.ts";
-import { counting, type Db, dynamic, insertion, query, selection, updating } from "../store/query.ts";
+import { counting, type Db, insertion, numbered, query, selection, updating } from "../store/query.ts";
 import { agentRow } from "../store/row-by-id.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -35,22 +35,32 @@ export async function isOfPerson(
   return from_id === null || (await tx.first(agentRow, { id: from_id }))?.brain_type === "human";
 }
 
-/** The unacknowledged messages of an agent (null: the board), oldest first. */
-export function waitingFor(
-  tx: ReadTx,
-  companyId: string,
-  toId: string | null,
-  after: number,
-  limit: number,
-): Promise<MessageRow[]> {
-  return toId === null
-    ? tx.all(waitingForBoard, { companyId, after, limit })
-    : tx.all(waitingForAgent, { companyId, toId, after, limit });
+/** A part of what an agent (null: the board) received: the messages after this number. */
+export type InboxPage = {
+  readonly companyId: string;
+  readonly toId: string | null;
+  readonly after: number;
+  readonly limit: number;
+};
+
+/** The unacknowledged messages, oldest first. */
+export const waitingFor = (tx: ReadTx, inbox: InboxPage): Promise<MessageRow[]> => {
+  const { companyId: company_id, toId: to_id, ...page } = inbox;
+  return to_id === null
+    ? tx.all(waitingForBoard, { company_id, ...page })
+    : tx.all(waitingForAgent, { company_id, to_id, ...page });
+};
+
+/** All messages, oldest first. */
+export function receivedBy(tx: ReadTx, { companyId, toId, after, limit }: InboxPage): Promise<MessageRow[]> {
+  const delivered = sql`delivered_at is not null`;
+  const received = { company_id: companyId, to_id: toId };
+  return tx.all(numbered("messages", received, "oldest first", after, limit, delivered), {});
 }
 
 /** Announces to the store that the first page of such a list will be read. */
 export const waitingAhead = (tx: ReadTx, companyId: string, toId: string, limit: number): void =>
-  tx.ahead(waitingForAgent, { companyId, toId, after: 0, limit });
+  tx.ahead(waitingForAgent, { company_id: companyId, to_id: toId, after: 0, limit });
 
 /**
  * Whether at least this many messages wait for an agent (null: the board). The query looks for the message at that position and
@@ -74,8 +84,8 @@ export const fullAhead = (tx: ReadTx, companyId: string, toId: string, most: num
   tx.ahead(waitingBehindForAgent, { companyId, toId, skipped: most - 1 });
 
 export async function countWaiting(tx: ReadTx, companyId: string, toId: string | null): Promise<number> {
-  const row = await tx.first(toId === null ? countForBoard : countForAgent, { companyId, toId: toId ?? "" });
-  return row?.count ?? 0;
+  const inbox = { company_id: companyId, to_id: toId ?? "" };
+  return (await tx.first(toId === null ? countForBoard : countForAgent, inbox))?.count ?? 0;
 }
 
 /** How many messages wait for an agent apart from this one. */
@@ -86,49 +96,13 @@ export async function countOthers(tx: ReadTx, companyId: string, toId: string, i
 export const othersAhead = (tx: ReadTx, companyId: string, toId: string, id: string): void =>
   tx.ahead(countBeside, { company_id: companyId, to_id: toId, id });
 
-const countBeside = counting(
-  "messages",
-  ["company_id", "to_id"],
-  (p: { id: string }) => sql`and delivered_at is not null and acknowledged_at is null and id <> ${p.id}`,
-);
-
 /** The number of delivered messages that read_inbox has not returned yet. */
 export async function countUnread(tx: ReadTx, agentId: string): Promise<number> {
-  return (await tx.first(unreadOf, { agentId }))?.count ?? 0;
+  return (await tx.first(unreadOf, { to_id: agentId }))?.count ?? 0;
 }
 
 export async function countUnreadOfBoard(tx: ReadTx, companyId: string): Promise<number> {
   return (await tx.first(unreadOfBoard, { company_id: companyId }))?.count ?? 0;
-}
-
-const unreadOfBoard = counting(
-  "messages",
-  ["company_id"],
-  sql`and to_id is null and delivered_at is not null and acknowledged_at is null and read_at is null`,
-);
-
-/** All messages that the receiver got (null: the board), oldest first. */
-export function receivedBy(
-  tx: ReadTx,
-  companyId: string,
-  toId: string | null,
-  after: number,
-  limit: number,
-): Promise<MessageRow[]> {
-  return tx.all(
-    dynamic((db) =>
-      db
-        .selectFrom("messages")
-        .selectAll()
-        .where("company_id", "=", companyId)
-        .where("to_id", toId === null ? "is" : "=", toId)
-        .where("delivered_at", "is not", null)
-        .where("num", ">", after)
-        .orderBy("num")
-        .limit(limit),
-    ),
-    {},
-  );
 }
 
 /**
@@ -149,20 +123,10 @@ export function mailBetween(
   const to = other === undefined ? sql<boolean>`1 = 1` : is("to_id", other);
   const from =
     other === undefined ? sql<boolean>`1 = 1` : sql<boolean>`${is("from_id", other)} and ${written}`;
+  const exchanged = sql`((${is("from_id", mine)} and ${written} and ${to})
+    or (${is("to_id", mine)} and delivered_at is not null and ${from}))`;
   return tx.all(
-    dynamic((db) =>
-      db
-        .selectFrom("messages")
-        .selectAll()
-        .where("company_id", "=", companyId)
-        .where(
-          sql<boolean>`((${is("from_id", mine)} and ${written} and ${to})
-            or (${is("to_id", mine)} and delivered_at is not null and ${from}))`,
-        )
-        .where("num", "<", before)
-        .orderBy("num", "desc")
-        .limit(limit),
-    ),
+    numbered("messages", { company_id: companyId }, "newest first", before, limit, exchanged),
     {},
   );
 }
@@ -181,21 +145,9 @@ export function sentBy(
   limit: number,
   isDeferred: boolean,
 ): Promise<MessageRow[]> {
-  return tx.all(
-    dynamic((db) => {
-      const sent = db
-        .selectFrom("messages")
-        .selectAll()
-        .where("company_id", "=", companyId)
-        .where("from_id", fromId === null ? "is" : "=", fromId)
-        .where("from_system", "=", 0)
-        .where("num", "<", before)
-        .orderBy("num", "desc")
-        .limit(limit);
-      return isDeferred ? sent.where(waitsForItsTime) : sent;
-    }),
-    {},
-  );
+  const sent = { company_id: companyId, from_id: fromId, from_system: 0 } as const;
+  const deferred = isDeferred && waitsForItsTime;
+  return tx.all(numbered("messages", sent, "newest first", before, limit, deferred), {});
 }
 
 /** Mail that waits for its time. In an archived company it waits until the company is active again. */
@@ -333,29 +285,14 @@ async function party(tx: ReadTx, agentId: string | null): Promise<Message["to"]>
 const iso = (time: number): string => new Date(time).toISOString();
 const orNull = (time: number | null): string | null => (time === null ? null : iso(time));
 
-const waitingForBoard = query((db, p: { companyId: string; after: number; limit: number }) =>
-  db
-    .selectFrom("messages")
-    .selectAll()
-    .where("company_id", "=", p.companyId)
-    .where("to_id", "is", null)
-    .where("delivered_at", "is not", null)
-    .where("acknowledged_at", "is", null)
-    .where("num", ">", p.after)
-    .orderBy("num")
-    .limit(p.limit),
-);
-const waitingForAgent = query((db, p: { companyId: string; toId: string; after: number; limit: number }) =>
-  db
-    .selectFrom("messages")
-    .selectAll()
-    .where("company_id", "=", p.companyId)
-    .where("to_id", "=", p.toId)
-    .where("delivered_at", "is not", null)
-    .where("acknowledged_at", "is", null)
-    .where("num", ">", p.after)
-    .orderBy("num")
-    .limit(p.limit),
+const isWaiting = sql`delivered_at is not null and acknowledged_at is null`;
+const inOrder = (p: Pick<InboxPage, "after" | "limit">) =>
+  sql`and ${isWaiting} and num > ${p.after} order by num limit ${p.limit}`;
+const waitingForAgent = selection("messages", ["company_id", "to_id"], inOrder);
+const waitingForBoard = selection(
+  "messages",
+  ["company_id"],
+  (p: Pick<InboxPage, "after" | "limit">) => sql`and to_id is null ${inOrder(p)}`,
 );
 
 const waitingBehind = (db: Db, p: { companyId: string; skipped: number }) =>
@@ -374,33 +311,18 @@ const waitingBehindForAgent = query((db, p: { companyId: string; toId: string; s
   waitingBehind(db, p).where("to_id", "=", p.toId),
 );
 
-const countForBoard = query((db, p: { companyId: string; toId: string }) =>
-  db
-    .selectFrom("messages")
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("company_id", "=", p.companyId)
-    .where("to_id", "is", null)
-    .where("delivered_at", "is not", null)
-    .where("acknowledged_at", "is", null),
-);
-const countForAgent = query((db, p: { companyId: string; toId: string }) =>
-  db
-    .selectFrom("messages")
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("company_id", "=", p.companyId)
-    .where("to_id", "=", p.toId)
-    .where("delivered_at", "is not", null)
-    .where("acknowledged_at", "is", null),
-);
-
 const insertRow = insertion("messages");
 
-const unreadOf = query((db, p: { agentId: string }) =>
-  db
-    .selectFrom("messages")
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("to_id", "=", p.agentId)
-    .where("delivered_at", "is not", null)
-    .where("acknowledged_at", "is", null)
-    .where("read_at", "is", null),
+const countForAgent = counting("messages", ["company_id", "to_id"], sql`and ${isWaiting}`);
+const countForBoard = counting("messages", ["company_id"], sql`and to_id is null and ${isWaiting}`);
+const countBeside = counting(
+  "messages",
+  ["company_id", "to_id"],
+  (p: { id: string }) => sql`and ${isWaiting} and id <> ${p.id}`,
+);
+const unreadOf = counting("messages", ["to_id"], sql`and ${isWaiting} and read_at is null`);
+const unreadOfBoard = counting(
+  "messages",
+  ["company_id"],
+  sql`and to_id is null and ${isWaiting} and read_at is null`,
 );

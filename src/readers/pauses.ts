@@ -1,6 +1,7 @@
+import { sql } from "kysely";
 import { parseData } from "../events/ledger.ts";
 import { redactText } from "../redaction/redact.ts";
-import { query } from "../store/query.ts";
+import { query, selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /** The last pause of an agent by a call: when, why and which call. Undefined if its budget paused it. */
@@ -43,12 +44,8 @@ const lastPauses = query((db, p: { companyId: string }) =>
     .where("a.status", "=", "paused"),
 );
 
-const lastPause = query((db, p: { subject: string }) =>
-  db
-    .selectFrom("events")
-    .selectAll()
-    .where("subject", "=", p.subject)
-    .where("operation", "=", "agent.pause")
-    .orderBy("seq", "desc")
-    .limit(1),
+const lastPause = selection(
+  "events",
+  ["subject"],
+  sql`and operation = 'agent.pause' order by seq desc limit 1`,
 );

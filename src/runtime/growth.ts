@@ -130,7 +130,7 @@ const looks: Readonly<Record<Kind, Look>> = {
   full_inbox: async (tx, { id, company_id }, { growthInboxMessages: limit, growthWaitMinutes }) => {
     if (limit === null) return null;
     const before = tx.now - growthWaitMinutes * minute;
-    const waiting = await waitingFor(tx, company_id, id, 0, mostLooked);
+    const waiting = await waitingFor(tx, { companyId: company_id, toId: id, after: 0, limit: mostLooked });
     const oldest = waiting[0]?.delivered_at ?? null;
     if (waiting.length < limit || oldest === null || oldest > before) return null;
     const minutes = Math.floor((tx.now - oldest) / minute);

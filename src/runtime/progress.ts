@@ -156,7 +156,7 @@ export async function guardAgainstStalling(
   const waiting = { ...agent, idle_sessions: idle, not_before: tx.now + pause };
   if (outcome === undefined || outcome.status !== "open") return waiting;
   const stalls = outcome.stalls + 1;
-  const inInbox = outcome.kind === "inbox" ? await waitingFor(tx, agent.company_id, agent.id, 0, 1000) : [];
+  const inInbox = outcome.kind === "inbox" ? await inboxOf(tx, agent) : [];
   // None of the three sessions could read a message that came during the last one.
   const isNews = inInbox.some(
     (message) =>
@@ -210,10 +210,12 @@ export async function holdOwnWork(
   return true;
 }
 
+const inboxOf = (tx: ReadTx, { id, company_id }: AgentRow) =>
+  waitingFor(tx, { companyId: company_id, toId: id, after: 0, limit: 1000 });
+
 async function isOwnWork(tx: ReadTx, agent: AgentRow, outcome: OutcomeRow): Promise<boolean> {
   if (outcome.kind !== "inbox") return outcome.made_by === agent.id;
-  const waiting = await waitingFor(tx, agent.company_id, agent.id, 0, 1000);
-  return waiting.every((message) => isFrom(agent, message));
+  return (await inboxOf(tx, agent)).every((message) => isFrom(agent, message));
 }
 
 async function block(

@@ -378,7 +378,7 @@ type Where<T extends TableName> = { readonly [C in keyof Row<T>]?: Row<T>[C] | u
 /** Undefined conditions are ignored. */
 function conditionsOf<T extends TableName>(where: Where<T>, also: Condition): RawBuilder<unknown>[] {
   const conditions = Object.entries<Value | undefined>(where).flatMap(([column, value]) =>
-    value === undefined ? [] : [sql`${sql.ref(column)} = ${value}`],
+    value === undefined ? [] : [sql`${sql.ref(column)} ${value === null ? sql`is null` : sql`= ${value}`}`],
   );
   return also ? [...conditions, sql`${also}`] : conditions;
 }
