@@ -128,7 +128,7 @@ export function positionText(
   const waits = [
     ...(inbox > 0 ? [plural(inbox, "message")] : []),
     ...(others > 0 ? [`${others} blocked`] : []),
-    ...(submitted > 0 ? [`${submitted} waiting for a verdict`] : []),
+    ...(submitted > 0 ? [`${submitted} submitted`] : []),
   ];
   const also = waits.length === 0 ? "" : ` (${waits.join(", ")})`;
   if (working !== null) return `working${working.on === null ? "" : ` on "${working.on}"`}${also}`;

@@ -97,15 +97,15 @@ export function PendingHire({
   );
 }
 
-/** "2 open, 1 blocked": counts of zero are left out. */
+/** "2 open, 1 blocked": the mandate and the inbox do not count as work, and counts of zero are left out. */
 function workWords({ open, blocked, submitted }: Readonly<Record<"open" | "blocked" | "submitted", number>>) {
   const parts = [
     [open, "open"],
     [blocked, "blocked"],
-    [submitted, "waiting for verification"],
+    [submitted, "submitted"],
   ] as const;
   const said = parts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
-  return said.length === 0 ? "none open" : said.join(", ");
+  return said.length === 0 ? "no work" : said.join(", ");
 }
 
 const mostGrants = 5;
