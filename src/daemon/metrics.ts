@@ -25,6 +25,14 @@ export interface Metrics {
   readonly stop: () => void;
 }
 
+/** A call that was answered or refused. */
+export interface MeasuredCall {
+  readonly operation: string;
+  readonly code: string;
+  readonly milliseconds: number;
+  readonly trace: string | undefined;
+}
+
 export interface CallReading {
   readonly operation: string;
   readonly code: string;
@@ -40,10 +48,7 @@ const delayWindow = 60_000;
 const bounds = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 
 /** `called` is told of each call as well. */
-export function keepMetrics(
-  store: Store,
-  called: (operation: string, code: string, milliseconds: number) => void = () => undefined,
-): Metrics {
+export function keepMetrics(store: Store, called: (call: MeasuredCall) => void = () => undefined): Metrics {
   const calls = new Map<
     string,
     { operation: string; code: string; count: number; seconds: number; buckets: number[] }
@@ -109,8 +114,9 @@ export function keepMetrics(
         throw error;
       } finally {
         const milliseconds = performance.now() - begun;
-        note(request.operation.name, code, milliseconds / 1000);
-        called(request.operation.name, code, milliseconds);
+        const operation = request.operation.name;
+        note(operation, code, milliseconds / 1000);
+        called({ operation, code, milliseconds, trace: request.trace });
       }
     },
     text: (gauges) => {

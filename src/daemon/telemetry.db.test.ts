@@ -16,6 +16,7 @@ import { storeKinds } from "../testing/organization.ts";
 import { storeDatabase } from "../testing/postgres.ts";
 import { telemetryIn } from "./telemetry-settings.ts";
 import { keepTelemetry } from "./telemetry.ts";
+import { callersSpan } from "./trace-context.ts";
 
 const Attributes = z.array(
   z.strictObject({ key: z.string(), value: z.strictObject({ stringValue: z.string() }) }),
@@ -26,6 +27,10 @@ const Resource = z.strictObject({ attributes: Attributes });
 const Span = z.strictObject({
   traceId: z.string().regex(/^[0-9a-f]{32}$/),
   spanId: z.string().regex(/^[0-9a-f]{16}$/),
+  parentSpanId: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .optional(),
   name: z.string().regex(/^[a-z_]+\.[a-z_]+$/),
   kind: z.literal(2),
   startTimeUnixNano: Nanoseconds,
@@ -193,6 +198,8 @@ for (const kind of storeKinds)
     });
   });
 
+const anyCall = { operation: "outcome.create", code: "ok", milliseconds: 1, trace: undefined };
+
 describe("an endpoint of telemetry that fails", () => {
   const settings = (url: string, metrics?: string, timeout = 100) => ({
     traces: `${url}/v1/traces`,
@@ -219,7 +226,7 @@ describe("an endpoint of telemetry that fails", () => {
       telemetry.begin(async () => ({ families: [], calls: [] }));
       try {
         const from = performance.now();
-        for (let call = 0; call < 100_000; call++) telemetry.called("outcome.create", "ok", 1);
+        for (let call = 0; call < 100_000; call++) telemetry.called(anyCall);
         assert.ok(performance.now() - from < 5000, "a call does not wait for the endpoint");
         await until(() => receiver.texts.length >= 3);
         // Of 100,000 spans, only those that fit into the queue waited.
@@ -254,10 +261,81 @@ describe("an endpoint of telemetry that fails", () => {
     await receiver.stop();
     const lines: unknown[] = [];
     const telemetry = keepTelemetry(settings(receiver.url), "node", (line) => lines.push(line));
-    telemetry.called("outcome.create", "ok", 1);
+    telemetry.called(anyCall);
     await until(() => lines.length === 1);
     await telemetry.stop();
     assert.equal(lines.length, 1);
+  });
+});
+
+describe("the trace of the caller", () => {
+  const [trace, span] = ["4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"];
+
+  test("calls at each door belong to it, and a caller that records nothing has no spans here", async () => {
+    const home = mkdtempSync(join(tmpdir(), "agency-traces-"));
+    const receiver = await startReceiver();
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: "20" };
+    try {
+      await duringDaemon({ home, telemetry: telemetryIn(env) }, async ({ url, token }) => {
+        const ask = async (path: string, headers: Record<string, string>, body?: unknown): Promise<void> => {
+          const answer = await fetch(`${url}${path}`, {
+            method: body === undefined ? "GET" : "POST",
+            headers: {
+              authorization: `Bearer ${token}`,
+              "content-type": "application/json",
+              accept: "application/json, text/event-stream",
+              ...headers,
+            },
+            ...(body !== undefined && { body: JSON.stringify(body) }),
+          });
+          const text = await answer.text();
+          assert.equal(answer.status, 200, text);
+          assert.doesNotMatch(text, /"isError":true/);
+        };
+        const traceparent = `00-${trace}-${span}-01`;
+        await ask("/api/companies", { traceparent: `00-${trace}-${span}-00` });
+        await ask("/api/companies", { traceparent });
+        await ask("/api/batch", { traceparent }, { calls: [{ operation: "person.list", input: {} }] });
+        const call = { name: "list_companies", arguments: {}, _meta: { traceparent } };
+        await ask("/mcp", {}, { jsonrpc: "2.0", id: 1, method: "tools/call", params: call });
+        await ask("/api/companies", { traceparent: `00-${trace}-${span}-01-more` });
+        await until(() => receiver.spans.length >= 4);
+      });
+    } finally {
+      await receiver.stop();
+      rmSync(home, { recursive: true, force: true });
+    }
+    assert.deepEqual(receiver.wrong, []);
+    const own = receiver.spans.filter(({ traceId }) => traceId === trace);
+    assert.deepEqual(own.map(({ name, parentSpanId }) => [name, parentSpanId]).toSorted(), [
+      ["company.list", span],
+      ["company.list", span],
+      ["person.list", span],
+    ]);
+    const others = receiver.spans.filter(({ traceId }) => traceId !== trace);
+    assert.deepEqual(
+      others.map(({ name, parentSpanId }) => [name, parentSpanId]),
+      [["company.list", undefined]],
+    );
+  });
+
+  test("only a valid one counts", () => {
+    const of = (text: string | undefined) => callersSpan(text);
+    for (const good of [`00-${trace}-${span}-01`, `00-${trace}-${span}-03`, `01-${trace}-${span}-01-more`])
+      assert.deepEqual(of(good), { traceId: trace, spanId: span }, good);
+    for (const quiet of [`00-${trace}-${span}-00`, `00-${trace}-${span}-02`]) assert.equal(of(quiet), null);
+    for (const bad of [
+      undefined,
+      "",
+      `ff-${trace}-${span}-01`,
+      `00-${trace}-${span}-01-more`,
+      `00-${trace}-${span}-01,00-${trace}-${span}-01`,
+      `00-${"0".repeat(32)}-${span}-01`,
+      `00-${trace}-${"0".repeat(16)}-01`,
+      `00-${trace.toUpperCase()}-${span}-01`,
+      `00-${trace}-${span}`,
+    ])
+      assert.equal(of(bad), undefined, bad);
   });
 });
 

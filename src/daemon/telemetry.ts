@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
-import type { CallReading, MetricFamily, Metrics } from "./metrics.ts";
+import type { CallReading, MeasuredCall, MetricFamily, Metrics } from "./metrics.ts";
+import { type CallersSpan, callersSpan } from "./trace-context.ts";
 import { version } from "./version.ts";
 
 /**
  * Traces and metrics for OpenTelemetry, sent as JSON over HTTP (OTLP) to the endpoint that the host names. This file is loaded
- * only then. A span is a call: the name of the operation, its code and its times. It has no input, no answer and no name, for
- * the reasons in metrics.ts.
+ * only then. A span is a call: the name of the operation, its code and its times. It belongs to the span of the caller, if the
+ * caller names one. It has no input, no answer and no name, for the reasons in metrics.ts.
  *
  * Nothing waits for the endpoint. Spans wait in a queue of fixed length; those that don't fit are dropped and counted. One request
  * is under way at a time, and is given up after a while.
@@ -22,7 +23,7 @@ export interface TelemetrySettings {
 }
 
 export interface Telemetry {
-  readonly called: (operation: string, code: string, milliseconds: number) => void;
+  readonly called: (call: MeasuredCall) => void;
   readonly begin: (read: () => Promise<ReturnType<Metrics["readings"]>>) => void;
   /** Sends the waiting spans, unless the endpoint does not answer soon. */
   readonly stop: () => Promise<void>;
@@ -35,6 +36,7 @@ interface Span {
   readonly code: string;
   readonly from: number;
   readonly to: number;
+  readonly within: CallersSpan | undefined;
 }
 
 const mostSpans = 2048;
@@ -129,11 +131,13 @@ export function keepTelemetry(
   ];
   for (const timer of timers) timer.unref();
   return {
-    called: (operation, code, milliseconds) => {
+    called: ({ operation, code, milliseconds, trace }) => {
       if (settings.traces === undefined) return;
+      const within = callersSpan(trace);
+      if (within === null) return;
       if (spans.length >= mostSpans) return void dropped++;
       const to = Date.now();
-      spans.push({ operation, code, from: to - milliseconds, to });
+      spans.push({ operation, code, from: to - milliseconds, to, within });
     },
     begin: (from) => (read = from),
     stop: async () => {
@@ -154,9 +158,10 @@ const nanoseconds = (milliseconds: number): string => `${BigInt(Math.round(milli
 /** Codes that mean that Agency itself failed. All others are answers to the caller. */
 const faults = new Set(["bug", "unavailable", "damaged"]);
 
-const spanOf = ({ operation, code, from, to }: Span) => ({
-  traceId: randomBytes(16).toString("hex"),
+const spanOf = ({ operation, code, from, to, within }: Span) => ({
+  traceId: within?.traceId ?? randomBytes(16).toString("hex"),
   spanId: randomBytes(8).toString("hex"),
+  ...(within && { parentSpanId: within.spanId }),
   name: operation,
   kind: 2,
   startTimeUnixNano: nanoseconds(from),

@@ -61,6 +61,8 @@ export interface DispatchRequest {
   readonly repeats?: () => void;
   /** The company whose events the caller follows. An answer about no single company reports this company's event number. */
   readonly follows?: string | undefined;
+  /** `traceparent` of W3C Trace Context: the span of the caller that this call belongs to. */
+  readonly trace?: string | undefined;
   /** The caller sends the answer on as text. If the operation has kept answers, the caller gets a KeptAnswer. */
   readonly takesText?: true;
 }

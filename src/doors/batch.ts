@@ -56,6 +56,7 @@ export function batchDoor(parts: BatchParts): OtherDoor {
         token,
         as: positionIn(request),
         follows: followedBy(request),
+        trace: headerOf(request, "traceparent"),
         gone: goneWith(response),
         socket: request.socket,
       };
@@ -71,6 +72,7 @@ interface BatchCaller {
   readonly token: string | undefined;
   readonly as: string | undefined;
   readonly follows: string | undefined;
+  readonly trace: string | undefined;
   readonly gone: AbortSignal;
   readonly socket: Socket;
 }

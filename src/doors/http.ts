@@ -150,6 +150,7 @@ async function answer(
     as: positionIn(request),
     input,
     key: headerOf(request, "idempotency-key"),
+    trace: headerOf(request, "traceparent"),
     has: tagsIn(headerOf(request, "if-none-match")),
     bytes: held.bytes,
     gone: goneWith(response),

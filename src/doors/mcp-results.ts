@@ -68,3 +68,9 @@ export function keyIn(meta: Record<string, unknown> | undefined): string | undef
   }
   return undefined;
 }
+
+/** The span of the caller, under the name that MCP reserves for it. */
+export function traceIn(meta: Record<string, unknown> | undefined): string | undefined {
+  const trace = meta?.["traceparent"];
+  return typeof trace === "string" ? trace : undefined;
+}

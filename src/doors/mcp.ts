@@ -17,7 +17,15 @@ import { readJson, type Room, roomFor } from "./body.ts";
 import { bearer, positionIn } from "./credential.ts";
 import { goneWith, headerOf, holding, type OtherDoor, sendBody } from "./http.ts";
 import { answerTo, plainCallIn } from "./mcp-call.ts";
-import { allTools, keyIn, type McpParts, noticesAfter, refusedResult, toolResult } from "./mcp-results.ts";
+import {
+  allTools,
+  keyIn,
+  type McpParts,
+  noticesAfter,
+  refusedResult,
+  toolResult,
+  traceIn,
+} from "./mcp-results.ts";
 import {
   callOutside,
   cancelIn,
@@ -217,6 +225,7 @@ function serve(
             as,
             input: params.arguments ?? {},
             key: keyIn(params._meta),
+            trace: traceIn(params._meta),
             bytes,
             gone: mcpReq.signal,
           },

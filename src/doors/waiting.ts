@@ -24,7 +24,7 @@ export function patient(
 ): PatientDispatch {
   return async (request, { progress } = {}) => {
     let output = await dispatch(request);
-    const { operation, token, as, input, gone } = request;
+    const { operation, token, as, input, gone, trace } = request;
     const { waits } = operation;
     if (waits === undefined || waits.again(output) === null) return output;
     const stopWaiting = mayWait(token);
@@ -41,7 +41,7 @@ export function patient(
           await progress?.(Math.round((now - begun) / 1000), seconds);
         }
         await changed();
-        output = await dispatch({ operation: waits.by ?? operation, token, as, input: next });
+        output = await dispatch({ operation: waits.by ?? operation, token, as, input: next, trace });
       }
       return output;
     } finally {
