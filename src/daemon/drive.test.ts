@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Scheduler } from "../runtime/scheduler.ts";
+import { renewEvery, type Scheduler } from "../runtime/scheduler.ts";
 import { openSqlite } from "../store/sqlite.ts";
 import { allowed } from "../testing/allowed.ts";
 import { runScheduler } from "./drive.ts";
@@ -66,6 +66,34 @@ test("commits that come at once share a tick, and a tick that hangs does not hol
   hung.resolve(null);
   await other.stop();
   await store.close();
+});
+
+test("leases whose renewal failed are renewed again soon", async () => {
+  const store = openSqlite({ path: ":memory:", clock: Date.now });
+  const failures: unknown[] = [];
+  const slept: number[] = [];
+  let renewals = 0;
+  const scheduler = counting({
+    renewLeases: async () => {
+      renewals += 1;
+      if (renewals === 2) throw new Error("the connection died");
+    },
+  });
+  const driven = await runScheduler({
+    store,
+    scheduler,
+    sleep: async (milliseconds, signal) => {
+      // The scheduler itself rests for less.
+      if (milliseconds < 500) return pause(milliseconds, signal);
+      slept.push(milliseconds);
+      return pause(slept.length < 3 ? 0 : 600_000, signal);
+    },
+    reportBug: (error) => (failures.push(error), ""),
+  });
+  await until(() => slept.length === 3);
+  await driven.stop();
+  await store.close();
+  assert.deepEqual([slept, failures.length], [[renewEvery, 1000, renewEvery], 1]);
 });
 
 test("a daemon that drains waits for its sessions, and a second request ends the wait", async () => {

@@ -9,7 +9,8 @@ import type { Store } from "../store/store.ts";
  * scheduler rests for at least a fifth of the tick's time, so commits that come together share a tick. Without a database or on
  * a full disk, the scheduler starts as soon as it can.
  *
- * Leases are renewed in a separate loop, which waits for no tick.
+ * Leases are renewed in a separate loop, which waits for no tick. A renewal that failed is repeated soon: after a connection that
+ * died silently, one at the usual time could come too late for the sessions.
  */
 export async function runScheduler(parts: DriveParts & { scheduler: Scheduler }): Promise<Driven> {
   const { store, scheduler, sleep, reportBug } = parts;
@@ -51,10 +52,14 @@ export async function runScheduler(parts: DriveParts & { scheduler: Scheduler })
 
   async function keepLeases(): Promise<void> {
     while (!stopping.signal.aborted) {
-      await scheduler.renewLeases().catch((error: unknown) => {
-        if (!isDiskFull(error)) reportBug(error, "leases");
-      });
-      await sleep(renewEvery, stopping.signal);
+      const isRenewed = await scheduler.renewLeases().then(
+        () => true,
+        (error: unknown) => {
+          if (!isDiskFull(error)) reportBug(error, "leases");
+          return false;
+        },
+      );
+      await sleep(isRenewed ? renewEvery : renewAgain, stopping.signal);
     }
   }
 
@@ -145,5 +150,7 @@ export async function keepBeating(parts: DriveParts & { heart: Heart }): Promise
   };
 }
 
+/** Much shorter than the leases of a node that could not renew them (runtime/node-leases.ts). */
+const renewAgain = 1000;
 const restAtLeast = 25;
 const restAtMost = 100;
