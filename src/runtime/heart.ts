@@ -25,16 +25,12 @@ export interface HeartParts extends Pick<NewRow<"nodes">, "id" | "name" | "versi
   readonly lacks: () => readonly string[];
   /** What keeps this node from starting sessions now. */
   readonly trouble?: () => string | null;
-  /** Called if this node stood still while a newer version changed the data, and this version can't use the data any more. */
+  /** Called if a newer version has changed the data since this node started, and this version can't use the data any more. */
   readonly tooOld?: (error: unknown) => void;
 }
 
-/** A migration that contracts does not wait for a node whose heartbeat is older than this (store/apply-migrations.ts). */
-const waitedFor = 60_000;
-
 export function keepHeart({ store, address, canStart, lacks, trouble, tooOld, ...fixed }: HeartParts): Heart {
   let startedAt: number | undefined;
-  let lastBeat: number | undefined;
   let known = "";
   const now = () => ({
     ...fixed,
@@ -45,7 +41,10 @@ export function keepHeart({ store, address, canStart, lacks, trouble, tooOld, ..
     lacks: JSON.stringify(lacks().slice(0, mostLacks)),
     trouble: trouble?.() ?? null,
   });
-  /** What the start checked may have changed while this node stood still. */
+  /**
+   * What the start checked may have changed since: a migration does not wait for a node that stands still, nor for one that started
+   * while it ran (store/apply-migrations.ts).
+   */
   const stillNewEnough = async (tx: Tx): Promise<void> => {
     const applied = (await tx.all(appliedMigrations, {})).map(({ name }) => name);
     try {
@@ -60,19 +59,13 @@ export function keepHeart({ store, address, canStart, lacks, trouble, tooOld, ..
       const row = now();
       const text = JSON.stringify(row);
       if (store.dialect === "sqlite" && text === known) return undefined;
-      let at: number | undefined;
       return {
         write: async (tx) => {
           startedAt ??= tx.now;
-          at = tx.now;
-          if (store.dialect === "postgres" && lastBeat !== undefined && at - lastBeat >= waitedFor)
-            await stillNewEnough(tx);
+          if (store.dialect === "postgres") await stillNewEnough(tx);
           return tx.run(saveNode, { ...row, started_at: startedAt, heartbeat: tx.now });
         },
-        written: () => {
-          known = text;
-          lastBeat = at;
-        },
+        written: () => void (known = text),
       };
     },
     stop: () => store.write((tx) => tx.run(dropNode, { id: fixed.id }), "leases"),

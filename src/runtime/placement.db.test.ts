@@ -295,7 +295,7 @@ for (const kind of bothStores)
     );
 
     if (kind === "postgres")
-      staged("a node that stood still over a minute checks again whether it is new enough", async (stage) => {
+      staged("a node checks with every heartbeat whether it is new enough", async (stage) => {
         stage.crash(stage);
         const refused: unknown[] = [];
         const heart = keepHeart({
@@ -315,11 +315,8 @@ for (const kind of bothStores)
           next.written();
         };
         await beat();
+        // The migration had looked for older nodes before the first beat.
         await stage.store.write((tx) => tx.run(addMigration, { name: "0002-names needs 1.3.0" }));
-        // A migration waits for a node whose heartbeat is younger, so this can't happen.
-        stage.advance(59_000);
-        await beat();
-        stage.advance(60_000);
         await assert.rejects(beat(), /The data needs Agency 1\.3\.0 or newer\. This is Agency 1\.2\.3\./);
         assert.equal(refused.length, 1);
         await stage.store.write((tx) => tx.run(dropMigration, {}));
