@@ -207,7 +207,8 @@ export function keepSandbox(options: {
     if (wanted && found.status !== "works") found = await probe(folder);
     return report();
   };
-  const again = setInterval(() => void look(), 30_000);
+  // A look that fails is repeated.
+  const again = setInterval(() => void look().catch(() => undefined), 30_000);
   again.unref();
   return {
     tried: look(),
