@@ -34,7 +34,6 @@ import {
   type DatabaseSources,
   type Home,
   lockHome,
-  nodeId,
   openHome,
   retract,
   systemUserName,
@@ -51,6 +50,7 @@ import { spaceIsBack, spaceIsLow } from "./texts.ts";
 import { secretsFrom, type SecretSources } from "./secret-sources.ts";
 import type { TelemetrySettings } from "./telemetry.ts";
 import { openSealed, whenThereIsSpace } from "./opening.ts";
+import { ownNode } from "./own-node.ts";
 import { openDoors } from "./open-doors.ts";
 import { keepServers } from "./server-keeper.ts";
 import { startWork } from "./session-work.ts";
@@ -196,7 +196,14 @@ async function startLocked(opened: {
   const mirrors = keepMirrors({ folder: home.repos, enclose: (shows) => sandbox.enclose(shows) });
   await sweepMirrors({ store, mirrors }).catch((error: unknown) => reportBug(error, "mirrors"));
   const logins = keepCodexLogins({ home: home.path });
-  const node = nodeId(home, newId);
+  const node = await ownNode({
+    store,
+    home,
+    port: options.port,
+    newId,
+    pause: (milliseconds) => sleep(milliseconds),
+    log: options.log,
+  });
   /** Aborts when the daemon begins to stop: then it does not matter whether a brain could work. */
   const probing = new AbortController();
   const brains = keepBrainHealth({ secrets, logins, nodeId: node, closing: probing.signal });

@@ -217,12 +217,18 @@ export function retract(home: Home): void {
 
 /** The id of this daemon among those that share a database. It stays the same for this home. */
 export function nodeId(home: Home, newId: () => string): string {
-  if (!existsSync(nodeIdFile(home))) writeFileSync(nodeIdFile(home), newId(), { mode: 0o600 });
-  return ownNodeId(home) ?? "";
+  return ownNodeId(home) ?? giveNodeId(home, newId());
+}
+
+export function giveNodeId(home: Home, id: string): string {
+  const file = nodeIdFile(home);
+  writeFileSync(`${file}.tmp`, id, { mode: 0o600, flush: true });
+  renameSync(`${file}.tmp`, file);
+  return id;
 }
 
 /** Undefined if no daemon has used this home yet. */
 export const ownNodeId = (home: Home): string | undefined =>
-  existsSync(nodeIdFile(home)) ? readFileSync(nodeIdFile(home), "utf8").trim() : undefined;
+  existsSync(nodeIdFile(home)) ? readFileSync(nodeIdFile(home), "utf8").trim() || undefined : undefined;
 
 const nodeIdFile = (home: Home): string => join(home.path, "node-id");
