@@ -41,6 +41,24 @@ for (const kind of bothStores)
       }
     });
 
+    if (kind === "postgres")
+      test("one alone takes few statements, although its file counts for the agent and the company", async () => {
+        const {
+          agents: [agent],
+          create,
+        } = await scene(1000);
+        for (let round = 0; round < 3; round++) await create(agent);
+        const watched = watchStatements();
+        try {
+          await create(agent);
+          // After a slow write, those of the company have savepoints for a while.
+          const texts = watched.transactions.flat().filter((text) => !text.startsWith("savepoint"));
+          assert.ok(texts.length > 5 && texts.length <= 13, texts.join("\n"));
+        } finally {
+          watched.stop();
+        }
+      });
+
     // Without the other agent, the store at first has fewer outcomes than the limit. The shortcut for small stores runs then.
     for (const [most, early, isAlone] of [
       [10, 7, false],

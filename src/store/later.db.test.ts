@@ -121,11 +121,12 @@ if (testStores.has("postgres"))
       assert.equal((await keysOf(store, "f")).length, 1000);
     });
 
-    test("single rows of several tables take one statement", async () => {
+    test("few rows of several tables take one statement", async () => {
       for (const bytes of [3, 4]) {
         const results = await writes(1, async (tx) => {
           await tx.run(keepLater, row("g", `k${bytes}`));
           await tx.run(add, { company_id: "g", agent_id: "", bytes });
+          await tx.run(add, { company_id: "g", agent_id: "ada", bytes });
         });
         assert.equal(good(results), 1);
         assert.equal(statements.filter((text) => text.includes("insert into")).length, 1);

@@ -50,6 +50,11 @@ interface HeldTable extends Pick<Filled, "tables" | "about"> {
 
 /** PostgreSQL keeps a statement for each number of rows. */
 const mostHeld = 50;
+/**
+ * The most rows of each table in a statement with other tables. Many numbers of rows of many tables would be more statements than
+ * PostgreSQL keeps.
+ */
+const mostTogether = 2;
 
 export function linkOn(
   waves: Waves,
@@ -74,12 +79,12 @@ export function linkOn(
     held.delete(into);
     send(into.statement(rows));
   };
-  /** Inserts the remaining rows. Single rows of several tables take one statement. Rows of numbered tables come first. */
+  /** Inserts the remaining rows. Few rows of several tables take one statement. Rows of numbered tables come first. */
   const insertRest = (): void => {
     for (const isNumbered of [true, false]) {
       const some = [...held].filter(([into]) => into.isNumbered === isNumbered);
       const tables = new Set(some.map(([into]) => into.tables[0]));
-      if (tables.size < some.length || some.some(([, rows]) => rows.length > 1))
+      if (tables.size < some.length || some.some(([, rows]) => rows.length > mostTogether))
         for (const [into] of some) insert(into);
       else if (some.length > 0) {
         for (const [into] of some) held.delete(into);
