@@ -43,6 +43,16 @@ for (const [name, [script, reason]] of Object.entries(excesses))
     assert.match((await running.exited).reason, reason);
   });
 
+test("a watchdog that could not be started is started again, and watches the sessions that run by then", async (context) => {
+  const { start } = await place(context, { limits: { diskMb: 10 } });
+  const { execPath } = process;
+  process.execPath = "/nowhere/node";
+  const starting = start("for i in $(seq 30); do head -c 1000000 /dev/zero > file$i; done; sleep 100");
+  const running = await starting.finally(() => (process.execPath = execPath));
+  running.release();
+  assert.match((await running.exited).reason, /^its files took \d+ MB/);
+});
+
 test("a home that takes too much is emptied, the agent's next session is told why and works", async (context) => {
   const { start, runner, folder } = await place(context, { limits: { diskMb: 10 } });
   const homes = () =>

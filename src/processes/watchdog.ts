@@ -37,6 +37,7 @@ export interface WatchOrder {
 const beatEvery = 2000;
 const silenceMilliseconds = 13_000;
 const idleMilliseconds = 10_000;
+const startAgainAfter = 1000;
 const program = fileURLToPath(
   new URL(`../processes/watchdog-process${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url),
 );
@@ -48,7 +49,9 @@ export function keepWatchdog(): Watchdog {
   /** Until this time, the watchdog is told that the leases are valid. After 13 seconds of silence, it ends the sessions. */
   let speaksUntil = 0;
 
-  const tell = (order: WatchOrder): void => void child?.stdin?.write(`${JSON.stringify(order)}\n`);
+  const tell = (order: WatchOrder): void => {
+    if (child?.pid !== undefined) child.stdin?.write(`${JSON.stringify(order)}\n`);
+  };
   const beat = setInterval(() => {
     if (performance.now() < speaksUntil) tell({});
   }, beatEvery);
@@ -62,6 +65,14 @@ export function keepWatchdog(): Watchdog {
       env: {},
     });
     next.on("error", () => undefined);
+    if (next.pid === undefined) {
+      // No process, memory or descriptor is left. Nothing else would end the sessions of a node that stands still.
+      setTimeout(() => {
+        if (child === next && watched.size > 0) resume();
+        else if (child === next) child = undefined;
+      }, startAgainAfter).unref();
+      return next;
+    }
     next.stdin.on("error", () => undefined);
     createInterface({ input: next.stdout }).on("line", (line) => {
       const { id, reason, full } = Report.parse(JSON.parse(line));
@@ -86,7 +97,7 @@ export function keepWatchdog(): Watchdog {
     clearTimeout(idle);
     const ending = child;
     child = undefined;
-    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
+    if (ending?.pid === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
     ending.ref();
     const ended = once(ending, "exit");
     ending.stdin?.end();
