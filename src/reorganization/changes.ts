@@ -1,6 +1,6 @@
 import type { Change, Newcomer } from "../contract/reorganization.ts";
 import { personAfter } from "../people/positions.ts";
-import { notFound } from "../contract/refusal.ts";
+import { notFound, type Refusal } from "../contract/refusal.ts";
 import { dissolveAll } from "../budgets/carving.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import {
@@ -25,6 +25,7 @@ import { chooseLeavers } from "./shrinking.ts";
 import {
   agentsOrCount,
   alreadyReports,
+  brainNeedsHiring,
   cannotReportBelow,
   hireFirst,
   newcomerNeedsHiring,
@@ -34,6 +35,7 @@ import {
   notItsWork,
   notMergeable,
   notMovable,
+  proposeBrain,
   reasons,
   rootStays,
   splitSummary,
@@ -78,7 +80,7 @@ export function prepare(call: CallContext, change: Change): Promise<PreparedChan
 async function insertLayer(call: CallContext, change: Of<"insert_layer">): Promise<PreparedChange> {
   const boss = await active(call, change.boss, "or self");
   const reports = await reportsNamed(call, boss, change.reports);
-  await demandHiring(call);
+  await demandNewcomers(call);
   return {
     summary: `${change.manager.name} joins between ${boss.name} and ${reports.map(({ name }) => name).join(", ")}`,
     agents: reports.map(({ id }) => id),
@@ -117,7 +119,7 @@ async function split(call: CallContext, change: Of<"split">): Promise<PreparedCh
   const { tx } = call;
   const agent = await active(call, change.agent);
   const boss = await bossOf(call, agent);
-  await demandHiring(call);
+  await demandNewcomers(call);
   const parts: { newcomer: Newcomer; reports: Member[]; outcomes: readonly string[] }[] = [];
   for (const { agent: newcomer, reports = [], outcomes = [] } of change.into) {
     for (const id of outcomes) await demandOwn(call, agent, id);
@@ -171,6 +173,9 @@ async function merge(call: CallContext, change: Of<"merge">): Promise<PreparedCh
 async function handOver(call: CallContext, change: Of<"hand_over">): Promise<PreparedChange> {
   const agent = await active(call, change.agent);
   const brain = await chooseBrain(call, change);
+  // Like a hire: otherwise an agent could get a safe brain approved, and then choose another one.
+  if (brain.brain_type !== "human")
+    await demandHiring(call, { right: brainNeedsHiring(agent.name), approval: proposeBrain(agent.name) });
   return {
     summary:
       brain.brain_type === "human"
@@ -323,13 +328,20 @@ async function demandOwn(call: CallContext, agent: Member, id: string): Promise<
   throw notItsWork(agent, outcome);
 }
 
-/** A new agent has reports at once, which a pending agent can't have. So its hire must not need an approval. */
-async function demandHiring(call: CallContext): Promise<void> {
+/** An agent may hire, and choose brains, without asking only with `org:hire` in a company without hiring approval. */
+async function demandHiring(
+  call: CallContext,
+  otherwise: { readonly right: Refusal; readonly approval: Refusal },
+): Promise<void> {
   const { tx, actor } = call;
   if (actor.agentId === null) return;
-  if (!(await holds(tx, actor.agentId, "org:hire", "use"))) throw newcomerNeedsHiring();
-  if ((await call.settings()).requireBoardApprovalForNewAgents) throw hireFirst();
+  if (!(await holds(tx, actor.agentId, "org:hire", "use"))) throw otherwise.right;
+  if ((await call.settings()).requireBoardApprovalForNewAgents) throw otherwise.approval;
 }
+
+/** A new agent has reports at once, which a pending agent can't have. So its hire must not need an approval. */
+const demandNewcomers = (call: CallContext): Promise<void> =>
+  demandHiring(call, { right: newcomerNeedsHiring(), approval: hireFirst() });
 
 async function hire(call: CallContext, input: Newcomer, boss: Member): Promise<Member> {
   const { agent } = await takeOn(call, { input, boss, waits: false });

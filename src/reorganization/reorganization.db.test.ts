@@ -11,6 +11,7 @@ import {
   type Change,
   listReorganizations,
   planReorganization,
+  undoReorganization,
   type Reorganization,
   viewReorganization,
 } from "../contract/reorganization.ts";
@@ -242,6 +243,29 @@ for (const kind of storeKinds)
       await carryOut({ kind: "hand_over", agent: ann.id, adapterType: "rehearsal" });
       assert.equal((await org.board(viewAgent, { id: ann.id })).adapterType, "rehearsal");
       await refusal(board({ kind: "hand_over", agent: ann.id, adapterType: "nonsense" }), "invalid");
+    });
+
+    test("an agent chooses no brain by handing a position over where the board decides about brains", async () => {
+      scene = await buildScene(org);
+      const { lead, ann, deep } = scene;
+      const { companyId } = org;
+      const hand = (call: TestCaller, agent: string, adapterType: string) =>
+        call(applyReorganization, { change: { kind: "hand_over", agent, adapterType } });
+      const brainOf = async (id: string) => (await org.board(viewAgent, { id })).adapterType;
+      await refusal(hand(ann.call, deep.id, "rehearsal"), "forbidden");
+      await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+      const { message, hint } = await refusal(hand(lead.call, ann.id, "rehearsal"), "refused");
+      assert.match(message, /^The board decides in this company which brains agents get/);
+      assert.match(hint, /change_agent/);
+      // A person's position has no brain, and undoing brings back the brain that the board knows.
+      const before = await brainOf(ann.id);
+      const { id } = await hand(lead.call, ann.id, "human");
+      await refusal(hand(lead.call, ann.id, "rehearsal"), "refused");
+      await lead.call(undoReorganization, { id });
+      assert.equal(await brainOf(ann.id), before);
+      await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
+      await hand(lead.call, ann.id, "rehearsal");
+      assert.equal(await brainOf(ann.id), "rehearsal");
     });
 
     test("firing and shrinking: the agents with the least work leave, the deepest first, with the reason", async () => {

@@ -87,6 +87,18 @@ export const hireFirst = (): Refusal =>
     "Hire the agent with hire_agent. After its approval, move reports to it (move_report).",
   );
 
+export const brainNeedsHiring = (agent: string): Refusal =>
+  forbidden(
+    `This change chooses another brain for ${agent}, and you don't have the right to hire.`,
+    "If the agent is your direct report, propose the brain to the board with change_agent.",
+  );
+
+export const proposeBrain = (agent: string): Refusal =>
+  refused(
+    `The board decides in this company which brains agents get, so you can't choose another one for ${agent}.`,
+    "Propose it with change_agent. You can hand the position over to a person: adapterType human.",
+  );
+
 export const alreadyUndone = (): Refusal =>
   conflict("This reorganization is already undone.", "To make the change again, apply it again.");
 
