@@ -3,7 +3,7 @@ import { describe } from "node:test";
 import { approve, viewApproval } from "../contract/approvals.ts";
 import { listCosts, setBudget } from "../contract/budgets.ts";
 import { agentInbox } from "../contract/mail.ts";
-import { resumeAgent, updateAgent, viewAgent } from "../contract/agents.ts";
+import { pauseAgent, resumeAgent, updateAgent, viewAgent } from "../contract/agents.ts";
 import { why } from "../contract/why.ts";
 import { type Organization, refusal, storeKinds } from "../testing/organization.ts";
 import {
@@ -63,6 +63,23 @@ for (const kind of storeKinds)
       again.resolve();
       runner.otherwise(async () => undefined);
     });
+
+    staged(
+      "an agent that is paused by a call, too, stays paused when the budget is raised",
+      async (stage) => {
+        const { org } = stage;
+        const ann = await org.agent("Ann");
+        await org.board(setBudget, { id: ann.id, tokens: 100 });
+        const gate = await spending(stage, ann.id, 100);
+        assert.equal(await statusOf(org, ann.id), "paused");
+        await org.board(pauseAgent, { id: ann.id, reason: "It wastes money." });
+        await org.board(setBudget, { id: ann.id, tokens: 1000 });
+        assert.equal(await statusOf(org, ann.id), "paused");
+        await org.board(resumeAgent, { id: ann.id });
+        assert.equal(await statusOf(org, ann.id), "idle");
+        gate.resolve();
+      },
+    );
 
     staged("a raise that does not fit the budget above says so before the decision", async (stage) => {
       const { org, runner } = stage;

@@ -336,6 +336,23 @@ for (const kind of storeKinds)
       await refusal(elsewhere.root(pauseAgent, { id: worker.id }), "not_found");
     });
 
+    test("what the board paused, only the board resumes, also if the manager had paused the agent before", async () => {
+      const boss = await org.agent(`Pauser ${++hired}`);
+      const worker = await org.agent(`Paused ${++hired}`, boss.id);
+      for (const before of [async () => undefined, () => boss.call(pauseAgent, { id: worker.id })]) {
+        await before();
+        await org.board(pauseAgent, { id: worker.id, reason: "It does harm." });
+        const { message } = await refusal(boss.call(resumeAgent, { id: worker.id }), "forbidden");
+        assert.match(message, /^The board paused Paused \d+, so only the board can resume it\.$/);
+        await refusal(boss.call(pauseAgent, { id: worker.id }), "conflict");
+        await refusal(org.board(pauseAgent, { id: worker.id }), "conflict");
+        assert.equal((await org.board(resumeAgent, { id: worker.id })).status, "idle");
+      }
+      // An earlier pause of the board does not matter.
+      await boss.call(pauseAgent, { id: worker.id });
+      assert.equal((await boss.call(resumeAgent, { id: worker.id })).status, "idle");
+    });
+
     test("an agent that left cannot be paused, resumed, woken or given anything", async () => {
       const gone = await org.agent(`Gone ${++hired}`);
       const file = await org.root(createFile, { description: "x", content: "x" });

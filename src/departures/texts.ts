@@ -1,4 +1,4 @@
-import { conflict, refused, type Refusal } from "../contract/refusal.ts";
+import { conflict, forbidden, refused, type Refusal } from "../contract/refusal.ts";
 import { onOneLine } from "../contract/visible-text.ts";
 
 /** All texts about agents that pause, retire, leave or are reclaimed. */
@@ -16,6 +16,12 @@ export const alreadyPaused = ({ name }: Named): Refusal =>
   conflict(
     `${name} is already paused.`,
     `Resume it when it should work again: agency agents resume ${name}.`,
+  );
+
+export const pausedByBoard = ({ name }: Named): Refusal =>
+  forbidden(
+    `The board paused ${name}, so only the board can resume it.`,
+    "Tell your manager, or the board if you report to it, why the agent should work again: send_message.",
   );
 
 export const notPaused = ({ name, status }: Named): Refusal =>

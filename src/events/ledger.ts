@@ -148,6 +148,9 @@ export const aboutSubject = selection(
   (p: { before: number; limit: number }) => sql`and seq < ${p.before} order by seq desc limit ${p.limit}`,
 );
 
+/** The last event of an operation about a subject. */
+export const lastDeed = selection("events", ["subject", "operation"], sql`order by seq desc limit 1`);
+
 /** The events that an agent caused and the events about it, newest first. */
 export const aboutAgent = query((db, p: { agent: string; before: number; limit: number }) =>
   db

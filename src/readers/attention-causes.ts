@@ -18,7 +18,7 @@ export async function causeItems(look: Look, found: readonly Found[]): Promise<D
   const since = await lastEvents(look.tx, "agent.pause", paused);
   const items: Draft[] = [];
   for (const one of mine) {
-    const item = causeItem(look, one, since, await usedUpOf(look, one.cause));
+    const item = await causeItem(look, one, since, await usedUpOf(look, one.cause));
     if (item !== undefined) items.push(item);
   }
   return items;
@@ -43,19 +43,19 @@ function concerns({ sight }: Look, { kind, about, on }: Cause): boolean {
   return outcome.responsible_id === you || outcome.delegated_by === you;
 }
 
-function causeItem(
+async function causeItem(
   look: Look,
   { cause, trail }: Found,
   since: (id: string) => number,
   usedUp: Measure | undefined,
-): Draft | undefined {
+): Promise<Draft | undefined> {
   const { tx, sight, leavesOf } = look;
   const { kind, about, on } = cause;
   const leaves = leavesOf(cause);
   const plain = { reason: trail.says, by: null, facts: {} };
   if (about === "agent") {
     const agent = sight.agentNamed(on);
-    const abilities = agentCalls(agent);
+    const abilities = await agentCalls(sight, sight.you, agent);
     const title = text.agentStands(agent?.name ?? on, agent?.status ?? "missing");
     const show: Draft["show"] = () => ({ ...plain, title, abilities });
     return { kind, leaves, subject: partyRef(sight, on), since: since(on), show };

@@ -36,8 +36,16 @@ export const helperOf = ({
   readonly sight: { readonly you: string | null };
 }): Helper => ({ companyId, you });
 
-export const agentCalls = (agent: LookedAgent | undefined): Ability[] =>
-  agent?.status === "paused" ? [callTo(agents.resumeAgent, { id: agent.id })] : [];
+/** What starts an agent again. A person in a position can't resume an agent that the board paused. */
+export async function agentCalls(
+  sight: Sight,
+  you: string | null,
+  agent: LookedAgent | undefined,
+): Promise<Ability[]> {
+  if (agent?.status !== "paused") return [];
+  if (you !== null && (await sight.isPausedByBoard(agent.id))) return [];
+  return [callTo(agents.resumeAgent, { id: agent.id })];
+}
 
 /** `usedUp` is the measure of the outcome's own budget that is used up. */
 export function outcomeCalls(
@@ -155,7 +163,7 @@ export async function callsFor(
   const { you } = helper;
   if (about === "agent") {
     const agent = await sight.agent(on);
-    return you === null || agent?.boss_id === you ? agentCalls(agent) : [];
+    return you === null || agent?.boss_id === you ? agentCalls(sight, you, agent) : [];
   }
   if (about === "outcome") {
     const outcome = await sight.outcome(on);

@@ -1,23 +1,26 @@
-import { sql } from "kysely";
-import { parseData } from "../events/ledger.ts";
+import { pauseAgent } from "../contract/agents.ts";
+import { isByBoard } from "../departures/pausing.ts";
+import { lastDeed, parseData } from "../events/ledger.ts";
 import { redactText } from "../redaction/redact.ts";
-import { query, selection } from "../store/query.ts";
+import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /** The last pause of an agent by a call: when, why and which call. Undefined if its budget paused it. */
 export async function lastPauseOf(tx: ReadTx, agentId: string) {
-  const event = await tx.first(lastPause, { subject: agentId });
-  return event === undefined ? undefined : { event, reason: reasonIn(event.data) };
+  const event = await tx.first(lastDeed, { subject: agentId, operation: pauseAgent.name });
+  return event === undefined ? undefined : { event, reason: reasonIn(event.data), byBoard: isByBoard(event) };
 }
 
-/** The reasons given for the pauses of a company's agents, in one query. */
-export async function pauseReasonsIn(tx: ReadTx, companyId: string): Promise<ReadonlyMap<string, string>> {
-  const rows = await tx.all(lastPauses, { companyId });
+export interface Pause {
+  readonly reason: string | null;
+  readonly byBoard: boolean;
+}
+
+/** The last pauses of a company's paused agents, in one query. */
+export async function pausesIn(tx: ReadTx, companyId: string): Promise<ReadonlyMap<string, Pause>> {
+  const rows = await tx.all(lastPauses, { companyId, operation: pauseAgent.name });
   return new Map(
-    rows.flatMap(({ id, data }) => {
-      const reason = data === null ? null : reasonIn(data);
-      return reason === null ? [] : [[id, reason] as const];
-    }),
+    rows.map((event) => [event.id, { reason: reasonIn(event.data), byBoard: isByBoard(event) }]),
   );
 }
 
@@ -26,26 +29,22 @@ function reasonIn(data: string): string | null {
   return typeof reason === "string" ? redactText(reason) : null;
 }
 
-const lastPauses = query((db, p: { companyId: string }) =>
+const lastPauses = query((db, p: { companyId: string; operation: string }) =>
   db
     .selectFrom("agents as a")
-    .select((eb) => [
-      "a.id",
-      eb
-        .selectFrom("events as e")
-        .select("e.data")
-        .whereRef("e.subject", "=", "a.id")
-        .where("e.operation", "=", "agent.pause")
-        .orderBy("e.seq", "desc")
-        .limit(1)
-        .as("data"),
-    ])
+    .innerJoin("events as e", (join) =>
+      join.on("e.seq", "=", (eb) =>
+        eb
+          .selectFrom("events as l")
+          .select("l.seq")
+          .whereRef("l.subject", "=", "a.id")
+          .where("l.operation", "=", p.operation)
+          .orderBy("l.seq", "desc")
+          .limit(1),
+      ),
+    )
+    .select(["a.id", "e.data", "e.actor_kind"])
+    .whereRef("e.company_id", "=", "a.company_id")
     .where("a.company_id", "=", p.companyId)
     .where("a.status", "=", "paused"),
-);
-
-const lastPause = selection(
-  "events",
-  ["subject"],
-  sql`and operation = 'agent.pause' order by seq desc limit 1`,
 );

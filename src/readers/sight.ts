@@ -18,7 +18,7 @@ import { selection, textQuery } from "../store/query.ts";
 import { agentRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { lastPauseOf, pauseReasonsIn } from "./pauses.ts";
+import { lastPauseOf, pausesIn } from "./pauses.ts";
 import { type NodesSeen, seeNodes } from "./nodes.ts";
 
 /**
@@ -52,6 +52,8 @@ export interface Sight {
   isPausedByBudget(agentId: string): Promise<boolean>;
   /** The reason given for the agent's pause. Null if there was none. */
   pauseReason(agentId: string): Promise<string | null>;
+  /** Whether the board paused the agent, and not its manager or a budget. Only the board then resumes it. */
+  isPausedByBoard(agentId: string): Promise<boolean>;
   /** The budget that the agent lacks. Undefined if the budget suffices. */
   want(agent: LookedAgent): Promise<Want | undefined>;
   missingSecrets(agent: LookedAgent): Promise<readonly string[]>;
@@ -146,6 +148,7 @@ export function askingSight(tx: ReadTx, viewer: Viewer, secrets: Resolver, isPer
     isAtWork: async (agentId) => (await tx.first(liveSession, { agent_id: agentId })) !== undefined,
     isPausedByBudget: async (agentId) => (await tx.first(pauseOf, { agent_id: agentId })) !== undefined,
     pauseReason: async (agentId) => (await lastPauseOf(tx, agentId))?.reason ?? null,
+    isPausedByBoard: async (agentId) => (await lastPauseOf(tx, agentId))?.byBoard === true,
     want: async (agent) => {
       const place = await budgetPlaceOf(tx, agent);
       const paused = await tx.first(pauseOf, { agent_id: agent.id });
@@ -204,7 +207,7 @@ export async function companySight(
   const approvals = new Map((await tx.all(pendingOf, p)).map((row) => [row.agent_id, row]));
   const pauses = await tx.all(budgetPauses, { company_id: companyId });
   const paused = new Map(pauses.map(({ agent_id, pool_id }) => [agent_id, pool_id]));
-  const reasons = await pauseReasonsIn(tx, companyId);
+  const lastPauses = await pausesIn(tx, companyId);
   const pools = await poolsOf(tx, companyId);
   const raises = await overridesIn(tx, companyId);
   const raiseOf = ({ id, measure }: Pool) => raises.get(`${id} ${measure}`);
@@ -314,7 +317,8 @@ export async function companySight(
     approval: async (agentId) => approvals.get(agentId),
     isAtWork: async (agentId) => sessions.has(agentId),
     isPausedByBudget: async (agentId) => paused.has(agentId),
-    pauseReason: async (agentId) => reasons.get(agentId) ?? null,
+    pauseReason: async (agentId) => lastPauses.get(agentId)?.reason ?? null,
+    isPausedByBoard: async (agentId) => lastPauses.get(agentId)?.byBoard === true,
     want: async (agent) => {
       const { usd, tokens, sessions: sessionPool } = nearest(agent.id);
       if (usd === undefined || tokens === undefined || sessionPool === undefined) return undefined;
