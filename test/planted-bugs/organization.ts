@@ -92,8 +92,8 @@ export const organizationBugs: readonly Bug[] = [
     edits: [
       {
         in: "named",
-        find: "!(await isAtOrBelow(call, member, actor.agentId))",
-        replace: "!(await isAtOrBelow(call, member, member.id))",
+        find: "!(await isAtOrBelow(tx, member.id, actor.agentId))",
+        replace: "!(await isAtOrBelow(tx, member.id, member.id))",
       },
     ],
   },

@@ -7,7 +7,7 @@ export const reorganizationBugs: readonly Bug[] = [
     edits: [
       {
         in: "moveOne",
-        find: "if (await isAtOrBelow(call, to, agent.id))",
+        find: "if (await isAtOrBelow(call.tx, to.id, agent.id))",
         replace: "if (to.id === agent.id)",
       },
       {
@@ -65,8 +65,8 @@ export const reorganizationBugs: readonly Bug[] = [
     edits: [
       {
         in: "named",
-        find: "!(await isAtOrBelow(call, member, actor.agentId))",
-        replace: "!(await isAtOrBelow(call, member, member.id))",
+        find: "!(await isAtOrBelow(tx, member.id, actor.agentId))",
+        replace: "!(await isAtOrBelow(tx, member.id, member.id))",
       },
     ],
   },
