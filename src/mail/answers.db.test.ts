@@ -21,6 +21,7 @@ import {
   sendMessage,
   viewMessage,
 } from "../contract/mail.ts";
+import { createPerson, signIn } from "../contract/people.ts";
 import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { onStage } from "../testing/stage.ts";
 
@@ -207,6 +208,19 @@ for (const kind of storeKinds) {
       await refusal(board(markMessageRead, { id: down.id }), "refused");
       await board(viewMessage, { id: down.id });
       assert.equal((await board(viewMessage, { id: down.id })).readAt, null);
+    });
+
+    test("a viewer looks at the board's messages and marks none as read", async () => {
+      const elsewhere = await org.another();
+      const { board, root, core } = elsewhere;
+      const { signIn: link } = await board(createPerson, { name: "Vera", role: "viewer" });
+      const input = { code: link.code, kind: "program" };
+      const signedIn = await core.dispatch({ operation: signIn, token: undefined, input });
+      const viewer = elsewhere.as(signIn.output.parse(signedIn).token ?? "");
+      const { id } = await root(sendMessage, { to: "board", body: "for the board" });
+      const seen = await viewer(viewMessage, { id });
+      assert.deepEqual([seen.body, seen.readAt], ["for the board", null]);
+      assert.equal((await board(boardInbox, { companyId: elsewhere.companyId })).unread, 1);
     });
   });
 

@@ -103,14 +103,17 @@ export async function acknowledge(
   return saved;
 }
 
-/** A message that its receiver views counts as read. If the board views the mail of an agent, it does not. */
+/**
+ * A message that its receiver views counts as read. It does not if the board views the mail of an agent, or if a viewer, who only
+ * watches, views the mail of the board.
+ */
 const onView = guarded(contract.viewMessage, async (call) => {
-  const { tx, actor, input } = call;
+  const { tx, actor, caller, input } = call;
   const message = await messageById(tx, input.id);
   const isMine = isReceived(message, actor.agentId);
   if (actor.agentId !== null && message.from_id !== actor.agentId && !isMine)
     throw notFound("message", input.id);
-  if (isMine) await markRead(tx, message);
+  if (isMine && caller.person?.role !== "viewer") await markRead(tx, message);
   return presentMessage(call, await messageById(tx, message.id));
 });
 
