@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { listBudgets, listCosts, setBudget } from "../contract/budgets.ts";
-import { createOutcome } from "../contract/outcomes.ts";
+import { delegateOutcome } from "../contract/delegation.ts";
+import { createOutcome, viewOutcome } from "../contract/outcomes.ts";
+import { applyReorganization } from "../contract/reorganization.ts";
 import { terminateAgent } from "../contract/agents.ts";
 import { listRoster } from "../contract/roster.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
@@ -77,6 +79,37 @@ for (const kind of storeKinds)
       await board(terminateAgent, { id: ben.id });
       const after = await board(listCosts, { companyId });
       assert.deepEqual(after.costs, costs);
+    });
+
+    organized("an agent learns of no outcome from its costs that it may not read", async (org) => {
+      const { board, companyId, root } = org;
+      const [lead, top] = [await org.agent("Lead"), await org.agent("Top")];
+      const [ann, sub] = [await org.agent("Ann", lead.id), await org.agent("Sub", top.id)];
+      const { id: goal } = await root(createOutcome, { title: "goal", parents: [org.rootId] });
+      await root(delegateOutcome, { id: goal, to: lead.id });
+      const made = [];
+      for (const title of ["hidden 1", "hidden 2"]) {
+        const { id } = await lead.call(createOutcome, { title, parents: [goal] });
+        await lead.call(delegateOutcome, { id, to: ann.id });
+        made.push(id);
+      }
+      const { id: seen } = await ann.call(createOutcome, { title: "seen", parents: [ann.id] });
+      // Ann's work for Lead's goal stays below that goal, which Top can't read.
+      const change = { kind: "move_report" as const, agent: ann.id, to: sub.id };
+      await board(applyReorganization, { companyId, change });
+      for (const [index, id] of [...made, seen].entries()) await used(org, ann.id, id, use(1, 0, 3 - index));
+      for (const id of made) await refusal(top.call(viewOutcome, { id }), "not_found");
+      const { costs } = await top.call(listCosts, { by: "outcome" });
+      assert.deepEqual(new Set(costs.map(({ id }) => id)), new Set([seen, ann.id, sub.id, top.id]));
+      const paged = [];
+      for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+        const one = await top.call(listCosts, { by: "outcome", limit: 1, ...(cursor && { cursor }) });
+        paged.push(...one.costs);
+        cursor = one.nextCursor ?? undefined;
+      }
+      assert.deepEqual(paged, costs);
+      const ofBoard = await board(listCosts, { companyId, by: "outcome" });
+      assert.ok(made.every((id) => ofBoard.costs.some((row) => row.id === id)));
     });
 
     organized(

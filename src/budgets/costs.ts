@@ -4,6 +4,7 @@ import { notFound } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { memberById, rootAgentOf } from "../capabilities/members.ts";
 import { upward } from "../capabilities/structure.ts";
+import { type Viewer, visibleOutcomes } from "../capabilities/visible.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { dynamic, insertion, selection, textQuery } from "../store/query.ts";
 import { storedBytes } from "../knowledge/table.ts";
@@ -51,7 +52,7 @@ const onList = guarded(listCosts, async ({ tx, actor, companyId, input, settings
     input.agent === undefined ? actor.agentId : await visible(tx, companyId, actor.agentId, input.agent);
   const top = below ?? (await rootAgentOf(tx, companyId)) ?? "";
   const of = { companyId, month, below };
-  const rows = await tx.all(page({ ...of, kind: input.by, after, limit: limit + 1 }), {});
+  const rows = await rowsFor(tx, actor, { ...of, kind: input.by, after, limit: limit + 1 });
   const { page: shown, nextCursor } = pageAfter(rows, limit, (row) => `${row.usd} ${row.id}`);
   const ids = shown.map((row) => row.id);
   const own = byId(await sumsIn(tx, input.by, ids, month, 1));
@@ -134,6 +135,19 @@ async function daysOf(tx: ReadTx, of: Spenders) {
   }));
 }
 
+/** The rows that the viewer may know of. Outcomes that it can't read are left out, and rows behind them fill the page. */
+async function rowsFor(tx: ReadTx, viewer: Viewer, asked: Parameters<typeof page>[0]) {
+  const found: Spending[] = [];
+  for (let { after } = asked; ;) {
+    const rows = await tx.all(page({ ...asked, after }), {});
+    found.push(...(asked.kind === "outcome" ? await visibleOutcomes(tx, viewer, rows) : rows));
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < asked.limit || found.length >= asked.limit)
+      return found.slice(0, asked.limit);
+    after = last;
+  }
+}
+
 const monthBefore = (month: string): string => monthOf(Date.parse(`${month}-01T00:00:00Z`) - 1);
 
 /** The board sees all agents. An agent sees itself and the agents below it. */
@@ -191,6 +205,8 @@ const summed = sql.join(
   sums.map((sum) => sql`cast(sum(${sql.ref(`c.${sum}`)}) as bigint) as ${sql.ref(sum)}`),
 );
 
+type Spending = Amounts & { id: string; name: string };
+
 /** A page of costs, highest first. For outcomes, only those that agents of the subtree are responsible for. */
 const page = (
   p: Spenders & {
@@ -199,7 +215,7 @@ const page = (
     readonly limit: number;
   },
 ) =>
-  costQuery(sql<Amounts & { id: string; name: string }>`${downFrom(p.below)}
+  costQuery(sql<Spending>`${downFrom(p.below)}
     select c.id, coalesce(a.name, o.title, '') as name, ${sumsOfC} from costs c
       left join agents a on a.id = c.id and c.kind = 'agent'
       left join outcomes o on o.id = c.id and c.kind = 'outcome'
