@@ -1,5 +1,5 @@
 import { commandsThatList } from "../contract/listing.ts";
-import { conflict, invalid, Refusal, refused } from "../contract/refusal.ts";
+import { conflict, invalid, Refusal, refused, tooLarge } from "../contract/refusal.ts";
 import { didYouMean } from "../contract/nearest.ts";
 import { plural } from "../contract/phrases.ts";
 
@@ -241,7 +241,7 @@ export const nothingToAdd = (paths: readonly string[], skipped: readonly { path:
   );
 
 export const fileTooLarge = (size: number, most: number) =>
-  new Refusal("too_large", `It has ${size} bytes. The maximum is ${most}.`, "Split it into several files.");
+  tooLarge(`It has ${size} bytes. The maximum is ${most}.`, "Split it into several files.");
 
 export const wouldOverwrite = (
   paths: readonly string[],
@@ -269,8 +269,7 @@ export const folderTooDeep = (folder: string, most: number) =>
   invalid(`${folder} is nested too deeply.`, `A skill can have ${most} levels of folders.`);
 
 export const folderTooLarge = (most: number, file: string) =>
-  new Refusal(
-    "too_large",
+  tooLarge(
     `The folder holds more than ${most / 1024 / 1024} MB, the maximum (reached at ${file}).`,
     "Remove the largest files and add them afterwards.",
   );

@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { type Operation, takesBody } from "../contract/operation.ts";
-import { Refusal, refusalCodes, type RefusalCode } from "../contract/refusal.ts";
+import { invalid, Refusal, type RefusalCode, refusalCodes } from "../contract/refusal.ts";
 import { Data } from "../contract/words.ts";
 
 /** Calls any operation of the contract over HTTP, with its types. The command line and end-to-end tests use it. */
@@ -97,7 +97,7 @@ export function requestFor(
   const path = operation.http.path.replace(/:(\w+)/g, (_, key: string) => {
     const value = rest.get(key);
     if (typeof value !== "string" && typeof value !== "number")
-      throw new Refusal("invalid", `${key} is missing.`, `Give ${key}: ${operation.name} needs it.`);
+      throw invalid(`${key} is missing.`, `Give ${key}: ${operation.name} needs it.`);
     rest.delete(key);
     return encodeURIComponent(String(value));
   });

@@ -1,5 +1,5 @@
 import { plural } from "../contract/phrases.ts";
-import { conflict, invalid, Refusal, refused } from "../contract/refusal.ts";
+import { conflict, damaged, invalid, Refusal, refused, tooLarge } from "../contract/refusal.ts";
 import { mostSkillBytes, mostSkillFiles } from "../contract/skills.ts";
 import { wrongAt } from "../knowledge/front-matter.ts";
 
@@ -58,8 +58,7 @@ export const notExported = (month: string) =>
   );
 
 export const changedMonth = (month: string) =>
-  new Refusal(
-    "damaged",
+  damaged(
     `The events of ${month} do not verify. Nothing was removed.`,
     "See what was changed: agency audit verify.",
   );
@@ -106,8 +105,7 @@ export const runsCommands = (commands: readonly string[]) =>
   );
 
 export const skillsTooLarge = (files: number, bytes: number) =>
-  new Refusal(
-    "too_large",
+  tooLarge(
     `The company's skills would have ${plural(files, "file")} and ${plural(bytes, "byte")}. The limits are ${mostSkillFiles} files and ${mostSkillBytes} bytes.`,
     "Remove files you don't need, or keep them as knowledge files and link to them (kb://<id>).",
   );

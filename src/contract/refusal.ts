@@ -77,6 +77,9 @@ export const conflict = refusing("conflict");
 export const invalid = refusing("invalid");
 export const forbidden = refusing("forbidden");
 export const limited = refusing("limited");
+export const tooLarge = refusing("too_large");
+export const unavailable = refusing("unavailable");
+export const damaged = refusing("damaged");
 
 /** The same answer for a thing that does not exist, one in another company, and one that the caller can't know of. */
 export function notFound(noun: string, id: string): Refusal {

@@ -1,4 +1,4 @@
-import { Refusal, refused } from "../contract/refusal.ts";
+import { conflict, damaged, invalid, refused } from "../contract/refusal.ts";
 
 /** Messages of the daemon's log about the disk. */
 export const spaceIsLow =
@@ -63,8 +63,7 @@ export const notABackup = (path: string) =>
   refused(`${path} is not a backup of Agency.`, "Name a file that `agency backup` wrote.");
 
 export const damagedBackup = (path: string, cause?: unknown) =>
-  new Refusal(
-    "damaged",
+  damaged(
     `The backup ${path} is damaged${cause instanceof Error ? `: ${cause.message}` : ""}. Nothing was restored.`,
     "Copy the file again from where you keep it, or restore an older backup.",
   );
@@ -81,8 +80,7 @@ export const notAMonth = (path: string) =>
   refused(`${path} is not an exported month of a record.`, "Name a file that `agency audit export` wrote.");
 
 export const damagedMonth = (path: string, cause?: unknown) =>
-  new Refusal(
-    "damaged",
+  damaged(
     `The export ${path} is damaged${cause instanceof Error ? `: ${cause.message}` : ""}: it was cut, or an event in it was changed.`,
     "Copy the file again from where you keep it.",
   );
@@ -93,8 +91,7 @@ export const unsealedMonth = (path: string, hasNoKey: boolean) =>
         `${path} can't be checked without the audit key it was sealed with.`,
         "Name the key with --audit-key, or set AGENCY_AUDIT_KEY. It is the file audit-key in the home folder of the daemon.",
       )
-    : new Refusal(
-        "damaged",
+    : damaged(
         `${path} was changed, or was sealed with another audit key.`,
         "Copy the file again from where you keep it, or name the key with --audit-key.",
       );
@@ -106,7 +103,7 @@ export const otherMonth = (path: string, month: string) =>
   );
 
 export const monthMoved = (month: string) =>
-  new Refusal("conflict", `An event of ${month} was recorded during the export.`, "Export it again.");
+  conflict(`An event of ${month} was recorded during the export.`, "Export it again.");
 
 export const otherShape = (path: string, version: string, own: string) =>
   refused(
@@ -115,8 +112,7 @@ export const otherShape = (path: string, version: string, own: string) =>
   );
 
 export const brokenRecord = (path: string, problems: number, first: string) =>
-  new Refusal(
-    "damaged",
+  damaged(
     `The record in ${path} does not verify (${problems} found): ${first} Nothing was restored.`,
     "Restore an older backup. To restore this one nevertheless: --despite-damage",
   );
@@ -195,29 +191,25 @@ export const secretsNeedKey =
   "This home has no secrets key. Put the file secrets-key of the old home there, or set the secrets again: agency secrets set <name>";
 
 export const notAnAddress = (given: string) =>
-  new Refusal(
-    "invalid",
+  invalid(
     `"${given}" is not an IP address to listen on.`,
     "Use one of this machine's addresses, such as 127.0.0.1, or 0.0.0.0 for all of them.",
   );
 
 export const needsOrigin = (address: string) =>
-  new Refusal(
-    "invalid",
+  invalid(
     `Agency can't listen on ${address} without --origin.`,
     "Add the address that people use, which a proxy with TLS serves: --origin https://agency.example.com",
   );
 
 export const notAnOrigin = (given: string) =>
-  new Refusal(
-    "invalid",
+  invalid(
     `"${given}" is not an origin.`,
     "Use the scheme and the name, and the port if it is not the usual one: --origin https://agency.example.com",
   );
 
 export const plainOrigin = (given: string) =>
-  new Refusal(
-    "invalid",
+  invalid(
     `The origin ${given} has no TLS, so anyone on the way could read its cookies and tokens.`,
     "Put a proxy with a certificate in front of Agency, and use its https:// address. The guide deployment.md shows how.",
   );
@@ -235,15 +227,13 @@ export const didNotAnswer = (said: string) =>
   );
 
 export const notAnEndpoint = (given: string) =>
-  new Refusal(
-    "invalid",
+  invalid(
     `"${given}" is not the address of an OpenTelemetry endpoint.`,
     "Use the address of a collector: OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318",
   );
 
 export const otherProtocol = (given: string) =>
-  new Refusal(
-    "invalid",
+  invalid(
     `Agency does not send telemetry with the protocol ${given}.`,
     "Set OTEL_EXPORTER_OTLP_PROTOCOL to http/json, which every OpenTelemetry collector receives on port 4318.",
   );

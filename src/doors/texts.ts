@@ -1,5 +1,5 @@
 import { plural } from "../contract/phrases.ts";
-import { forbidden, invalid, limited, Refusal } from "../contract/refusal.ts";
+import { forbidden, invalid, limited, Refusal, tooLarge, unavailable } from "../contract/refusal.ts";
 
 /** Texts of the doors themselves. All other refusals come from dispatch and the domains. */
 export const unknownHost = (origins: readonly string[]) =>
@@ -15,22 +15,19 @@ export const foreignOrigin = () =>
   );
 
 export const noCompanyExists = () =>
-  new Refusal(
-    "unavailable",
+  unavailable(
     "There is no company yet.",
     "`agency up` creates the first one. Otherwise: agency companies create <name>.",
   );
 
 export const bodyTooLarge = (most: number) =>
-  new Refusal(
-    "too_large",
+  tooLarge(
     `The request is larger than ${most} bytes, the maximum.`,
     "Send less, or split the content into several files.",
   );
 
 export const bodyTooManyValues = (most: number) =>
-  new Refusal(
-    "too_large",
+  tooLarge(
     `The body has more than ${most} values, the maximum.`,
     "Send fewer values in a call, and make several calls.",
   );
@@ -53,8 +50,7 @@ export const tooManyAtOnce = (waiting: number, most: number) =>
   );
 
 export const callerGone = () =>
-  new Refusal(
-    "unavailable",
+  unavailable(
     "You closed the connection before this call began, so nothing was done.",
     "Send the call again and wait for the answer.",
   );

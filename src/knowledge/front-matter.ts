@@ -1,6 +1,6 @@
 import { JsonObject } from "../contract/words.ts";
 import { isMap, isScalar, Lexer, LineCounter, parseDocument, visit } from "yaml";
-import { Refusal } from "../contract/refusal.ts";
+import { invalid, type Refusal } from "../contract/refusal.ts";
 
 /** The front matter of a Markdown file: keys between two lines of dashes, as YAML. */
 export interface FrontMatter {
@@ -25,7 +25,7 @@ export function readFrontMatter(file: string, content: string): FrontMatter | un
 }
 
 export const wrongAt = (file: string, line: number, what: string, hint: string): Refusal =>
-  new Refusal("invalid", `${file}:${line}: ${what}`, hint);
+  invalid(`${file}:${line}: ${what}`, hint);
 
 function parseFront(file: string, front: string): Pick<FrontMatter, "values" | "lineOf"> {
   const lines = new LineCounter();

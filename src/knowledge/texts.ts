@@ -1,4 +1,4 @@
-import { limited, refused, Refusal } from "../contract/refusal.ts";
+import { conflict, invalid, limited, Refusal, refused } from "../contract/refusal.ts";
 
 /** All texts about knowledge files and the workspace. */
 interface Named {
@@ -9,15 +9,13 @@ interface Named {
 const named = ({ id, description }: Named): string => `"${description.slice(0, 60).toWellFormed()}" (${id})`;
 
 export const notBase64 = (): Refusal =>
-  new Refusal(
-    "invalid",
+  invalid(
     "content is not valid base64.",
     "Encode the bytes as standard base64, or send text and leave out encoding.",
   );
 
 export const notUnicode = (): Refusal =>
-  new Refusal(
-    "invalid",
+  invalid(
     "content is not valid Unicode text.",
     'Send well-formed text, or send the bytes as base64 with "encoding":"base64".',
   );
@@ -45,8 +43,7 @@ export const stateTooLarge = (size: number, maxBytes: number): Refusal =>
   );
 
 export const versionConflict = (file: Named & { readonly version: number; readonly hash: string }): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     `${named(file)} is now at version ${file.version} with hash ${file.hash}. Your change is based on another version.`,
     `Read it again (read_file {"id":"${file.id}"}), merge your change into it, and write with that version and hash.`,
     { version: file.version, hash: file.hash },
@@ -93,14 +90,13 @@ export const fileDeleted = (file: Named): Refusal =>
   );
 
 export const pathOrContent = (): Refusal =>
-  new Refusal(
-    "invalid",
+  invalid(
     "Send exactly one of `path` and `content`.",
     "`path` names a file in a session's workspace. `content` is the text itself.",
   );
 
 export const encodingNeedsContent = (): Refusal =>
-  new Refusal("invalid", "`encoding` belongs to `content`, but you sent `path`.", "Leave out `encoding`.");
+  invalid("`encoding` belongs to `content`, but you sent `path`.", "Leave out `encoding`.");
 
 export const noWorkspace = (instead: string): Refusal =>
   refused("Only sessions have a workspace, and this call is not from a session.", instead);

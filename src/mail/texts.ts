@@ -1,20 +1,15 @@
 import { quoteBlock } from "../contract/phrases.ts";
-import { refused, Refusal } from "../contract/refusal.ts";
+import { conflict, forbidden, invalid, limited, type Refusal, refused } from "../contract/refusal.ts";
 
 /** All texts of this folder about messages. `who` is the name of an agent, or "the board". */
 export const inboxIsForAgents = (): Refusal =>
   refused("Only agents can call read_inbox.", "The board reads its inbox with agency inbox.");
 
 export const alreadyAcknowledged = (id: string): Refusal =>
-  new Refusal(
-    "conflict",
-    `Message ${id} is already acknowledged.`,
-    "read_inbox lists the messages that are waiting.",
-  );
+  conflict(`Message ${id} is already acknowledged.`, "read_inbox lists the messages that are waiting.");
 
 export const changedSinceRead = (id: string): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     `Message ${id} has changed since you read it.`,
     "Call read_inbox to see what changed, then acknowledge it.",
   );
@@ -23,64 +18,57 @@ export const deferToYourself = (): Refusal =>
   refused("You can send yourself only a deferred message.", "Add `deliverAt`: send_deferred_message.");
 
 export const boardToItself = (): Refusal =>
-  new Refusal("invalid", "The board can't write to itself.", "Name an agent in `to`.");
+  invalid("The board can't write to itself.", "Name an agent in `to`.");
 
 export const getsNoMail = ({ name, status }: { readonly name: string; readonly status: string }): Refusal =>
   refused(`${name} is ${status} and can't get mail.`, "Write to an active agent: list_roster.");
 
 export const fileOrBody = (): Refusal =>
-  new Refusal(
-    "invalid",
+  invalid(
     "Send exactly one of `file` and `body`.",
     "`body` is the text itself. `file` is the id of a knowledge file that you can read.",
   );
 
 export const noReceiver = (): Refusal =>
-  new Refusal("invalid", "The receiver is missing.", 'Add `to`: an agent, "boss", "board" or "self".');
+  invalid("The receiver is missing.", 'Add `to`: an agent, "boss", "board" or "self".');
 
 export const onlyReceiverAcknowledges = (): Refusal =>
   refused("Only its receiver can acknowledge a message.", "Wait for the agent, or write to it: agency send.");
 
 export const tooManyUnanswered = (who: string, count: number): Refusal =>
-  new Refusal(
-    "limited",
+  limited(
     `${who} has ${count} messages from you that are not acknowledged, the maximum.`,
     "Wait until some are acknowledged, and combine what you have to say into one message.",
   );
 
 export const noRoute = (who: string): Refusal =>
-  new Refusal(
-    "forbidden",
+  forbidden(
     `You have no mail route to ${who}.`,
     "Write to your manager (to: boss), who can pass the message on. You can also write to a direct report or to yourself, and answer an unanswered message.",
   );
 
 export const notAnswerable = (who: string): Refusal =>
-  new Refusal(
-    "forbidden",
+  forbidden(
     `You have no mail route to ${who}, and you can't answer this message again.`,
     "Without a mail route you can answer each message once, and you can't answer an answer. Write to your manager (to: boss).",
   );
 
 export const notTheirMessage = (id: string, who: string): Refusal =>
-  new Refusal(
-    "invalid",
+  invalid(
     `Message ${id} was not written to you by ${who}.`,
     "inReplyTo is the id of a message that the recipient wrote to you. list_conversation shows them.",
   );
 
-export const onlyOwnMail = (): Refusal =>
-  new Refusal("forbidden", "You can read only your own mail.", "Leave out `of`.");
+export const onlyOwnMail = (): Refusal => forbidden("You can read only your own mail.", "Leave out `of`.");
 
 export const alreadyDelivered = (who: string, at: string): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     `This message was delivered to ${who} at ${at}, so it can't be cancelled.`,
     "Write to the recipient again if something has changed: send_message.",
   );
 
 export const alreadyFailed = (why: string): Refusal =>
-  new Refusal("conflict", `This message was not delivered: ${why}.`, "You don't have to do anything.");
+  conflict(`This message was not delivered: ${why}.`, "You don't have to do anything.");
 
 export const onlySenderCancels = (): Refusal =>
   refused(

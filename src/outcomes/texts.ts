@@ -1,7 +1,7 @@
 import { onOneLine } from "../contract/visible-text.ts";
 import type { FieldChanges } from "../contract/outcomes.ts";
 import { plural, quoteBlock } from "../contract/phrases.ts";
-import { refused, Refusal } from "../contract/refusal.ts";
+import { conflict, limited, type Refusal, refused } from "../contract/refusal.ts";
 
 /** All texts about outcomes that agents and people read. */
 interface Named {
@@ -43,8 +43,7 @@ export const inboxEndsByItself = (outcome: Named): Refusal =>
   );
 
 export const alreadySubmitted = (outcome: Named): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     `${named(outcome)} is already submitted.`,
     "Wait for the review. my_outcomes lists your other work.",
   );
@@ -62,7 +61,7 @@ export const hasLiveChildren = (outcome: Named, live: readonly Named[]): Refusal
   );
 
 export const alreadyOpen = (outcome: Named): Refusal =>
-  new Refusal("conflict", `${named(outcome)} is already open.`, "Continue to work on it.");
+  conflict(`${named(outcome)} is already open.`, "Continue to work on it.");
 
 export const mandateOfAgentThatLeft = (outcome: Named): Refusal =>
   refused(
@@ -103,15 +102,13 @@ export const inboxNotDelegable = (outcome: Named): Refusal =>
 
 /** `is` is "is already" or, for a move, "or the work below it would be". */
 export const tooDeep = (outcome: Named, is: string, depth: number, limit: number): Refusal =>
-  new Refusal(
-    "limited",
+  limited(
     `${named(outcome)} ${is} ${plural(depth, "delegation")} deep. The limit is ${limit} (maxDelegationDepth).`,
     "Do the work yourself, or submit what you have and say what is missing.",
   );
 
 export const tooManyParts = (outcome: Named, delegated: number, more: number, limit: number): Refusal =>
-  new Refusal(
-    "limited",
+  limited(
     `${named(outcome)} may have at most ${plural(limit, "delegated part")} (maxDelegations). It has ${delegated}, and you want to delegate ${more} more.`,
     "Do the rest yourself, or combine several parts into one.",
   );
@@ -124,8 +121,7 @@ export const combinesResults = (integration: Named): Refusal =>
 
 /** `who` is "You" or the name of an agent. */
 export const tooManyOpen = (who: string, open: number, limit: number): Refusal =>
-  new Refusal(
-    "limited",
+  limited(
     `${who} would be responsible for ${plural(open, "open outcome")}. The limit is ${limit} (maxOpenOutcomes).`,
     "Complete or close some first: complete_outcome, close_outcome.",
   );

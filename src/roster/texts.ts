@@ -1,4 +1,4 @@
-import { invalid, Refusal } from "../contract/refusal.ts";
+import { invalid, type Refusal, tooLarge } from "../contract/refusal.ts";
 import { mostFileBytes } from "../contract/roster.ts";
 import { wrongAt } from "../knowledge/front-matter.ts";
 
@@ -15,15 +15,13 @@ export const sentTwice = (file: string) => wrong(file, "this file was sent twice
 export const notUtf8 = (file: string) => wrong(file, "this file is not UTF-8 text.", "Save it as UTF-8.");
 
 export const filesTooLarge = () =>
-  new Refusal(
-    "too_large",
+  tooLarge(
     `The files are larger than ${mostFileBytes} bytes together, the maximum.`,
     "Remove the largest knowledge files and add them after the import.",
   );
 
 export const exportTooLarge = (size: number) =>
-  new Refusal(
-    "too_large",
+  tooLarge(
     `The knowledge files and skills have ${size} bytes. An export can hold ${mostFileBytes}.`,
     "Delete the largest files, or save them one by one (read_file).",
   );

@@ -31,6 +31,15 @@ async function saveState(call: TestCaller, content: string): Promise<void> {
 for (const kind of storeKinds)
   describe(`how sessions end on ${kind}`, () => {
     const staged = stagedOn(kind);
+    /** Ann has work, on a node whose failures are noted. */
+    const onNodeThatFails = async (stage: Stage) => {
+      const ann = await stage.org.agent("Ann");
+      const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
+      const errors: unknown[] = [];
+      stage.crash(stage);
+      const node = stage.node("node-1", { reportBug: (error) => void errors.push(error) });
+      return { ann, hard, errors, node };
+    };
     const logOf = async ({ org }: Stage, id: string) => {
       const { logFileId } = await org.board(viewAgent, { id });
       return logFileId === null ? "" : (await org.board(readFile, { id: logFileId })).content;
@@ -180,11 +189,7 @@ for (const kind of storeKinds)
 
     staged("a brain that cannot be started counts as one that did nothing", async (stage) => {
       const { org } = stage;
-      const ann = await org.agent("Ann");
-      const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
-      const errors: unknown[] = [];
-      stage.crash(stage);
-      const node = stage.node("node-1", { reportBug: (error) => void errors.push(error) });
+      const { ann, hard, errors, node } = await onNodeThatFails(stage);
       node.runner.plan(org.rootId, clearInbox);
       for (let step = 0; step < 3; step++) {
         node.runner.failStart(ann.id, new Error("no such command"));
@@ -204,11 +209,7 @@ for (const kind of storeKinds)
       "a node that cannot start sessions blames no agent, and tries again after longer waits",
       async (stage) => {
         const { org } = stage;
-        const ann = await org.agent("Ann");
-        const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
-        const errors: unknown[] = [];
-        stage.crash(stage);
-        const node = stage.node("node-1", { reportBug: (error) => void errors.push(error) });
+        const { ann, hard, errors, node } = await onNodeThatFails(stage);
         const fail = () =>
           node.runner.failStart(
             ann.id,

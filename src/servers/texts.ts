@@ -1,9 +1,8 @@
 import { plural } from "../contract/phrases.ts";
-import { forbidden, limited, Refusal, type RefusalBody, refused } from "../contract/refusal.ts";
+import { forbidden, limited, type RefusalBody, refused, tooLarge, unavailable } from "../contract/refusal.ts";
 import { shown } from "../contract/visible-text.ts";
 
 /** Texts of the broker about MCP servers. */
-const unavailable = (message: string, hint: string) => new Refusal("unavailable", message, hint);
 
 export const onlyAgentsUse = (server: string) =>
   forbidden(
@@ -53,8 +52,7 @@ export const serverRefuses = (server: string, says: string) =>
   );
 
 export const answerTooLarge = (server: string, tool: string, bytes: number, most: number) =>
-  new Refusal(
-    "too_large",
+  tooLarge(
     `The answer of ${tool} of the MCP server ${server} has ${bytes} bytes. The maximum is ${most}.`,
     "Ask for less, for example for one page.",
   );

@@ -1,9 +1,8 @@
-import { Refusal, refused } from "../contract/refusal.ts";
+import { damaged, type Refusal, refused, unavailable } from "../contract/refusal.ts";
 
 /** A full disk is not a bug: the daemon refuses what it can't write, and continues when there is space again. */
 export const diskFull = (): Refusal =>
-  new Refusal(
-    "unavailable",
+  unavailable(
     "The disk is full, and nothing was changed. Reading still works.",
     "Free space on the disk of the daemon's data, then call again. The daemon continues without a restart.",
     { retryAfterSeconds: 5 },
@@ -11,8 +10,7 @@ export const diskFull = (): Refusal =>
 
 /** The database does not answer, or not in time. If the call was a change, it may or may not have happened. */
 export const databaseAway = (): Refusal =>
-  new Refusal(
-    "unavailable",
+  unavailable(
     "The database does not answer.",
     "Call again in a few seconds, with the same idempotency key if this was a change: it may have been made. The daemon continues without a restart.",
     { retryAfterSeconds: 2 },
@@ -49,8 +47,7 @@ export const needsNewerAgency = (needed: string, own: string) =>
   );
 
 export const contentDamaged = (fileId: string, hash: string, isChanged: boolean) =>
-  new Refusal(
-    "damaged",
+  damaged(
     `The stored content of file ${fileId} was ${isChanged ? "changed" : "deleted"} outside Agency.`,
     "Tell the board. It can restore the content from a backup; `agency doctor --deep` lists every damaged file.",
     { file: fileId, hash },
