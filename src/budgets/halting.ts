@@ -23,7 +23,8 @@ import {
 } from "./table.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { notify } from "../mail/notices.ts";
-import { deleting, insertion, query, selection, updating } from "../store/query.ts";
+import { insertion } from "../store/inserts.ts";
+import { deleting, query, selection, updating } from "../store/query.ts";
 import { companyRow } from "../store/row-by-id.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { agentById, type AgentRow, endSessions, saveAgent } from "../agents/table.ts";

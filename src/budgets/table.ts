@@ -3,7 +3,8 @@ import { type Measure, measures } from "../contract/budgets.ts";
 import type { Settings } from "../contract/companies.ts";
 import { settingsOf } from "../dispatch/company-settings.ts";
 import { memberById } from "../capabilities/members.ts";
-import { type Db, deleting, insertion, query, selection } from "../store/query.ts";
+import { insertion } from "../store/inserts.ts";
+import { type Db, deleting, query, selection } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { type Figures, inUnits, monthOf } from "./budget.ts";
 

@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import { type GrantableLevel, levelAt, resourceKind, type Resource } from "../contract/resources.ts";
 import { unknownValue } from "../store/columns.ts";
-import { insertion, query, selection, textQuery, updating } from "../store/query.ts";
+import { insertion } from "../store/inserts.ts";
+import { query, selection, textQuery, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { widerThan } from "./hosts.ts";

@@ -6,7 +6,7 @@ import { insertGrant, rootless } from "../capabilities/table.ts";
 import { insertOutcome } from "../outcomes/table.ts";
 import type { StartingBrain } from "../brains/finding.ts";
 import { defaultBrainType } from "../brains/registry.ts";
-import { insertion } from "../store/query.ts";
+import { insertion } from "../store/inserts.ts";
 import type { Row } from "../store/schema.ts";
 
 /** A company begins with its root agent, which reports to the board, and the perpetual outcome that this agent serves. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { verifyLedger } from "../contract/ledger.ts";
-import { insertion, selection } from "../store/query.ts";
+import { insertion } from "../store/inserts.ts";
+import { selection } from "../store/query.ts";
 import { createOrganization, openTestStore, storeKinds, type TestStore } from "../testing/organization.ts";
 import { tidy } from "./core.ts";
 

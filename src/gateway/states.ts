@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { sql } from "kysely";
-import { deleting, insertion, selection } from "../store/query.ts";
+import { insertion } from "../store/inserts.ts";
+import { deleting, selection } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { nextWait } from "./growing-waits.ts";
 import type { ModelCredential } from "./model-credentials.ts";

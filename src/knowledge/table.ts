@@ -6,16 +6,8 @@ import type { Refusal } from "../contract/refusal.ts";
 import type { Event } from "../contract/ledger.ts";
 import { type Actor, presentActor } from "../events/ledger.ts";
 import type { Value } from "../store/columns.ts";
-import {
-  type Dialect,
-  insertion,
-  laterInsertion,
-  laterRow,
-  laterSum,
-  query,
-  selection,
-  textQuery,
-} from "../store/query.ts";
+import { insertion, laterInsertion, laterRow, laterSum } from "../store/inserts.ts";
+import { type Dialect, query, selection, textQuery } from "../store/query.ts";
 import { fileRow } from "../store/row-by-id.ts";
 import type { Row } from "../store/schema.ts";
 import { entryWords } from "../store/search-words.ts";

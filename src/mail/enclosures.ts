@@ -9,7 +9,8 @@ import { type Viewer, visibleVersions } from "../capabilities/visible.ts";
 import { linksIn } from "../knowledge/content.ts";
 import { fileById, versionAt } from "../knowledge/table.ts";
 import { fileDeleted } from "../knowledge/texts.ts";
-import { insertion, selection } from "../store/query.ts";
+import { insertion } from "../store/inserts.ts";
+import { selection } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import * as texts from "./texts.ts";
 

@@ -6,16 +6,8 @@ import { readsBelow } from "../capabilities/structure.ts";
 import { type Actor, system } from "../events/ledger.ts";
 import { addVersion, fileById, type FileRow, insertFile } from "../knowledge/table.ts";
 import { checksIn } from "../store/checks.ts";
-import {
-  deleting,
-  insertion,
-  laterRow,
-  query,
-  saving,
-  selection,
-  textQuery,
-  updating,
-} from "../store/query.ts";
+import { insertion, laterRow } from "../store/inserts.ts";
+import { deleting, query, saving, selection, textQuery, updating } from "../store/query.ts";
 import { agentRow, outcomeRow } from "../store/row-by-id.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import { redactText } from "../redaction/redact.ts";

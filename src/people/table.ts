@@ -3,7 +3,8 @@ import { lookOf, nameKey } from "../contract/names.ts";
 import type { Role } from "../contract/people.ts";
 import { personById, type PersonRow } from "../capabilities/people.ts";
 import { type Actor, append } from "../events/ledger.ts";
-import { insertion, query, selection, updating } from "../store/query.ts";
+import { insertion } from "../store/inserts.ts";
+import { query, selection, updating } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { noSuchPerson } from "./texts.ts";
 

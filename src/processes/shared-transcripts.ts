@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { isUnavailable } from "../store/disk.ts";
-import { insertion, textQuery } from "../store/query.ts";
+import { insertion } from "../store/inserts.ts";
+import { textQuery } from "../store/query.ts";
 import type { ReadTx, Store } from "../store/store.ts";
 import { localTranscript, localTranscripts, longestLine, type TranscriptBytes } from "./transcript.ts";
 

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
-import { deleting, insertion, selection, updating } from "../store/query.ts";
+import { insertion } from "../store/inserts.ts";
+import { deleting, selection, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { Mirrored } from "./mirror-folders.ts";

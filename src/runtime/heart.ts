@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import { brains } from "../brains/registry.ts";
 import { refuseOlder } from "../store/migrations.ts";
-import { deleting, insertion, textQuery } from "../store/query.ts";
+import { insertion } from "../store/inserts.ts";
+import { deleting, textQuery } from "../store/query.ts";
 import type { NewRow } from "../store/schema.ts";
 import type { Store, Tx } from "../store/store.ts";
 

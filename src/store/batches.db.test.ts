@@ -11,7 +11,8 @@ import { allowed } from "../testing/allowed.ts";
 import { testStores } from "../testing/postgres.ts";
 import { twoNodes } from "../testing/two-nodes.ts";
 import { genesis, hashOf, macOf } from "./chain.ts";
-import { insertion, query, selection, updating } from "./query.ts";
+import { insertion } from "./inserts.ts";
+import { query, selection, updating } from "./query.ts";
 import type { NewRow } from "./schema.ts";
 import type { Store, Tx } from "./store.ts";
 

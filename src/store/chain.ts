@@ -1,16 +1,8 @@
 import { hash as digest } from "node:crypto";
 import { sql } from "kysely";
 import type { Value } from "./columns.ts";
-import {
-  insertAll,
-  insertion,
-  laterRow,
-  type PreparedQuery,
-  type Query,
-  selection,
-  textQuery,
-  textsIn,
-} from "./query.ts";
+import { insertAll, insertion, laterRow } from "./inserts.ts";
+import { type PreparedQuery, type Query, selection, textQuery, textsIn } from "./query.ts";
 import { headMoved } from "./connections.ts";
 import { type Row, sealedColumns } from "./schema.ts";
 import { isSealed, rowKeys, type SealedTable } from "./row-keys.ts";

@@ -4,7 +4,8 @@ import pg from "pg";
 import { keepLater, keysOf, kept, row } from "../testing/blob-rows.ts";
 import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
 import { openPostgres } from "./postgres.ts";
-import { insertion, laterSum, selection } from "./query.ts";
+import { insertion, laterSum } from "./inserts.ts";
+import { selection } from "./query.ts";
 import type { Store, Tx } from "./store.ts";
 
 const add = laterSum("storage", "bytes");

@@ -6,7 +6,8 @@ import { RowCheck } from "../events/rows.ts";
 import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
 import { watchStatements } from "../testing/statements.ts";
 import { openPostgres } from "./postgres.ts";
-import { deleting, insertion, laterInsertion, laterRow, selection, updating } from "./query.ts";
+import { insertion, laterInsertion, laterRow } from "./inserts.ts";
+import { deleting, selection, updating } from "./query.ts";
 import type { Store, Tx } from "./store.ts";
 
 const insert = insertion("reviews");

@@ -6,7 +6,8 @@ import { type PostgresDatabase, storeDatabase, testStores } from "../testing/pos
 import { isLost } from "./connections.ts";
 import { linkOn } from "./link.ts";
 import { openPostgres } from "./postgres.ts";
-import { insertion, selection } from "./query.ts";
+import { insertion } from "./inserts.ts";
+import { selection } from "./query.ts";
 import { type Waves, wavesOn } from "./waves.ts";
 
 const minute = 60_000;

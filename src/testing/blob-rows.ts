@@ -1,4 +1,5 @@
-import { insertion, laterRow, selection } from "../store/query.ts";
+import { insertion, laterRow } from "../store/inserts.ts";
+import { selection } from "../store/query.ts";
 import type { Store } from "../store/store.ts";
 
 /** Small rows for tests of the store. The ledger ignores their table. */
