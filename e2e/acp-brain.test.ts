@@ -56,7 +56,7 @@ async function begun({ home }: ModelCompany): Promise<void> {
 }
 
 describe("the brain acp", () => {
-  test("an agent works with Agency's tools; its words, calls and usage are on record, and its rights answer it", () =>
+  test("an agent works with Agency's tools, its words, calls and usage are recorded, and its rights decide its permission requests", () =>
     withAgent("works", async ({ daemon, home, rootId, tell, ended, transcriptOf }) => {
       const { board, companyId } = daemon;
       await board.call(grantPermission, { companyId, to: rootId, resource: "net:docs.example.com" });
@@ -92,7 +92,7 @@ describe("the brain acp", () => {
       assert.ok(shown.some((line) => /^output .*7 input tokens.* 5 output tokens/.test(line)));
     }));
 
-  test("the agent's model and effort are set in its program, and one that has no effect is told", async () => {
+  test("the agent's model and effort are set in its program, and a setting without effect is reported", async () => {
     const played = async (brain: { model: string; effort: "low" | "high" | "max" }, env = {}) => {
       let shown = "";
       await withAgent(
@@ -120,7 +120,7 @@ describe("the brain acp", () => {
     assert.match(none, /^error The effort low has no effect: .* It offers no choice\./m);
   });
 
-  test("a session that was cut off is resumed, and what is replayed is not heard again", () =>
+  test("a session that was cut off is resumed, and replayed messages are not recorded again", () =>
     withAgent("hangs", async (company) => {
       await company.tell("Hello.");
       await begun(company);
@@ -139,7 +139,7 @@ describe("the brain acp", () => {
       await gone(() => sessionProcesses(company.home), 12_000, "a paused agent");
     }));
 
-  test("one that is signed out is told to the board, with its own words and when it is tried again", () =>
+  test("the board is told that a program is signed out, with its own message and the time of the next try", () =>
     withAgent("signed-out", async ({ daemon, tell, ended, rootId }) => {
       const { board, companyId } = daemon;
       await tell("Hello.");

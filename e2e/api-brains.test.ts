@@ -55,7 +55,7 @@ for (const { adapterType, dialect } of sampleOf(brains, 1))
   describe(`the brain ${adapterType}`, () => {
     const cast = { adapterType, dialect };
 
-    test("calls tools of Agency and its own, and its usage, cost and words are on record", () =>
+    test("calls Agency's tools and its own, and its usage, cost and words are recorded", () =>
       withModelCompany(
         {
           ...cast,
@@ -227,7 +227,7 @@ for (const { adapterType, dialect } of sampleOf(brains, 1))
       });
     });
 
-    test("a model that says and does nothing has not completed the session", () =>
+    test("a session in which the model says and does nothing counts as failed", () =>
       withModelCompany({ ...cast, script: always(answers("")) }, async ({ tell, ended }) => {
         await tell("Hello.");
         const [session] = await ended(1);

@@ -103,7 +103,7 @@ async function onlyRefusals(since: number): Promise<unknown[]> {
 }
 
 // covers BND-02, CAP-16, NOTE-03
-test("no agent reaches past its own level: by mail, rights, work or force", async () => {
+test("no agent reaches beyond its own level through mail, rights, work or stops", async () => {
   const { boss, lead, sibling, hand, top } = await team();
   const file = await boss.ask("kb", "create_file", { description: "held", content: "x" });
   const job = String(
@@ -134,7 +134,7 @@ test("no agent reaches past its own level: by mail, rights, work or force", asyn
 });
 
 // covers BND-01, BND-03, BND-04, DEL-06, DEL-09
-test("a boss reads what it delegated and writes to its owner, and changes nothing inside", async () => {
+test("a manager reads work it delegated and writes to its owner, but changes nothing below it", async () => {
   const { boss, lead, top, part } = await team();
   const since = await lastSeq();
   for (const [tool, input] of [

@@ -81,7 +81,7 @@ const addressOf = (status: number): string => {
   return `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/${status}`;
 };
 
-test("a brain that works says which model answered, how fast, with how many tokens and for how much, and it is booked", async () => {
+test("the test of a working brain reports model, time, tokens and cost, and the cost is booked", async () => {
   const { board, companyId } = daemon;
   await provide("good");
   await provide("good-openai", { dialect: "openai" });
@@ -111,7 +111,7 @@ test("a brain that works says which model answered, how fast, with how many toke
   assert.equal(events.length, cases.length);
 });
 
-test("each thing that can be wrong has its own sentence and its own remedy, and the command fails", async () => {
+test("each fault has its own sentence and remedy, and the command fails", async () => {
   const { board, companyId } = daemon;
   const far = await startFakeModel({});
   await far.stop();
@@ -204,7 +204,7 @@ test("a program runs as in a session, can change nothing, and leaves nothing", a
   assert.equal(existsSync(join(options.home, "trials")), false);
 });
 
-test("a brain without a model is only looked at, and a test is known only in its company", async () => {
+test("a brain without a model is checked without a session, and a test exists only in its company", async () => {
   const { board, companyId } = daemon;
   const list = (await agency(["brains"], options)).out;
   for (const row of [

@@ -87,7 +87,7 @@ const helpersOf = async ({ board, companyId }: BuiltDaemon) =>
 
 describe("create_agent", { concurrency: 4 }, () => {
   // covers CRA-01, CRA-02, CRA-28, CRA-35
-  test("a session waits 70 seconds for a person, hears that it still waits, and gets its agent", () =>
+  test("a session waits 70 seconds for a person, is told that the request is pending, and gets its agent", () =>
     onNewHome("sqlite", async (options, folder) => {
       const daemon = await startDaemon(options).ready;
       await beginAsking(daemon, folder, { name: "Helper", role: "helps", "auto-reply": true });
@@ -147,7 +147,7 @@ describe("create_agent", { concurrency: 4 }, () => {
       assert.deepEqual(await daemon.stop(), { code: 0, signal: null });
     }));
 
-  test("the daemon is stopped and then killed in between: session and program still get the one agent", () =>
+  test("if the daemon is stopped and then killed meanwhile, session and program still get one agent", () =>
     onNewHome("sqlite", async (options, folder) => {
       let daemon = await startDaemon(options).ready;
       const { companyId } = daemon;

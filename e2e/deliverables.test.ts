@@ -79,7 +79,7 @@ const Plan = z.object({ tasks: z.array(z.object({ id: z.string() })), integratio
 
 for (const kind of bothStores)
   describe(`deliverables through three levels on ${kind}`, () => {
-    test("every verifier, integrator, dependent and the board open every result, also after the authors left", async () => {
+    test("verifiers, integrators, owners of dependent work and the board can open every result, even after its author has left", async () => {
       const home = temporaryFolder("deliverables");
       const database = kind === "postgres" ? await testDatabase() : undefined;
       const daemon = await startDaemon({ home: home.path, databaseUrl: database?.url }).ready;

@@ -40,7 +40,7 @@ async function first(
 const rootOf = async ({ board, companyId }: BuiltDaemon) =>
   board.call(viewAgent, { id: (await board.call(viewCompany, { companyId })).rootAgentId });
 
-test("without any model a new company rehearses, and every place says how to connect one", () =>
+test("without any model a new company rehearses, and every screen says how to connect a model", () =>
   first({}, async (daemon) => {
     assert.equal((await rootOf(daemon)).adapterType, "rehearsal");
     const { brain } = await daemon.board.call(viewInstallation, {});
@@ -50,7 +50,7 @@ test("without any model a new company rehearses, and every place says how to con
     assert.match((await agency(["doctor"], { home: daemon.home })).out, /no model was found/);
   }));
 
-test("with Claude Code and a key the root agent and later companies think with it, and no program is run", () =>
+test("with Claude Code and a key, the root agent and later companies use Claude Code, and the search runs no program", () =>
   first(
     { ANTHROPIC_API_KEY: key },
     async (daemon, folder) => {

@@ -13,7 +13,7 @@ const [files, milliseconds, sockets] = runLength === "long" ? [500, 8000, 900] :
 /** Refusals for sending too much leave at this pace for all callers together, however many connections wait. */
 const refusalsPerSecond = 200;
 
-describe("under a flood", () => {
+describe("the daemon under a flood of requests", () => {
   const home = temporaryFolder("floods");
   let daemon: BuiltDaemon;
   let bare: Awaited<ReturnType<typeof bareServer>>;

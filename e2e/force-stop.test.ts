@@ -9,7 +9,7 @@ import { gone, sessionProcesses } from "./support/processes.ts";
 import { nobodyWorks, promised, testStops, tokensIn, withCrowd } from "./support/stops.ts";
 
 describe("stopping 200 sessions that run at once", () => {
-  test("reclaiming their boss's mandate leaves no process and no accepted token within 5 s", (t) =>
+  test("reclaiming their manager's mandate leaves no process and no accepted token within 5 s", (t) =>
     withCrowd(t, { sandbox: "off", leads: 10, workers: 189 }, async ({ daemon, boss, sessions }) => {
       const { board, companyId, home } = daemon;
       assert.equal(sessions.length, 200);
@@ -32,7 +32,7 @@ describe("stopping 200 sessions that run at once", () => {
       assert.ok(open.every(({ responsible }) => responsible?.id === rootAgentId));
     }));
 
-  test("SIGTERM of the daemon ends them all and leaves nothing", (t) =>
+  test("SIGTERM to the daemon ends all of them and leaves no process", (t) =>
     withCrowd(t, { sandbox: "off", leads: 10, workers: 189 }, async ({ daemon, sessions }) => {
       const start = performance.now();
       assert.deepEqual(await daemon.stop(), { code: 0, signal: null });

@@ -84,7 +84,7 @@ describe("a disk of 64 MB", () => {
     }
   }
 
-  test("the daemon itself stops before the last byte: writes are refused, content is still read", async () => {
+  test("the daemon refuses writes before the disk is full, and content can still be read", async () => {
     await Promise.all(Array.from({ length: 8 }, () => write(20_000, () => refusals() > 50)));
     assert.ok(acknowledged.size > 100, `${acknowledged.size} files`);
     assert.deepEqual([...refused.keys()], ["unavailable"]);
@@ -104,7 +104,7 @@ describe("a disk of 64 MB", () => {
     for (let count = 0; count < 20; count++) await readsWork();
   });
 
-  test("killed there, it starts again on the full disk, and reads work", async () => {
+  test("after a kill, the daemon starts again on the full disk, and reads work", async () => {
     await daemon.kill();
     disk.fill();
     daemon = await start();
@@ -114,14 +114,14 @@ describe("a disk of 64 MB", () => {
     assert.equal(refusals(), before + 1);
   });
 
-  test("stopped there, it starts again on the full disk, and reads work", async () => {
+  test("after a stop, the daemon starts again on the full disk, and reads work", async () => {
     assert.equal((await daemon.stop()).code, 0);
     disk.fill();
     daemon = await start();
     await readsWork();
   });
 
-  test("without a byte for its database it waits, and works again when space returns", async () => {
+  test("without any space for its database the daemon waits, and works again when space returns", async () => {
     // With space, the daemon closes its database cleanly. Opening it again takes a few bytes.
     disk.empty();
     assert.equal((await daemon.stop()).code, 0);

@@ -102,7 +102,7 @@ const atRest = (daemon: BuiltDaemon) =>
     return sessions.length === 0 && workable.length === 0 ? true : undefined;
   });
 
-describe("a chief alone bootstraps a team in one cycle", () => {
+describe("a root agent without reports hires a team and completes a goal with it", () => {
   for (const [name, brain] of Object.entries({
     rehearsal,
     "a command that only prints": printing(bootstrap),
@@ -146,7 +146,7 @@ describe("a chief alone bootstraps a team in one cycle", () => {
 });
 
 // covers ORG-02, ORG-34, ORG-36, ORG-41, ORG-42
-test("three levels: a grandchild's result reaches the top, and the agents that depend on the whole see it", () =>
+test("a result from the third level reaches the top, and agents that depend on the whole outcome see it", () =>
   onDaemon(
     printing({
       CEO: ["DELEGATE[Manager]: Find the number."],
@@ -194,7 +194,7 @@ test("three levels: a grandchild's result reaches the top, and the agents that d
     },
   ));
 
-describe("with approval on, hires and their work wait", () => {
+describe("where hires need approval, hires and their work wait", () => {
   const begin = async (daemon: BuiltDaemon, rootId: string) => {
     const { board, companyId } = daemon;
     await board.call(sendMessage, { companyId, body: "Tell me of pelicans" });
@@ -224,7 +224,7 @@ describe("with approval on, hires and their work wait", () => {
       await atRest(daemon);
     }));
 
-  test("rejection returns the work with the reason, and nothing hangs", () =>
+  test("a rejection returns the work with the reason, and no outcome stays stuck", () =>
     onDaemon(printing(bootstrap), {}, async (daemon, rootId) => {
       const { board, companyId } = daemon;
       const [one, other] = await begin(daemon, rootId);

@@ -214,7 +214,7 @@ describe("the HTTP door", () => {
     assert.deepEqual([refused.status, refused.text], [404, ""]);
   });
 
-  test("tricks with the path lead nowhere", async () => {
+  test("unusual spellings of a path reach no file and no other route", async () => {
     const paths = [
       "/api/kb/../..",
       "/api/kb/../../etc/passwd",

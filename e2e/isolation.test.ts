@@ -14,7 +14,7 @@ import { agency, type BuiltDaemon, startDaemon, temporaryFolder } from "./suppor
 const brain = { adapterType: "process", adapterConfig: { command: "/bin/true" } };
 
 describe("without a sandbox", () => {
-  test("a program does not start, and why, doctor and up say how to change that", () =>
+  test("a program does not start, and `why`, `doctor` and `up` say how to change that", () =>
     withoutBubblewrap({ AGENCY_ALLOW_UNSANDBOXED: "" }, async (daemon, env) => {
       const { board, companyId, home } = daemon;
       const { sandbox } = await board.call(viewInstallation, {});

@@ -41,7 +41,7 @@ before(async () => {
 
 after(() => folder.remove());
 
-test("a sound store has no problem", async () => {
+test("the checker finds no problem in a sound store", async () => {
   assert.deepEqual(await problemsOf(sound), []);
 });
 
@@ -84,7 +84,7 @@ test("a file that points to a version that is not there is found", async () => {
   matches(await problemsOf(home), [/its history ends at/, /^file-versions /]);
 });
 
-test("a version that is lost with all that points to it is found", async () => {
+test("a lost version is found, even if everything that points to it is lost too", async () => {
   const { id, version } = overwritten();
   const home = copyOf(sound, (db) => {
     db.prepare("delete from versions where file_id = ? and version = ?").run(id, version);
@@ -139,7 +139,7 @@ test("a write that happened twice is found", async () => {
   matches(await problemsOf(home), [/had two effects/, /^search-entry /]);
 });
 
-test("a write that was refused and happened all the same is found", async () => {
+test("a write that was refused but took effect is found", async () => {
   const attempt = acknowledged();
   attempt.verdict = "refused";
   try {
@@ -149,7 +149,7 @@ test("a write that was refused and happened all the same is found", async () => 
   }
 });
 
-test("an outcome that is not in the state it was acknowledged in is found", async () => {
+test("an outcome whose state differs from the acknowledged one is found", async () => {
   const home = copyOf(sound, (db) => {
     const changed = db
       .prepare(

@@ -141,7 +141,7 @@ for (const server of mcpServers) {
 }
 
 // covers CAP-17, SES-09
-test("the one door lists only the tools an agent may use and checks every other call", async () => {
+test("/mcp lists only the tools an agent may use and checks calls of all other tools", async () => {
   const { board, companyId } = world.daemon;
   const manager = await world.agent();
   const namesOf = async (token: string, revision: (typeof revisions)[number] = "2026-07-28") => {

@@ -20,7 +20,7 @@ const agentOf = new Map([
 const writes = (sessions: string): LedgerWrite[] =>
   [...sessions].map((sessionId) => ({ sessionId, agentId: agentOf.get(sessionId) ?? "" }));
 
-test("a sound campaign has no problem, also with a write that was not acknowledged", () => {
+test("the checker finds no problem in a sound campaign, even with a write that was not acknowledged", () => {
   assert.deepEqual(writeProblems(found, acknowledged), { doubled: [], lost: [] });
   assert.deepEqual(staleWrites(writes("acacbcb")), { stale: [], followed: 1 });
   const brains = brainsTogether();
@@ -39,7 +39,7 @@ test("the checker finds a client's and an agent's write that was lost after its 
     );
 });
 
-test("a write that was repeated and is there twice is found", () => {
+test("a repeated write that is stored twice is found", () => {
   assert.deepEqual(writeProblems([...found, "w1 0"], acknowledged), { doubled: ["w1 0"], lost: [] });
 });
 
@@ -66,7 +66,7 @@ test("a healthy node that refuses just before the limit, and then answers just b
   assert.deepEqual(refusalsOfHealthy(attempts), { unavailable: 1 });
 });
 
-test("a node with a fault may refuse and take its time, and what the healthy ones took still counts", () => {
+test("a node with a fault may be slow and refuse calls, while the times of healthy nodes still count", () => {
   const attempts = [
     { took: 3000, isDisturbed: false, refused: "unavailable" },
     { took: 60_000, isDisturbed: true, refused: "unavailable" },

@@ -41,7 +41,7 @@ const short: readonly Fault[] = [
 const longerThanTheLease = 22_000;
 const hour = 3_600_000;
 
-test("whatever happens to a node, the others continue, and nothing is lost, doubled or blocked", async (t) => {
+test("whatever happens to one node, the others continue, and no work is lost, doubled or blocked", async (t) => {
   const random = new Random(baseSeed);
   const begun = Date.now();
   const server = await startPostgres();

@@ -39,7 +39,7 @@ before(async () => {
 
 after(() => folder.remove());
 
-test("the package holds what runs and nothing else", (t) => {
+test("the package holds the files it needs at run time and no others", (t) => {
   const paths = packed.files.map(({ path }) => path);
   t.diagnostic(`${paths.length} files, ${(packed.size / 1024).toFixed(0)} kB packed`);
   const isExpected =

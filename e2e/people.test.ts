@@ -82,7 +82,7 @@ describe("people", () => {
   const idIn = (message: Message): string => /kb:\/\/([0-9a-f-]{36})/.exec(message.body ?? "")?.[1] ?? "";
 
   // covers UNI-01, UNI-06, ROOT-03, ROOT-04, ROOT-05
-  test("a company of only people works with nothing but inboxes", async () => {
+  test("a company of people without agents' brains works through inboxes alone", async () => {
     await board().call(updateAgent, { id: rootId, adapterType: "human" });
     const chief = await asPerson(rootId);
     await board().call(sendMessage, { companyId, body: "Open the shop on Monday" });
@@ -141,7 +141,7 @@ describe("people", () => {
   });
 
   // covers UNI-01, UNI-06
-  test("a person between programs is boss of one and report of another", async () => {
+  test("a person can report to one program and manage another", async () => {
     const { id } = await board().call(createAgent, {
       companyId,
       name: "Paula",

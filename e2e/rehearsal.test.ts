@@ -48,7 +48,7 @@ describe("the rehearsal", () => {
     }
   };
 
-  test("one command from nothing: plans, hires, delegates twice, verifies, reports and rests; and again", (t) =>
+  test("one command on an empty machine plans, hires, delegates twice, verifies and reports, and a second run works too", (t) =>
     onNewHome(async (options) => {
       const first = await run(t, options, "Write a short welcome for new members");
       // The daemon that the command started has ended with it.
@@ -64,7 +64,7 @@ describe("the rehearsal", () => {
       );
     }));
 
-  test("against a daemon that is up, which stays up", (t) =>
+  test("a run against a running daemon leaves that daemon running", (t) =>
     onNewHome((options) =>
       withDaemon(options, async (daemon) => {
         const result = await run(t, options, "Find a name for the cat");
@@ -72,7 +72,7 @@ describe("the rehearsal", () => {
       }),
     ));
 
-  test("what a newcomer reads: each hire in one line, the report, and how to save the result", () =>
+  test("the output has one line for each hire, the report, and the command that saves the result", () =>
     onNewHome((options) =>
       withDaemon(options, async () => {
         const { code, out } = await agency(

@@ -22,7 +22,7 @@ const isRoot = process.getuid?.() === 0;
 const other = 65_534;
 
 for (const user of isRoot ? ["root", "a normal user"] : ["a normal user"])
-  test(`a session of ${user} reaches a host only with the right to it, on every way, and it is on record`, async () => {
+  test(`a session of ${user} reaches a host only with the right to that host, by every route, and each connection is recorded`, async () => {
     const home = temporaryFolder("relay");
     const isOther = isRoot && user !== "root";
     if (isOther) chownSync(home.path, other, other);

@@ -20,7 +20,7 @@ import { Random } from "./support/random.ts";
 const count = 7000;
 
 for (const kind of bothStores)
-  test(`kill -9 while a month is exported and removed leaves a record that verifies, and it is continued (${kind})`, async (t) => {
+  test(`kill -9 while a month is exported and removed leaves a record that verifies, and the next run completes the removal (${kind})`, async (t) => {
     const folder = temporaryFolder("months");
     const database = kind === "postgres" ? await testDatabase() : undefined;
     const random = new Random(baseSeed);

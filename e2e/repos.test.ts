@@ -44,7 +44,7 @@ async function staff(daemon: BuiltDaemon, origin: string, stops = false) {
 }
 
 // covers REPO-01, REPO-04
-test("fix this bug: from the goal to the origin", async () => {
+test("a goal to fix a bug ends with a branch at the origin", async () => {
   const home = temporaryFolder("repos");
   const place = temporaryFolder("origin");
   const daemon = await startDaemon({ home: home.path }).ready;

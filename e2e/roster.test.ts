@@ -167,7 +167,7 @@ for (const kind of storeKinds)
       }));
   });
 
-test("a company goes from one installation to another by files", async () => {
+test("a company moves from one installation to another as files", async () => {
   const { path: here, remove: removeHere } = temporaryFolder("here");
   const { path: there, remove: removeThere } = temporaryFolder("there");
   const { path: folder, remove: removeFolder } = temporaryFolder("folder");
@@ -206,7 +206,7 @@ test("a company goes from one installation to another by files", async () => {
   }
 });
 
-test("skills: taken from the home at the first start, added by command, given to sessions, and part of what is shared", async () => {
+test("skills come from the home at the first start or from a command, reach sessions, and are exported with the company", async () => {
   const { path: here, remove: removeHere } = temporaryFolder("skills-here");
   const { path: there, remove: removeThere } = temporaryFolder("skills-there");
   const { path: folder, remove: removeFolder } = temporaryFolder("skills-folder");

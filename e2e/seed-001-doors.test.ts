@@ -92,7 +92,7 @@ test("the history of every outcome, root and mandates included, says who created
 });
 
 // covers BND-05
-test("a boss completes and closes what it delegated, also while its report has delegated parts of it", async () => {
+test("a manager completes and closes work it delegated, even while its report has delegated parts of that work", async () => {
   const { board } = world.daemon;
   const boss = await members.hire();
   const lead = await members.hire(boss.id);

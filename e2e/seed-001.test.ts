@@ -84,7 +84,7 @@ test("the access log has every read and write, whichever tool it was, with agent
 });
 
 // covers KB-19, KB-13
-test("listing has every readable file and no other, each with the path of a copy that can't change the store", async () => {
+test("a list has exactly the readable files, each with the path of a copy that can't change the store", async () => {
   const boss = await hireWithSession();
   const report = await hireWithSession(boss.id);
   const ids: string[] = [];

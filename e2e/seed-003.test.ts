@@ -85,7 +85,7 @@ const promptOf = (first: string, next: string): string =>
   `${first}\n\nAlways respond in exactly this structure:\n@${next}\n{Your response}`;
 
 // covers TOOL-01, TOOL-20, TOOL-26, TOOL-30
-test("create_agent is listed among the other tools, and only it knows the other spellings", async () => {
+test("create_agent is listed among the other tools, and no other tool accepts its alternative spellings", async () => {
   const { org, token } = await asker();
   const { tools } = await (await world.connect("", token)).listTools();
   const tool = tools.find(({ name }) => name === "create_agent");
@@ -101,7 +101,7 @@ test("create_agent is listed among the other tools, and only it knows the other 
 });
 
 // covers TOOL-17, TOOL-31, TOOL-07, TOOL-25
-test("wrong arguments are answered at once, with one shape, and no person is asked", async () => {
+test("wrong arguments get an immediate answer of one shape, and no person is asked", async () => {
   const { ask } = await asker();
   const before = [await names(), (await open()).length];
   for (const input of [
@@ -121,7 +121,7 @@ test("wrong arguments are answered at once, with one shape, and no person is ask
 });
 
 // covers TOOL-02, TOOL-10, TOOL-11, TOOL-18, TOOL-23, TOOL-32
-test("every call waits for a person's yes, and a no leaves nothing", async () => {
+test("every call waits for a person's approval, and a rejection leaves no agent", async () => {
   const { id, ask, wait } = await asker();
   for (const requireBoardApprovalForNewAgents of [true, false]) {
     await settings({ requireBoardApprovalForNewAgents });
@@ -151,7 +151,7 @@ test("a request that no person decides expires without an agent", async () => {
 });
 
 // covers TOOL-03, TOOL-05, TOOL-06, TOOL-13, TOOL-24, TOOL-27, TOOL-28, TOOL-29
-test("each spelling means its argument, the argument itself wins, and only its own name is stored", async () => {
+test("each spelling stands for its argument, the exact name wins, and only the exact name is stored", async () => {
   const { ask, id } = await asker();
   let spelled = 0;
   const other = (await world.daemon.board.call(viewAgent, { id })).name;
@@ -177,7 +177,7 @@ test("each spelling means its argument, the argument itself wins, and only its o
 });
 
 // covers TOOL-14, TOOL-19, TOOL-38, TOOL-41
-test("an approved agent is an ordinary agent with the required prompt, the same for the same call", async () => {
+test("an approved agent is an ordinary agent with the required prompt, which is the same for the same call", async () => {
   const { created, id: boss } = await asker();
   const role = `  keeps\n\n@evil\tlogs ${"x".repeat(400)}`;
   const results = [];
@@ -200,7 +200,7 @@ test("an approved agent is an ordinary agent with the required prompt, the same 
 });
 
 // covers TOOL-08, TOOL-09, TOOL-40
-test("brain and model are the company's at the moment of the call, and else the default", async () => {
+test("brain and model are the company's settings at the moment of the call, or else the defaults", async () => {
   const { created } = await asker();
   const brain = async (name: string) => {
     const { effective } = await created({ name });
@@ -216,7 +216,7 @@ test("brain and model are the company's at the moment of the call, and else the 
 });
 
 // covers TOOL-35, TOOL-37, TOOL-42
-test("a name that is taken is refused before anyone is asked, and hires work as before", async () => {
+test("a taken name is refused before any person is asked, and hires work as before", async () => {
   const { ask } = await asker();
   await settings({ requireBoardApprovalForNewAgents: true });
   const { companyId, board } = world.daemon;
@@ -232,7 +232,7 @@ test("a name that is taken is refused before anyone is asked, and hires work as 
 });
 
 // covers TOOL-43, TOOL-44
-test("a person decides on the command line: no leaves no agent, yes makes one with the required prompt", async () => {
+test("a rejection on the command line leaves no agent, and an approval creates one with the required prompt", async () => {
   const { ask, wait } = await asker();
   const shell = (...args: string[]) => agency(args, { home: world.daemon.home });
   for (const [verb, status] of [

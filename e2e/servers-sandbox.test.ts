@@ -27,7 +27,7 @@ const canary = "canary-7Hq2-Zx81mQ-pl4nted";
 
 describe("third-party MCP servers behind the broker", () => {
   // covers SEC-03, SEC-04, SEC-06, SEC-07, CAP-20
-  test("a grant gives a session the server; a revocation and a closed outcome end it in mid-call; a killed server restarts", (t) =>
+  test("a grant gives a session the server, a revocation or a closed outcome ends a running call, and a killed server restarts", (t) =>
     withCrowd(t, { sandbox: "on", leads: 0, workers: 0 }, async ({ daemon, sessions, boss }) => {
       const { board, companyId, home, url } = daemon;
       const [first] = sessions;
@@ -67,7 +67,10 @@ describe("third-party MCP servers behind the broker", () => {
 
         // Without the right: refused, and recorded.
         const denied = await rawCall(url, first.token, "every", "echo", { message: "hi" });
-        assert.match(denied, /"code":"forbidden","message":"This needs use on mcp:every.*"isError":true/);
+        assert.match(
+          denied,
+          /"code":"forbidden","message":"This call needs use on mcp:every.*"isError":true/,
+        );
         const work = await board.call(createOutcome, {
           companyId,
           title: "use it",

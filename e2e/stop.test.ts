@@ -52,7 +52,7 @@ test("a daemon that hangs is named after the limit, and killed by force", () =>
     assert.match(none.err, /No daemon is running/);
   }));
 
-test("only the daemon itself is killed by force, not a program that has its number by now", () =>
+test("only the daemon itself is killed by force, not another program that now has its process id", () =>
   onNewHome("sqlite", async ({ home }) => {
     const { lockHome, openHome } = await import("../src/daemon/home.ts");
     const daemon = await startDaemon({ home }).ready;

@@ -197,7 +197,7 @@ if (!left("fish"))
     );
   });
 
-test("colours are for terminals that want them, and tables are as wide as the terminal", async () => {
+test("colours are printed only to terminals that support them, and tables fit the width of the terminal", async () => {
   const wanted = type("agency agents list");
   assert.equal(await wanted.ends(), 0);
   assert.match(wanted.screen(), colour);

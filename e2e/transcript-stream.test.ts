@@ -105,7 +105,7 @@ test("a stream follows a session live until it ends, and another one begins wher
   assert.deepEqual([only?.entries, more], [[], []]);
 });
 
-test("a transcript that is longer than one part comes whole, and its end is told last", async () => {
+test("a transcript longer than one part arrives complete, and its end is reported last", async () => {
   const script = `for (let line = 0; line < 2500; line++) console.log(line + " " + "x".repeat(1000))`;
   const long = await sessionOf("Ben", process.execPath, ["-e", script]);
   const own = path;

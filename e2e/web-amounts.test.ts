@@ -49,7 +49,7 @@ describe("an amount that is not a number", () => {
       ({ measure }) => measure === "usd",
     )?.limit;
 
-  test("leaves the budget of an agent on Costs", async () => {
+  test("does not change the budget of an agent on Costs", async () => {
     const { page } = site.visit;
     await page.goto(site.at("/costs"));
     await page.getByRole("button", { name: /change the budget of Noor$/ }).click();
@@ -58,7 +58,7 @@ describe("an amount that is not a number", () => {
     assert.equal(await budgetOf("Noor"), 12.5);
   });
 
-  test("leaves the budget and the limits of the company in the settings", async () => {
+  test("does not change the budget and the limits of the company in the settings", async () => {
     const { page } = site.visit;
     const settings = async () => (await site.daemon.board.call(viewCompany, company())).settings;
     const path = new RegExp(`/companies/${site.press.companyId}$`);
@@ -76,7 +76,7 @@ describe("an amount that is not a number", () => {
     await site.daemon.board.call(updateCompany, { ...company(), maxSessions: 0 });
   });
 
-  test("leaves the budget of a goal on its page, which says what is left", async () => {
+  test("does not change the budget of a goal on its page, which shows the rest of the budget", async () => {
     const { page } = site.visit;
     const title = "The colophon is set";
     const { id } = await site.daemon.board.call(createGoal, { ...company(), title, budget: { usd: 8 } });
@@ -97,7 +97,7 @@ describe("an amount that is not a number", () => {
     assert.equal((await site.daemon.board.call(viewOutcome, { id })).budget, null);
   });
 
-  test("leaves a budget on Home", async () => {
+  test("does not change a budget on Home", async () => {
     const { page } = site.visit;
     const greta = await site.press.as("Greta");
     const { id } = await greta.call(createOutcome, {
@@ -116,7 +116,7 @@ describe("an amount that is not a number", () => {
     assert.equal(await budgetOf("Paul"), 3);
   });
 
-  test("hires no agent without the budget that was meant", async () => {
+  test("does not hire an agent without the intended budget", async () => {
     const { page } = site.visit;
     await page.goto(site.at(`/hire?boss=${idOf("Theo")}`));
     await page.getByLabel("Name", { exact: true }).fill("Penny");

@@ -71,7 +71,7 @@ describe("what is shown first of many things", () => {
     await past.getByText("old-105.example").waitFor();
   });
 
-  test("Home counts what was done and closed among these events alone, and says if there is more", async () => {
+  test("Home counts completed and closed work among the listed events, and says if there are more events", async () => {
     const { board } = site.daemon;
     const { page } = site.light;
     const { id } = await board.call(createGoal, { ...company(), title: "The spine is chosen" });
@@ -192,7 +192,7 @@ describe("what is shown first of many things", () => {
     await page.locator(".list-count", { hasText: `${count} sessions` }).waitFor();
   });
 
-  test("the palette keeps the opened things of each company apart, and asks about names of several words", async () => {
+  test("the palette keeps recent items of each company apart, and finds names of several words", async () => {
     const { page } = site.light;
     await site.open(page, "/", "need");
     const palette = page.locator(".palette");

@@ -59,7 +59,7 @@ describe("the dashboard: Home and approvals", () => {
   });
 
   // covers GOV-49, GOV-72
-  test("an approval by mouse: comment, revision, what changed, approve", async () => {
+  test("a request by mouse: comment, ask for a revision, see the changes, approve", async () => {
     const { page } = site.visit;
     const bruno = await site.press.as("Bruno");
     const id = await site.hire("Mouse Mia");
@@ -85,7 +85,7 @@ describe("the dashboard: Home and approvals", () => {
     assert.equal((await site.daemon.board.call(viewApproval, { id })).status, "approved");
   });
 
-  test("with a decision armed, Enter on a link, on another button or in a field is for that, and sends nothing", async () => {
+  test("with a decision armed, Enter on a link, another button or a field acts there and sends no decision", async () => {
     const { page } = site.visit;
     const id = await site.hire("Focus Fay");
     const isOpen = async (): Promise<void> =>
@@ -145,7 +145,7 @@ describe("the dashboard: Home and approvals", () => {
   });
 
   // covers GOV-51
-  test("two people decide at once: one wins, the other is told who and keeps the note", async () => {
+  test("if two people decide at once, one wins, and the other sees who decided and keeps the note", async () => {
     const id = await site.hire("Contested Cy");
     const { signIn } = await site.daemon.board.call(createPerson, { name: "Jonas Weber", role: "board" });
     const jonas = await signedIn(site.browser, site.daemon, { link: signIn.link });
@@ -177,7 +177,7 @@ describe("the dashboard: Home and approvals", () => {
     await jonas.context.close();
   });
 
-  test("a decision elsewhere is shown on Home, and the item leaves", async () => {
+  test("a decision made elsewhere is shown on Home, and the item disappears", async () => {
     const { page } = site.visit;
     const id = await site.hire("Elsewhere Eve");
     await page.goto(site.at("/"));
@@ -186,7 +186,7 @@ describe("the dashboard: Home and approvals", () => {
     await page.locator(".leaving", { hasText: "Elsewhere Eve" }).waitFor();
   });
 
-  test("Home of a company that needs nothing names the next date, and limits are good to know", async () => {
+  test("Home of a company that needs no decision shows the next date, and lists limits under Good to know", async () => {
     const { page } = site.visit;
     const { board, url } = site.daemon;
     const { id: companyId, rootAgentId } = await board.call(createCompany, { name: "Still" });
@@ -211,7 +211,7 @@ describe("the dashboard: Home and approvals", () => {
     await page.getByRole("heading", { name: "Nothing needs you" }).waitFor();
   });
 
-  test("a budget that is nearly used up is good to know: it is neither listed nor counted as waiting", async () => {
+  test("a budget that is nearly used up is listed under Good to know and does not count as waiting", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
     const { companyId } = site.press;

@@ -45,7 +45,7 @@ describe("details of the dashboard", () => {
     await below.locator("li", { hasText: "Milo: Newsletter" }).getByText(why).waitFor();
   });
 
-  test("what a page says about other things follows them: reasons, outcomes below, what a yes changes", async () => {
+  test("reasons, outcomes below and the effects of an approval on a page follow changes of other things", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
     const { companyId } = site.press;
@@ -88,7 +88,7 @@ describe("details of the dashboard", () => {
     await page.getByText(new RegExp(`^${Number(before) + 1} agents now`)).waitFor();
   });
 
-  test("rows that only pass by while a list is scrolled are not asked about", async () => {
+  test("rows that only pass by while a list is scrolled cause no requests", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
     const { id: companyId } = await board.call(createCompany, { name: "Long Row" });
@@ -124,7 +124,7 @@ describe("details of the dashboard", () => {
     assert.ok(asked.at(-1)?.includes(last?.slice("o-".length) ?? ""), last ?? "");
   });
 
-  test("the palette knows what the browser has read before the server answers, and finds sessions", async () => {
+  test("the palette lists items the browser has read before the server answers, and finds sessions", async () => {
     const { page } = site.visit;
     await page.goto(site.at("/outcomes"));
     await page.locator(`#o-${site.press.agents.get("Milo") ?? ""}`).waitFor();
@@ -159,7 +159,7 @@ describe("details of the dashboard", () => {
     assert.equal(await page.locator("nav").getByRole("link", { name: "Settings", exact: true }).count(), 0);
   });
 
-  test("keys are shown on what has the focus and in tooltips only", async () => {
+  test("keys are shown only on the focused element and in tooltips", async () => {
     const { page } = site.visit;
     await page.goto(site.at(`/agents/${site.press.agents.get("Noor") ?? ""}`));
     const pause = page.getByRole("button", { name: "Pause" });
@@ -187,7 +187,7 @@ describe("details of the dashboard", () => {
     await page.waitForURL(new RegExp(`/agents/${bruno}`));
   });
 
-  test("a budget is changed where it stands, and a refusal stays below it", async () => {
+  test("a budget is edited in place, and a refusal stays below it", async () => {
     const { page } = site.visit;
     await page.goto(site.at("/costs"));
     const open = page.getByRole("button", { name: /change the budget of Noor$/ });
@@ -206,7 +206,7 @@ describe("details of the dashboard", () => {
     await open.waitFor();
   });
 
-  test("costs by outcome show budgets and what is left, and the budget of a goal is changed there", async () => {
+  test("costs by outcome show budgets and the rest of each, and the budget of a goal is edited there", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
     const { companyId } = site.press;
@@ -261,7 +261,7 @@ describe("details of the dashboard", () => {
     assert.deepEqual([...readFileSync(await saved.path())], [137, 80, 78, 71, 0, 255]);
   });
 
-  test("each setting says who changed it, and a brain works only once it was tested", async () => {
+  test("each setting says who changed it, and a brain is shown as working only after a test", async () => {
     const { page } = site.visit;
     await page.goto(site.at("/settings/company"));
     const name = page.locator("form.setting", { hasText: "People and agents see it." });
@@ -276,7 +276,7 @@ describe("details of the dashboard", () => {
     await rehearsal.locator(".tag.run", { hasText: "works" }).waitFor();
   });
 
-  test("among several companies, every address names the one it shows", async () => {
+  test("with several companies, every address names the company it shows", async () => {
     const { page } = site.visit;
     await site.daemon.board.call(createCompany, { name: "Second Press" });
     await page.goto(site.at("/outcomes?view=table"));

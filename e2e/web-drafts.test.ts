@@ -56,7 +56,7 @@ describe("drafts in the dashboard", () => {
     assert.equal(await contentOf(id), "Mine.\n");
   });
 
-  test("a version that is saved at the same moment is answered with both texts, and can be taken instead", async () => {
+  test("if another version is saved at the same moment, both texts are shown, and the other one can be chosen", async () => {
     const { page } = site.visit;
     const { id } = await newFile("Prices", "One.\n");
     await page.goto(site.at(`/knowledge/${id}`));
@@ -81,7 +81,7 @@ describe("drafts in the dashboard", () => {
     assert.equal(await contentOf(id), "Two.\n");
   });
 
-  test("what is typed in an agent's setup stays when the agent changes elsewhere, and never undoes that", async () => {
+  test("text typed in an agent's setup stays when the agent changes elsewhere, and does not undo that change", async () => {
     const { page } = site.visit;
     const id = agentId("Noor");
     await page.goto(site.at(`/agents/${id}/setup`));
@@ -109,7 +109,7 @@ describe("drafts in the dashboard", () => {
     assert.deepEqual([title, capabilities], ["Reader", "Counts."]);
   });
 
-  test("a setting that was changed elsewhere is not undone by what was typed before", async () => {
+  test("text typed earlier does not undo a setting that was changed elsewhere", async () => {
     const { page } = site.visit;
     const { companyId } = site.press;
     await page.goto(site.at("/settings/company"));
@@ -124,7 +124,7 @@ describe("drafts in the dashboard", () => {
     await site.daemon.board.call(updateCompany, { companyId, maxOutcomeUsd: null });
   });
 
-  test("a setting that is typed again while it is saved is kept, and saved if it was entered", async () => {
+  test("text typed into a setting while it is being saved is kept, and saved if it was entered", async () => {
     const { page } = site.visit;
     const { companyId } = site.press;
     const { board } = site.daemon;
@@ -174,7 +174,7 @@ describe("drafts in the dashboard", () => {
     await board.call(updateCompany, { companyId, maxOutcomeUsd: null });
   });
 
-  test("every form keeps what is typed through Escape and through a sign-out", async () => {
+  test("every form keeps its typed text after Escape and after a sign-out", async () => {
     const other = await signedIn(site.browser, site.daemon);
     const { page } = other;
     const noor = agentId("Noor");

@@ -21,7 +21,7 @@ const Batch = z.object({
   calls: z.array(z.object({ operation: z.string(), input: z.record(z.string(), z.unknown()) })),
 });
 
-describe("what the pages of the dashboard share", () => {
+describe("the frame that all pages of the dashboard share", () => {
   const site = dashboard("web-frame");
 
   /** The newest session, as soon as one exists. */
@@ -178,7 +178,7 @@ describe("what the pages of the dashboard share", () => {
     );
   });
 
-  test("what is drawn by a background alone is still there with forced colours", async () => {
+  test("marks that are drawn by a background alone stay visible with forced colours", async () => {
     const { page } = site.visit;
     const theo = site.press.agents.get("Theo") ?? "";
     await oneSession();
@@ -206,7 +206,7 @@ describe("what the pages of the dashboard share", () => {
     assert.ok((await meters(page)) > 0);
   });
 
-  test("a goal of any length is given on Home: its beginning is the title, all of it the description", async () => {
+  test("a long goal given on Home has its beginning as the title and its whole text as the description", async () => {
     const { page } = site.visit;
     const { companyId } = site.press;
     const text = `The index lists every bird, ${"its page and its Latin name, ".repeat(12)}and no other.`;
@@ -221,7 +221,7 @@ describe("what the pages of the dashboard share", () => {
     assert.equal(description, text);
   });
 
-  test("a goal of several lines keeps them: the first is the title, all of it the description", async () => {
+  test("a goal of several lines has its first line as the title and its whole text as the description", async () => {
     const { page } = site.visit;
     const { companyId } = site.press;
     const field = page.getByLabel("A goal for Marlow");
@@ -293,7 +293,7 @@ describe("what the pages of the dashboard share", () => {
     }
   });
 
-  test("letters that are switched off do nothing, also where the focus is on a row", async () => {
+  test("letter keys that are switched off do nothing, even with the focus on a row", async () => {
     const { page } = site.visit;
     await page.goto(site.at("/org?view=outline"));
     const row = (name: string) => page.getByRole("row", { name: new RegExp(name) });

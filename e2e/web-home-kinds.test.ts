@@ -25,7 +25,7 @@ import { startGuardedServer } from "../src/testing/guarded-server.ts";
 import { signedIn } from "./support/browser.ts";
 import { dashboard } from "./support/dashboard.ts";
 
-describe("what waits on Home is settled on Home", () => {
+describe("every kind of item on Home can be settled on Home", () => {
   const site = dashboard("web-home-kinds");
   const idOf = (name: string): string => site.press.agents.get(name) ?? "";
   const company = () => ({ companyId: site.press.companyId });
@@ -246,7 +246,7 @@ describe("what waits on Home is settled on Home", () => {
     }
   });
 
-  test("stuck work that nothing blocks: its owner is written to, and what it waits for is reopened", async () => {
+  test("for stuck work without a block, Home offers a message to its owner and reopens the outcome it waits for", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
     const parents = [idOf("Greta")];
@@ -276,7 +276,7 @@ describe("what waits on Home is settled on Home", () => {
     assert.equal((await board.call(viewOutcome, { id })).blocked, null);
   });
 
-  test("a person in a position says what blocks their work, and ends the block", async () => {
+  test("a person in a position marks their work as blocked with a reason, and ends the block", async () => {
     const { board } = site.daemon;
     const vera = idOf("Vera");
     const { id: person, signIn } = await board.call(createPerson, { name: "Tess Vogt", role: "member" });

@@ -151,7 +151,7 @@ describe("hostile text in the dashboard", () => {
     assert.doesNotMatch(await page.locator("body").innerText(), /[\u202e\u200b\u200f]/);
   });
 
-  test("what a program of an agent prints, publishes and asks for stays text, on the pages of sessions, branches and costs", async () => {
+  test("texts that an agent's program prints, publishes and requests stay text on the pages of sessions, branches and costs", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
     const { companyId } = site.press;

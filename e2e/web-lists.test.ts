@@ -45,7 +45,7 @@ describe("lists of the dashboard", () => {
       .waitFor();
   });
 
-  test("text that is cut tells all of it in a tooltip, and a click anywhere on a row opens it beside", async () => {
+  test("the tooltip of a shortened text has the whole text, and a click anywhere on a row opens the panel", async () => {
     const { page } = site.visit;
     const goal = await goalOf("The store takes pre-orders");
     const reason = "The bank has not opened the account, and the clerk is away.";
@@ -86,7 +86,7 @@ describe("lists of the dashboard", () => {
     await milo.getByText("Milo is paused: The mail provider refuses the key.").waitFor();
   });
 
-  test("a company without work says so, with a link to where it is given", async () => {
+  test("a company without work says so, with a link to the page for giving work", async () => {
     const { page } = site.visit;
     const { id } = await site.daemon.board.call(createCompany, { name: "Quiet Mill" });
     await page.goto(site.at(`/outcomes?company=${id}`));
@@ -120,7 +120,7 @@ describe("lists of the dashboard", () => {
     await context.close();
   });
 
-  test("a list shows everything on demand, the newest first, also beyond a thousand; a search finds files among other kinds", async () => {
+  test("a list shows all entries on demand, newest first, even beyond a thousand, and a search finds files among other kinds", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
     // A company whose agents write no files meanwhile.
@@ -243,7 +243,7 @@ describe("lists of the dashboard", () => {
     await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
   });
 
-  test("the record: people and every noun are filters, and a wrong time does no harm", async () => {
+  test("the record can be filtered by people and every noun, and a wrong time does no harm", async () => {
     const { page } = site.visit;
     const { companyId } = site.press;
     await page.goto(site.at(`/activity?company=${companyId}&from=yesterday`));
@@ -259,7 +259,7 @@ describe("lists of the dashboard", () => {
     await page.getByText("Nothing matches these filters.").waitFor();
   });
 
-  test("new entries wait on top while the reader is further down, and nothing scrolls away", async () => {
+  test("new entries wait at the top while the reader is further down, and the list does not move", async () => {
     const { page } = site.visit;
     const { companyId } = site.press;
     const { board } = site.daemon;

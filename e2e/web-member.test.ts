@@ -10,7 +10,7 @@ import { dashboard } from "./support/dashboard.ts";
 describe("the dashboard of a member", () => {
   const site = dashboard("web-member");
 
-  test("Home has nothing that only the board can do, fills its sheet, and shows what comes", async () => {
+  test("Home offers no action of the board, fills its sheet, and shows upcoming dates", async () => {
     const { board } = site.daemon;
     const { companyId } = site.press;
     // Vera has no work yet, so no session of hers reads the message first.

@@ -9,7 +9,7 @@ import { launchBrowser, newVisit } from "./support/browser.ts";
 import { builtMain, environmentOf, temporaryFolder } from "./support/daemon.ts";
 import { controlC, onTerminal } from "./support/pseudo-terminal.ts";
 
-test("from an empty folder to the first approved hire, by what the terminal and the browser say", async () => {
+test("a new user gets from an empty folder to the first approved hire by following the terminal and the browser", async () => {
   const folder = temporaryFolder("web-new-user");
   // The daemon finds no brain on the machine that runs the tests, so the agents rehearse.
   const env = { PATH: "/usr/bin:/bin", AGENCY_BRAIN: "", AGENCY_MODEL_PORTS: "" };

@@ -136,7 +136,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
     assert.equal(await bossOf("Sol"), "Theo");
   });
 
-  test("W and E ask about what has the focus, and the palette finds, does and asks", async () => {
+  test("W and E explain the focused thing, and the palette finds things, runs actions and explains", async () => {
     const { page } = site.visit;
     const why = page.getByRole("dialog", { name: "Why" });
     const access = page.getByRole("dialog", { name: "Explain access" });
@@ -216,7 +216,7 @@ describe("the dashboard: the organization, an agent, a session", () => {
   });
 
   // covers ORG-53
-  test("an agent is terminated from its page, which first shows what that changes", async () => {
+  test("an agent is terminated from its page, which first shows the consequences", async () => {
     const { page } = site.visit;
     await page.goto(site.at(`/agents/${site.press.agents.get("Mila") ?? ""}`));
     await page.getByRole("button", { name: "Fire…" }).click();

@@ -41,7 +41,7 @@ describe("panels beside lists", () => {
     assert.match(page.url(), new RegExp(`/agents/${bruno}`));
   });
 
-  test("an agent's outcomes say how they stand and why, not only that they are open, and a paused tile has two bars", async () => {
+  test("an agent's outcomes show their state and its reason, and a paused tile has two bars", async () => {
     const { page } = site.visit;
     const milo = site.press.agents.get("Milo") ?? "";
     await page.goto(site.at(`/agents/${milo}`));
@@ -73,7 +73,7 @@ describe("panels beside lists", () => {
     await page.locator(".side-panel h2", { hasText: "Milo: Newsletter" }).waitFor();
   });
 
-  test("a request opens beside the list, says what a yes changes, and is decided there by keys", async () => {
+  test("a request opens beside the list, shows the effects of an approval, and is decided there by keys", async () => {
     const { page } = site.visit;
     const id = await site.hire("Beside Ann");
     await page.goto(site.at("/approvals"));
@@ -97,7 +97,7 @@ describe("panels beside lists", () => {
     assert.equal((await site.daemon.board.call(viewApproval, { id })).status, "rejected");
   });
 
-  test("the rows of a transcript are reached by keys, and Enter opens the one that has the focus", async () => {
+  test("the rows of a transcript can be reached by keys, and Enter opens the focused row", async () => {
     const { page } = site.visit;
     const newest = async () =>
       (await site.daemon.board.call(listSessions, { companyId: site.press.companyId, limit: 1 })).sessions[0];
@@ -201,7 +201,7 @@ describe("panels beside lists", () => {
     await page.getByRole("log", { name: "Transcript" }).or(page.getByText("nothing printed yet")).waitFor();
   });
 
-  test("the page and the panel of an agent that is not hired yet have the request, and it is decided there by keys", async () => {
+  test("the page and the panel of a pending agent have the request, which is decided there by keys", async () => {
     const { page } = site.visit;
     const id = await site.hire("Pending Pia");
     const agent = (await site.daemon.board.call(viewApproval, { id })).agentId ?? "";
@@ -297,7 +297,7 @@ describe("panels beside lists", () => {
       .waitFor();
   });
 
-  test("a setting says who changed it, however many changes came later", async () => {
+  test("a setting says who changed it, however many later changes there are", async () => {
     const { page } = site.visit;
     const { companyId } = site.press;
     for (let at = 0; at <= 500; at++)
@@ -314,7 +314,7 @@ describe("panels beside lists", () => {
       .waitFor();
   });
 
-  test("a decided request is told in the past, with the figures of that time", async () => {
+  test("a decided request is described in the past tense, with the figures of that time", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
     const { companyId } = site.press;

@@ -169,7 +169,7 @@ for (const host of ["127.0.0.1", "agency.localhost"])
       assert.deepEqual(await writtenSince(before), []);
     });
 
-    test("a page of it reads nothing, frames nothing and changes nothing, with the cookie sent along", async () => {
+    test("its page can't read, frame or change anything, even if the cookie is sent along", async () => {
       const { page } = visit;
       const { companyId } = site.press;
       const before = await atRest();
@@ -259,7 +259,7 @@ for (const host of ["127.0.0.1", "agency.localhost"])
       await page.getByRole("heading", { name: /need/ }).waitFor();
     });
 
-    test("raises no WebSocket with the cookie either", async () => {
+    test("opens no WebSocket with the cookie", async () => {
       const { hostname, port } = new URL(site.daemon.url);
       const socket = connect(Number(port), hostname);
       socket.write(

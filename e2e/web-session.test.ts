@@ -80,7 +80,7 @@ describe("a live session", () => {
   const numbered = (from: number, to: number): string[] =>
     Array.from({ length: to - from + 1 }, (_, at) => `line ${from + at}`);
 
-  test("it says that nothing was printed yet, then each line appears, and the end stays in view", async () => {
+  test("the page says that nothing was printed yet, then shows each line and keeps the end in view", async () => {
     const { page } = visit;
     const ann = await talker("Ann");
     await page.goto(ann.path);
@@ -121,7 +121,7 @@ describe("a live session", () => {
     await line(page, "line 180").waitFor();
   });
 
-  test("Home, the agent's page and the panel follow what it prints, although nothing of it is on record", async () => {
+  test("Home, the agent's page and the panel show its printed lines, although no event records them", async () => {
     const { page } = visit;
     const cid = await talker("Cid");
     cid.say("one");
@@ -143,7 +143,7 @@ describe("a live session", () => {
     await panel.getByText("Done").first().waitFor();
   });
 
-  test("opened in the middle it has everything from the beginning, and the last words and the reason of a failure", async () => {
+  test("a session opened midway shows everything from the beginning, and a failure with its last words and reason", async () => {
     const bob = await talker("Bob");
     bob.say(...numbered(1, 5));
     const { page } = visit;

@@ -16,7 +16,7 @@ describe("the dashboard: reasons, names, choices", () => {
   const site = dashboard("web-steps");
   const idOf = (name: string): string => site.press.agents.get(name) ?? "";
 
-  test("a reason names things as links and ends in the call that helps: on a page, in a row, in an answer", async () => {
+  test("on a page, in a row and in an answer, a reason links the things it names and offers the call that helps", async () => {
     const { page } = site.visit;
     const { board } = site.daemon;
     await page.goto(site.at(`/agents/${idOf("Milo")}`));
@@ -59,7 +59,7 @@ describe("the dashboard: reasons, names, choices", () => {
     assert.equal((await board.call(viewOutcome, { id })).blocked, null);
   });
 
-  test("the card of a name shows what it names, its state and its id", async () => {
+  test("the card of a name shows the thing, its state and its id", async () => {
     const { page } = site.visit;
     await page.goto(site.at(`/agents/${idOf("Theo")}`));
     const boss = page.locator("header.head").getByRole("link", { name: "Marlow" });
@@ -194,7 +194,7 @@ describe("the dashboard: reasons, names, choices", () => {
     await verbs.waitFor();
   });
 
-  test("an agent that left: who took over what, and nothing can be changed", async () => {
+  test("the page of a departed agent shows who took over which work, and can't be changed", async () => {
     const { page } = site.visit;
     const { board, companyId } = { board: site.daemon.board, companyId: site.press.companyId };
     const greta = await site.press.as("Greta");
@@ -239,7 +239,7 @@ describe("the dashboard: reasons, names, choices", () => {
     await summary.getByText("Not possible now").waitFor();
   });
 
-  test("/ finds agents in the outline and on the map: others are dimmed, Enter goes from one to the next, folded or not", async () => {
+  test("/ finds agents in the outline and on the map, dims the others, and Enter goes to the next match, even in folded teams", async () => {
     const { page } = site.visit;
     await page.goto(site.at("/org?view=outline&folded=sanne"));
     await page.getByRole("row", { name: /Sanne/ }).waitFor();

@@ -92,7 +92,7 @@ describe("the dashboard: signing in and the connection", () => {
     await card(page, "Unseen Uma").first().waitFor();
   });
 
-  test("a sign-in link works once, says why it does not work again or no more, and leaves the address", async () => {
+  test("a sign-in link works once, later says why it doesn't work, and is removed from the address", async () => {
     const { link } = await site.daemon.board.call(linkPerson, { id: "me" });
     const used = await signedIn(site.browser, site.daemon, { link });
     await used.page.getByRole("heading", { name: /need/ }).waitFor();
@@ -165,7 +165,7 @@ describe("the dashboard: signing in and the connection", () => {
     other.close();
   });
 
-  test("a dropped stream of events: three hires come meanwhile, and the page catches up with each of them", async () => {
+  test("after a dropped event stream, the page shows each of three hires made meanwhile", async () => {
     const { context, page } = site.visit;
     // The page reads the events itself, so the test can reach the connection.
     await context.addInitScript({ content: `delete globalThis.SharedWorker; ${cuttable}` });
@@ -201,7 +201,7 @@ describe("the dashboard: signing in and the connection", () => {
     assert.equal(await page.getByText(/No connection since/).count(), 0);
   });
 
-  test("a lost daemon: the page says since when, takes no decision, and catches up without a loss", async () => {
+  test("when the daemon is lost, the page shows since when, accepts no decision, and later catches up completely", async () => {
     const { page } = site.visit;
     await site.hire("Unreached Una");
     await page.goto(site.at("/"));
@@ -230,7 +230,7 @@ describe("the dashboard: signing in and the connection", () => {
     assert.equal(await page.getByText(/No connection since/).count(), 0);
   });
 
-  test("without a connection what is open stays open, and a page that is not loaded yet opens when it is back", async () => {
+  test("without a connection open pages stay open, and a page that is not loaded yet opens once the connection is back", async () => {
     const { page } = site.visit;
     await page.goto(site.at("/"));
     await page.getByText("Live", { exact: true }).waitFor();

@@ -90,7 +90,7 @@ test("work that a system refuses is shown as failed, and the rest is measured", 
   assert.match(asPage(compared), /^\| send a message, 16 clients \| failed \|$/m);
 });
 
-test("a system that lists less than it was given is not compared", async () => {
+test("a system that lists fewer items than it was given is not compared", async () => {
   const short = {
     drivers: [standIn],
     rounds: 1,

@@ -25,7 +25,7 @@ test("a hire begins in the same way on Home, in the list and on its page", () =>
   assert.equal(titleOfItem({ kind: "approval", facts: {}, title: "The hire of Iris" }), "The hire of Iris");
 });
 
-test("a sentence of the record links who acted and what it was about", () => {
+test("a sentence of the record links the agent or person that acted and the subject", () => {
   const ada = { kind: "agent", id: "1", title: "Ada" };
   const told = { kind: "outcome", id: "2", title: 'Ask "Ada" first' };
   assert.deepEqual(
@@ -74,7 +74,7 @@ test("a small map grows on a large screen, and a large one fits", () => {
   assert.ok(x + large.w * k <= 1400 - 54, `${x + large.w * k}`);
 });
 
-test("a sentence about what happened has no ids, and an ordinary one stays as it is", () => {
+test("a sentence of the record is shown without ids, and a sentence without ids is unchanged", () => {
   const id = "01a1ee3f-2322-7113-83fa-4ee630648c52";
   assert.equal(
     withoutIds(`The hire of Bo was approved (approval ${id}) by Ann.`),
@@ -84,7 +84,7 @@ test("a sentence about what happened has no ids, and an ordinary one stays as it
   assert.equal(withoutIds("Bo (approval pending) waits."), "Bo (approval pending) waits.");
 });
 
-test("the history of an outcome says what each change was", () => {
+test("the history of an outcome names each change", () => {
   const words = (changes: Parameters<typeof historyWords>[1], action = "outcome.update") =>
     historyWords(action, changes, (at) => `<${at}>`);
   const block = { reason: "No paper.", until: "2030-01-01T00:00:00Z", on: null };

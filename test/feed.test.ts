@@ -69,7 +69,7 @@ test("a feed that is cut off resumes behind the last whole event: none is lost, 
   assert.equal(news.findLast(({ events }) => events.length > 0)?.cursor, 16);
 });
 
-test("events are whole, however the bytes arrive", async () => {
+test("events arrive complete, however their bytes are split", async () => {
   const bytes = Buffer.from(event(11, "Zoë 🦊") + ": still here\n\n" + event(12, "e\u0301"));
   const { seqs, news } = await feedFrom([
     (response) => {

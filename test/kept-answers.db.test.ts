@@ -28,7 +28,7 @@ interface Question {
 const minute = 60_000;
 const hour = 60 * minute;
 
-test("each read in a company is kept, or a reason says why it is not", () => {
+test("the answer of each read in a company is kept, or a reason says why not", () => {
   const reads = operations.filter(({ effect, within }) => effect === "read" && within !== "installation");
   const names = new Set(reads.map(({ name }) => name));
   for (const name of notKept.keys()) assert.ok(names.has(name), `${name} is no read in a company`);
@@ -104,7 +104,7 @@ describe("answers that are kept", () => {
     }
   };
 
-  test("follow from rows whose every change moves a head, and never from content", async () => {
+  test("depend only on rows whose changes move a ledger head, and never on content", async () => {
     const unsealed = Object.keys(tables).filter((name) => !isSealed(name) && name !== "ledger_heads");
     const columns = Object.entries<Record<string, Column>>(tables).flatMap(([name, of]) =>
       isSealed(name) ? Object.keys(of).filter((column) => of[column]?.unsealed === true) : [],
@@ -148,7 +148,7 @@ describe("answers that are kept", () => {
     assert.ok(done > 10, `${done} operations`);
   });
 
-  test("are those that would be computed, whatever time has passed", async () => {
+  test("equal newly computed answers, whatever time has passed", async () => {
     const { id } = await world.boss.call(createOutcome, { title: "blocked", parents: [world.boss.id] });
     const until = new Date(Date.now() + 30 * minute).toISOString();
     await world.boss.call(updateOutcome, { id, blocked: { reason: "rest", until } });

@@ -212,7 +212,7 @@ for (const kind of storeKinds)
           assert.ok(counts[1] !== undefined && counts[1] <= second, `${counts[1]} in the second hour`);
         }));
 
-    test("ten children that the agent completes itself count, the eleventh does not", () =>
+    test("ten outcomes that the agent completes for itself count as progress, and the eleventh does not", () =>
       inScene(kind, async (scene) => {
         const { stage, ann, job } = scene;
         for (let each = 0; each < 12; each++)
@@ -238,7 +238,7 @@ for (const kind of storeKinds)
         assert.equal(stage.runner.started.filter(({ agent }) => agent.id === ann.id).length, 13);
       }));
 
-    test("what others gave the agent counts as often as it happens", () =>
+    test("work that others gave the agent counts as progress every time", () =>
       inScene(kind, async (scene) => {
         const { stage, org, ann, job } = scene;
         await ann.call(outcomes.closeOutcome, { id: job, rationale: "not this one" }).catch(() => undefined);
@@ -330,7 +330,7 @@ for (const kind of storeKinds)
         assert.equal(sessions, 20);
       }));
 
-    test("two agents that only write to each other write less and less", (t) =>
+    test("two agents that only write to each other are started less and less often", (t) =>
       inScene(kind, async (scene) => {
         const { stage, org, ann, job } = scene;
         await ann.call(outcomes.updateOutcome, { id: job, blocked: { reason: "talk first" } });

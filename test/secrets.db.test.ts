@@ -60,7 +60,7 @@ for (const kind of storeKinds)
   describe(`secrets in a whole story on ${kind}`, () => {
     // covers SEC-01, SEC-02
     test(
-      "are nowhere in plain, and are there again after a restart with the key",
+      "are stored nowhere in plain text, and are available after a restart with the key",
       { timeout: 300_000 },
       async (t) => {
         const folder = mkdtempSync(join(tmpdir(), "agency-secrets-"));

@@ -24,7 +24,7 @@ test("only reads have sources", () => {
   assert.deepEqual(unknown, []);
 });
 
-test("an answer that no noun of an event makes stale is about one thing, which its input names", () => {
+test("an answer that no event makes stale by its noun is about the one thing that its input names", () => {
   const nouns = new Set(
     operations.flatMap(({ name, effect }) => (effect === "write" ? [name.split(".")[0]] : [])),
   );
@@ -59,7 +59,7 @@ test("the count of the attention list is stale whenever the list is", () => {
   assert.ok(touched("company.counts", { companyId: company }, "brain.tested", null));
 });
 
-test("an outcome is stale after a change of any other, because it tells how those below it stand", () => {
+test("an outcome's answer is stale after a change of any other outcome, because it shows the state of those below", () => {
   assert.ok(touched("outcome.view", { id: mine }, "outcome.close", other));
   assert.ok(!touched("outcome.view", { id: mine }, "session.start", other));
 });

@@ -35,7 +35,7 @@ test("calls of one tool in a row are one line that says what they did, and a fai
   );
 });
 
-test("a result without anything to say is done", () => {
+test("a result without details is shown as done", () => {
   assert.deepEqual(
     linesOf([call("submit_summary", "{}"), result("submit_summary", "{}")], new Set()).map(
       ({ text }) => text,
@@ -44,7 +44,7 @@ test("a result without anything to say is done", () => {
   );
 });
 
-test("a result has at most 8 lines, and what an agent says has all of them", () => {
+test("a result is cut to 8 lines, and an agent's words are shown completely", () => {
   const tall = Array.from({ length: 11 }, (_, at) => `line ${at}`).join("\n");
   const rows = linesOf([result("Bash", tall), { kind: "text", text: tall }], new Set());
   assert.equal(rows.length, 9 + 11);
@@ -52,7 +52,7 @@ test("a result has at most 8 lines, and what an agent says has all of them", () 
   assert.deepEqual([rows[9]?.isFirst, rows[10]?.isFirst], [true, false]);
 });
 
-test("JSON is said in a few words, without ids and without what is empty", () => {
+test("JSON is summarized in a few words, without ids and empty values", () => {
   const id = "01a1ecdf-c7ed-7e3b-b113-27e1688db6b1";
   const said = gistOf(
     JSON.stringify({
@@ -92,7 +92,7 @@ test("colours of a terminal become names of a fixed set, and every other control
   assert.deepEqual(looks, ["green", "green", ""]);
 });
 
-test("what an answer used does not part calls of one kind, nor a call from its result", () => {
+test("a usage entry separates neither calls of one kind nor a call from its result", () => {
   const usage = {
     kind: "usage",
     text: "410 tokens in (400 from the cache, 0 written to it), 3 out",

@@ -104,7 +104,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("agents are listed page by page, also by what they are doing", async () => {
+    test("agents are listed page by page and can be filtered by status", async () => {
       const other = await org.another();
       for (let index = 0; index < 5; index++) await other.agent(`N${index}`);
       const seen: string[] = [];

@@ -40,7 +40,7 @@ const onRevokeKey = guarded(contract.revokeKey, async (call) => {
   const { tx, input } = call;
   const row = (await tx.all(keysOf, { agentId: input.id })).find(({ id }) => id === input.keyId);
   if (row === undefined) throw notFound("key", input.keyId);
-  if (row.revoked_at !== null) throw keyAlreadyRevoked();
+  if (row.revoked_at !== null) throw keyAlreadyRevoked(row.label);
   await tx.run(revokeCredential, { id: row.id, now: tx.now });
   await call.record(input.id, { key: row.id });
   return present({ ...row, revoked_at: tx.now });

@@ -35,7 +35,7 @@ export const nameHeld = (name: string): Refusal =>
   );
 
 export const hasLeft = ({ name }: Pick<Named, "name">): Refusal =>
-  refused(`${name} has left the company.`, "Hire a new agent; a departed agent can't come back.");
+  refused(`${name} has left the company and can't come back.`, "Hire a new agent: hire_agent.");
 
 export const notADirectReport = ({ name }: Pick<Named, "name">): Refusal =>
   notYourReport(
@@ -47,17 +47,17 @@ export const notADirectReport = ({ name }: Pick<Named, "name">): Refusal =>
 export const notActive = ({ name, status }: Named): Refusal =>
   refused(
     `${name} is ${status}. Only an active agent can be chosen.`,
-    "Choose an idle or paused agent: list_roster.",
+    "Choose an active agent: list_roster.",
   );
 
 export const noKeyFor = ({ name, status }: Named): Refusal =>
   refused(
     `${name} is ${status} and can't have an API key.`,
-    "Create the key for an active agent: agency agents list.",
+    "Create the key for an active agent. `agency agents list` shows them.",
   );
 
-export const keyAlreadyRevoked = (): Refusal =>
-  conflict("This key is already revoked.", "There is nothing left to do.");
+export const keyAlreadyRevoked = (label: string): Refusal =>
+  conflict(`The key "${label}" is already revoked.`, "You don't have to do anything.");
 
 /** The message that comes with work if the manager wrote none. */
 export const workForYou = "You are now responsible for this outcome.";

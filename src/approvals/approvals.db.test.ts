@@ -24,7 +24,7 @@ for (const kind of storeKinds)
     };
 
     // covers GOV-33
-    test("a hire waits, with what is asked for, until it is approved, and then runs as it was approved", async () => {
+    test("a hire waits with its configuration until it is approved, and then works exactly as approved", async () => {
       const { agent, approval } = await hire("Ada", {
         title: "First",
         mandate: "Keep the lights on",
@@ -162,7 +162,7 @@ for (const kind of storeKinds)
       assert.equal(approvals.find(({ agentId }) => agentId === job.id)?.status, "cancelled");
     });
 
-    test("only the agent that asked and the board see it; only the board decides", async () => {
+    test("only the requester and the board see a request, and only the board decides", async () => {
       const { approval } = await hire("Seen");
       const other = await org.agent("Onlooker");
       await refusal(other.call(contract.viewApproval, { id: approval.id }), "not_found");

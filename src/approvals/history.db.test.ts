@@ -52,7 +52,7 @@ for (const kind of storeKinds)
     const lastMail = async (by: TestCaller, id: string) =>
       (await mailOf(by)).filter((body) => body.includes(id)).at(-1) ?? "";
 
-    test("every revision keeps its payload, with who wrote it, why, and what differs", async () => {
+    test("every revision keeps its payload, author, reason and differences", async () => {
       const { id, payloadHash } = await hire({ title: "First", prompt: "one two" });
       await org.board(contract.requestRevision, { id, decisionNote: "Make it a lead." });
       await org.root(contract.resubmit, { id, payload: { title: "Lead" }, decisionNote: "Done." });
@@ -130,7 +130,7 @@ for (const kind of storeKinds)
         assert.ok(!JSON.stringify(text).includes("swordfish"), JSON.stringify(text));
     });
 
-    test("changes say where, how many, with which rights, money and brain, and what waits", async () => {
+    test("changes name the position, the headcount, rights, budget, brain, and the waiting work", async () => {
       await org.board(updateCompany, {
         companyId: org.companyId,
         monthlyBudget: { usd: 100 },
@@ -346,7 +346,7 @@ for (const kind of storeKinds)
         assert.equal((await mailOf(by)).filter((body) => body.includes(id)).length, 1);
     });
 
-    test("a request that ends without a decision says why, and its requester is told", async () => {
+    test("a request that ends without a decision has a reason, and its requester is told", async () => {
       const fired = await hire({}, lead.call);
       await org.board(terminateAgent, { id: fired.agent.id, reason: "We have one." });
       assert.deepEqual(
@@ -378,7 +378,7 @@ for (const kind of storeKinds)
       assert.doesNotMatch(await lastMail(lead.call, other), /expired|in time/);
     });
 
-    test("a request that ends without a decision keeps what approving would have done to the budgets", async () => {
+    test("a request that ends without a decision keeps the budget changes that an approval would have made", async () => {
       const { companyId } = org;
       const boss = await org.agent("Payer");
       const worker = await org.agent("Paid", boss.id);
@@ -493,7 +493,7 @@ for (const kind of storeKinds)
       assert.equal((await org.board(viewAgent, { id: agent.id })).status, "idle");
     });
 
-    test("a second decision is told who decided what, and when", async () => {
+    test("the refusal of a second decision names the first decision, its author and its time", async () => {
       const { id } = await hire();
       await org.board(contract.reject, { id });
       const { message, details } = await refusal(org.board(contract.approve, { id }), "conflict");
@@ -533,7 +533,7 @@ for (const kind of storeKinds)
       await org.board(contract.approve, { id });
     });
 
-    test("the requester reads its own thread, a stranger nothing", async () => {
+    test("a requester reads its own thread, and strangers read none", async () => {
       const { id } = await hire({}, lead.call);
       await org.board(contract.requestRevision, { id, decisionNote: "Why?" });
       assert.equal((await timeline(id, lead.call)).at(-1)?.note, "Why?");

@@ -58,19 +58,20 @@ const shown: Readonly<Record<ApprovalStatus, string>> = {
   cancelled: "cancelled",
 };
 
-const decided = "There is nothing left to decide. view_approval shows how it ended.";
+const decided = "There is nothing left to decide. view_approval shows how the request ended.";
 const hints: Readonly<Record<ApprovalStatus, string>> = {
-  pending: "It waits for a decision. Only an approval that was sent back for revision can be resubmitted.",
+  pending:
+    "The request waits for a decision. Only a request that was sent back for revision can be resubmitted.",
   revision_requested: "The requester or the board has to resubmit it first.",
   approved: decided,
   rejected: decided,
-  cancelled: "It can be requested again.",
+  cancelled: "The requester can make the request again.",
 };
 
 export const expiredUndecided = (): Refusal =>
   conflict(
-    "The time to decide this approval is over: it has expired and counts as rejected.",
-    "The requester can ask again.",
+    "This approval has expired and counts as rejected, so it can't be decided any more.",
+    "The requester can make the request again.",
   );
 
 export const changedSinceSeen = (payloadHash: string): Refusal =>
@@ -86,7 +87,8 @@ export const onlyRootProposes = (): Refusal =>
     "Send your proposal to your manager with send_message.",
   );
 
-export const yesOrNo = (): Refusal => refused("This request can't be revised.", "Approve it or reject it.");
+export const yesOrNo = (): Refusal =>
+  refused("This request can't be revised.", "Approve or reject the request: agency approve, agency reject.");
 
 export const revisionWanted = (title: string, id: string, by: string, note: string | null): string =>
   [
@@ -99,7 +101,7 @@ export const revisionWanted = (title: string, id: string, by: string, note: stri
 
 export const tooManyComments = (most: number): Refusal =>
   limited(
-    `Your last ${most} comments on this approval have no answer yet, the maximum in a row.`,
+    `Your last ${most} comments on this approval have no answer yet. You can add at most ${most} in a row.`,
     "Wait until the board answers.",
   );
 
@@ -161,7 +163,8 @@ export const tooManyRequests = (most: number): Refusal =>
     "Wait for decisions, or cancel some with cancel_approval.",
   );
 
-export const notAPlan = (): Refusal => invalid("A plan is Markdown text.", 'Send {"payload":{"plan":"…"}}.');
+export const notAPlan = (): Refusal =>
+  invalid("The payload has no `plan` with Markdown text.", 'Send {"payload":{"plan":"…"}}.');
 
 export const strategyChanges = (plan: string): string[] => ["The root agent will follow this plan:", plan];
 

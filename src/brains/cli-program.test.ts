@@ -14,7 +14,7 @@ const program = {
 };
 const end = { code: 1, signal: null, said: "", toolCalls: 0, errors: "", named: "" };
 
-test("an end is judged by what the program says", () => {
+test("the end of a session is judged by the program's last message", () => {
   const cases: readonly (readonly [Partial<typeof end>, string])[] = [
     [{ code: 0, said: "Done." }, "done"],
     [{ code: 0, toolCalls: 1 }, "done"],
@@ -49,7 +49,7 @@ test("an end is judged by what the program says", () => {
   assert.match(judgeCli(program, { ...end, errors: "one\nBad luck." }).says, /Bad luck\./);
 });
 
-test("a probe says what is missing and how to get it, and runs nothing that a configuration names", async () => {
+test("a probe names the missing program and how to install it, and runs no program that a configuration names", async () => {
   const missing = await probeCli({ ...program, command: "no-such-program-here" }, undefined);
   assert.equal(missing.available, false);
   assert.match(missing.says, /no-such-program-here.*npm install --global sage/);

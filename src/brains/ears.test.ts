@@ -71,7 +71,7 @@ for (const [type, shell] of Object.entries(shells)) {
     assert.equal(judged?.cause, "done");
   });
 
-  test(`${type}: what is not a line of the protocol is not heard`, () => {
+  test(`${type}: a line that is not of the protocol is ignored`, () => {
     const ear = findBrain(type).ear?.();
     for (const line of [
       "",

@@ -57,7 +57,7 @@ const find = (how: { path?: string; secrets?: readonly string[]; ports?: readonl
 const [key, token, openAiKey] = ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "OPENAI_API_KEY"];
 const login = "CODEX_LOGIN_FILE";
 
-test("the first brain that can work is chosen, in a fixed order, and the sentence names its reason", async () => {
+test("the first working brain in a fixed order is chosen, and the sentence names the reason", async () => {
   const both = programs("claude", "codex");
   const cases: readonly [
     path: string,
@@ -136,7 +136,7 @@ test("a server at such a port that serves no model is passed over, and a silent 
   assert.equal((await find({ ports: [...strange, good] })).provider?.config.defaultModel, "gemma");
 });
 
-test("only models that a server of this machine says it runs itself cost nothing", async () => {
+test("only models that a local server says it runs itself are free", async () => {
   const models = (...listed: readonly Listed[]) => ({ "/v1/models": { data: listed } });
   const price = { input: 0, output: 0 };
   const known: readonly [name: string, answers: Listed, free: readonly string[]][] = [

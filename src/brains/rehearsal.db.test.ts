@@ -124,7 +124,7 @@ for (const kind of storeKinds)
         );
       }));
 
-    test("it does the work itself when no more agents may be hired", () =>
+    test("the rehearsal does the work itself when no more agents may be hired", () =>
       onStage(kind, async ({ org, runner, ...stage }) => {
         const { board, companyId } = org;
         await board(updateCompany, { companyId, maxAgents: 2 });
@@ -151,7 +151,7 @@ for (const kind of storeKinds)
         );
       }));
 
-    test("it divides a goal along its wording, and every file says that it is a sample", () =>
+    test("the rehearsal divides a goal along its wording, and marks every file as a sample", () =>
       onStage(kind, async ({ org, runner, ...stage }) => {
         const { board, companyId } = org;
         runner.otherwise(rehearse);
@@ -184,7 +184,7 @@ for (const kind of storeKinds)
         assert.equal(whole.content.match(new RegExp(sample, "g"))?.length, 1, "the mark is repeated");
       }));
 
-    test("it uses the team that is there, on every level, and hires no one else", () =>
+    test("the rehearsal uses the existing team on every level, and hires no other agent", () =>
       onStage(kind, async ({ org, runner, ...stage }) => {
         const { board, companyId } = org;
         runner.otherwise(rehearse);
@@ -212,7 +212,7 @@ for (const kind of storeKinds)
         assert.equal((await board(listAgents, { companyId })).agents.length, 5);
       }));
 
-    test("it revises what is sent back, and decides what was sent back twice below it", () =>
+    test("the rehearsal revises work that is sent back, and decides about work that was sent back twice below it", () =>
       onStage(kind, async ({ org, runner, ...stage }) => {
         const { board, companyId } = org;
         runner.otherwise(rehearse);
@@ -262,7 +262,7 @@ for (const kind of storeKinds)
         assert.match((await board(why, { id: org.rootId })).says, /nothing to do/);
       }));
 
-    test("it revises a hire as the board asks, and does the work itself if the hire is rejected", () =>
+    test("the rehearsal revises a hire as the board asks, and does the work itself if the hire is rejected", () =>
       onStage(kind, async ({ org, runner, ...stage }) => {
         const { board, companyId } = org;
         await board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });

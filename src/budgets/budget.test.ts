@@ -20,7 +20,7 @@ const pool = (limit: number | null, spent: number, reserved = 0, handedDown = 0)
   handedDown,
 });
 
-test("usage comes first from the reservation, then from the pool, and only the rest is beyond the limit", () => {
+test("usage is taken first from the reservation, then from the pool, and only the rest exceeds the limit", () => {
   const quantum = 10;
   // [used, held, pool as it is with what is held, from the pool, beyond it, held after]
   const cases: [number, number, ReturnType<typeof pool>, number, number, number][] = [
@@ -43,7 +43,7 @@ test("usage comes first from the reservation, then from the pool, and only the r
     );
 });
 
-test("whatever is reported, a pool never gives out more than it has", () => {
+test("whatever usage is reported, a pool never gives out more than it has", () => {
   let seed = 7;
   const random = (most: number): number => (seed = (seed * 48_271) % 2_147_483_647) % (most + 1);
   for (let run = 0; run < 2000; run++) {
@@ -60,7 +60,7 @@ test("whatever is reported, a pool never gives out more than it has", () => {
   }
 });
 
-test("only spending uses up a pool; reservations of others don't, and a pool without a limit is never used up", () => {
+test("only spending uses up a pool, reservations of others don't, and a pool without a limit is never used up", () => {
   assert.equal(isUsedUp(pool(10, 10)), true);
   assert.equal(isUsedUp(pool(10, 5, 5)), false);
   assert.equal(isUsedUp(pool(10, 5, 0, 5)), true);
@@ -96,7 +96,7 @@ test("usage of consultants never exceeds the total, whatever is reported", () =>
   assert.deepEqual(advance(whole, said), whole);
 });
 
-test("of two reports the greater figures count", () => {
+test("the greater figures of two reports count", () => {
   const early = {
     inputTokens: 9,
     outputTokens: 1,

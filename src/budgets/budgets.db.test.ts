@@ -242,7 +242,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("without a limit only where the board says so", async (stage) => {
+    staged("the company has no limit only if the board says so", async (stage) => {
       const { org, runner } = stage;
       const { companyId } = org;
       for (const { limit } of (await org.board(listCosts, { companyId })).budget) assert.ok((limit ?? 0) > 0);

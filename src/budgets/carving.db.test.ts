@@ -155,7 +155,7 @@ for (const kind of storeKinds)
         const cid = await org.agent("Cid", ben.id);
         assert.match(
           (await refusal(ann.call(setBudget, { id: ben.id, usd: 1 }), "refused")).message,
-          /give away a usd budget/,
+          /give away a budget in dollars/,
         );
         await org.board(grantPermission, { companyId: org.companyId, to: ann.id, resource: "org:hire" });
         await refusal(ann.call(hireAgent, { name: "Dan", role: "worker", budget: { usd: 1 } }), "refused");

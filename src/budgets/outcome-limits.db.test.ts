@@ -22,7 +22,7 @@ const spends =
   };
 
 for (const kind of storeKinds)
-  describe(`what one outcome may cost on ${kind}`, () => {
+  describe(`the cost limit of one outcome on ${kind}`, () => {
     const staged = stagedOn(kind);
 
     /** A goal with two parts below it and an outcome beside it, all delegated to Ann. The root agent is a person. */
@@ -48,7 +48,7 @@ for (const kind of storeKinds)
 
     // covers NOTE-06
     staged(
-      "no limit by default; at the limit the outcome and its subtree stop, and a raise lets them continue",
+      "there is no limit by default, the outcome and its subtree stop at a limit, and continue after a raise",
       async (stage) => {
         const { org, companyId, ann, goal, give, first, second, state } = await arrange(stage);
         const { runner } = stage;

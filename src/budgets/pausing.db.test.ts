@@ -45,7 +45,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("one approval is enough, however far beyond the limit the last report went", async (stage) => {
+    staged("one approval is enough, however far the last report exceeded the limit", async (stage) => {
       const { org, runner } = stage;
       await limitTokens(org, 100, 10);
       const ann = await org.agent("Ann");

@@ -28,11 +28,11 @@ import {
 import type { Stage } from "../testing/stage.ts";
 
 for (const kind of bothStores)
-  describe(`what is set aside for sessions, on ${kind}`, () => {
+  describe(`reservations for sessions on ${kind}`, () => {
     const staged = stagedOnBudget(kind);
 
     staged(
-      "an agent waits for what others have reserved: no agent is paused and no request is made",
+      "an agent waits for amounts that others have reserved, and no agent is paused and no request is made",
       async ({ org, runner, ...stage }) => {
         await limitTokens(org, 100, 80);
         const [ann, ben, cid] = [await org.agent("Ann"), await org.agent("Ben"), await org.agent("Cid")];
@@ -64,7 +64,7 @@ for (const kind of bothStores)
     );
 
     staged(
-      "what a session used beyond every limit is paid above, and no budget below gives out more than it has",
+      "usage beyond every limit is charged to the budgets above, and no budget below gives out more than it has",
       async (stage) => {
         const { org, runner } = stage;
         const { companyId } = org;
@@ -87,7 +87,7 @@ for (const kind of bothStores)
       },
     );
 
-    staged("kill -9 loses nothing that was reported, and gives back what was set aside", async (stage) => {
+    staged("after kill -9 no reported usage is lost, and reservations are given back", async (stage) => {
       const { org } = stage;
       const { companyId } = org;
       await org.board(updateCompany, { companyId, sessionBudget: { tokens: 500 } });
@@ -112,7 +112,7 @@ for (const kind of bothStores)
     });
 
     staged(
-      "a share is held until the process of an ended session is gone, and its last words count",
+      "a reservation is held until the process of an ended session is gone, and its last report counts",
       async ({ org, ...stage }) => {
         const ann = await org.agent("Ann");
         await org.board(setBudget, { id: ann.id, tokens: 1000 });

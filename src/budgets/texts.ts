@@ -35,7 +35,7 @@ export const aboveWhatIsLeft = (
 export const budgetsDoNotFit = (measure: Measure, moving: number, called: string, left: number): Refusal =>
   refused(
     `Budgets of ${inWords(measure, moving)} would move, but ${called} has only ${inWords(measure, left)} left.`,
-    "Lower the budgets that move, or raise the one they move to first.",
+    `Lower the budgets that move, or raise ${called} first.`,
   );
 
 export const lessThanGiven = (measure: Measure, limit: number, given: number): Refusal =>
@@ -46,12 +46,15 @@ export const lessThanGiven = (measure: Measure, limit: number, given: number): R
 
 export const notYoursToShare = (measure: Measure): Refusal =>
   refused(
-    `You can't give away a ${measure} budget, because you share yours with other agents.`,
+    `You can't give away a budget in ${measure === "usd" ? "dollars" : measure}, because you share yours with other agents.`,
     "Leave the budget out, or ask your manager for a separate budget.",
   );
 
 export const noLimitLeft = (): Refusal =>
-  conflict("This budget has no limit any more, so there is nothing to raise.", "Reject the request.");
+  conflict(
+    "This budget has no limit any more, so no limit can be raised.",
+    "Reject the request: agency reject.",
+  );
 
 export const usedUp = (budget: string): string => `${budget} is used up`;
 export const coversNoCall = (budget: string): string =>
@@ -62,7 +65,7 @@ export const hasBudgetAgain = "its budget is no longer used up";
 export const budgetChanged = "the budget was changed";
 
 export const pausedForUsage = (name: string): string =>
-  `${name} is paused: ${impossibleUsage}, so its real cost is unknown. Check its last session and the program that runs it, then resume ${name}.`;
+  `${name} is paused: ${impossibleUsage}, so its real cost is unknown. Check its last session and the program that runs it. Then resume ${name}: resume_agent, agency agents resume.`;
 
 export const nearlyUsedUp = (budget: string, spent: string, limit: string): string =>
   `${budget} is nearly used up: ${spent} of ${limit} spent this month. At the limit, running sessions are stopped.`;
@@ -94,7 +97,7 @@ export const outcomeStopped = (
   outcome: { id: string; title: string },
   { limit, spent, stopped, isOwner }: { limit: string; spent: string; stopped: number; isOwner: boolean },
 ): string =>
-  `Work on "${outcome.title}" (kb://${outcome.id}) stopped. With everything below it, it has cost ${spent}. One outcome may cost ${limit} (maxOutcomeUsd). ${plural(stopped, "open outcome")} in it ${stopped === 1 ? "is" : "are"} blocked. ${isOwner ? "The board was told and can raise the limit. Continue with your other work." : `To continue, raise the limit: agency companies update --max-outcome-usd <dollars>. To end the outcome, close it: agency outcomes close ${outcome.id} "…".`}`;
+  `Work on "${outcome.title}" (kb://${outcome.id}) stopped. The outcome and everything below it have cost ${spent}. One outcome may cost ${limit} (maxOutcomeUsd). ${plural(stopped, "open outcome")} in it ${stopped === 1 ? "is" : "are"} blocked. ${isOwner ? "The board was told and can raise the limit. Continue with your other work." : `To continue, raise the limit: agency companies update --max-outcome-usd <dollars>. To end the outcome, close it: agency outcomes close ${outcome.id} "…".`}`;
 
 /** The reason why an outcome is not blocked any more. */
 export const budgetRaised = "its budget or limit allows more now";

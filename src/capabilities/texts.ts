@@ -23,7 +23,7 @@ export const needsRight = (need: {
   readonly held: string | null;
 }): Refusal =>
   forbidden(
-    `This needs ${need.levels.join(" or ")} on ${need.name === undefined ? need.on : `"${need.name}" (${need.on})`}. You have ${need.held ?? "no right"}.`,
+    `This call needs ${need.levels.join(" or ")} on ${need.name === undefined ? need.on : `"${need.name}" (${need.on})`}. You have ${need.held ?? "no right"}.`,
     need.levels.includes("drive")
       ? "Only the agent responsible for an outcome can work below it. Write to that agent or to your manager: send_message."
       : `Ask your manager for it: request_permission {"resource":"${need.on}","level":"${need.levels[0] ?? "read"}","reason":"…"}. explain_access shows what is missing.`,
@@ -129,9 +129,9 @@ export const explained = {
     `${name} was granted a right on ${on}, but a grant in the chain is no longer valid.`,
   never: ({ name }: Agent, on: string): string => `${name} was not granted any right on ${on}.`,
   revoke: ({ name }: Agent, on: string): string => `Revoke the grant of ${on} to ${name}.`,
-  managerGrants: ({ name }: Agent): string => `The manager of ${name} can grant it.`,
+  managerGrants: ({ name }: Agent): string => `The manager of ${name} can grant the right.`,
   reopenScope: "Reopen the outcome that the right was granted for.",
   reopenReason: ({ name }: Agent, on: string): string => `${name} needs ${on} for it.`,
   boardGrants: ({ name }: Agent): string =>
-    `The manager of ${name} does not hold it. The board can grant it.`,
+    `The manager of ${name} does not hold this right. The board can grant it.`,
 };

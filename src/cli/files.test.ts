@@ -48,7 +48,7 @@ describe("files in and out on the command line", async () => {
     writeFileSync(at("docs", name), name);
   symlinkSync("/etc/passwd", at("docs", "link.txt"));
 
-  test("kb add takes a folder, skips what is hidden, ignored or a link, and describes each file", async () => {
+  test("kb add takes a folder, skips hidden and ignored files and links, and describes each file", async () => {
     const tried = await line.agency("kb", "add", at("docs"), "--dry-run");
     assert.match(tried.out, /Nothing was changed\. It would be: 4 added, 0 updated, 0 unchanged, 0 failed\./);
     assert.deepEqual(await files(), []);
@@ -99,7 +99,7 @@ describe("files in and out on the command line", async () => {
     assert.match((await line.agency("kb", "add", at("plans"))).out, /0 added, 0 updated, 1 unchanged/);
   });
 
-  test("what can't be added is reported, and the rest is added", async () => {
+  test("files that can't be added are reported, and the others are added", async () => {
     await line.agency("companies", "update", "--max-file-bytes", "1000");
     mkdirSync(at("mixed"));
     writeFileSync(at("mixed", "large.txt"), "x".repeat(2000));
@@ -140,7 +140,7 @@ describe("files in and out on the command line", async () => {
     assert.equal((await line.agency("save", "logo")).code, 2);
   });
 
-  test("results writes the result and the deliverables, whatever their names say", async () => {
+  test("results writes the result and the deliverables inside the folder, whatever their names are", async () => {
     const parent = rootId;
     const whole = await root.call(createOutcome, { companyId, title: "../../escape", parents: [parent] });
     const none = await line.agency("results", whole.id, "--to", at("none"));

@@ -35,7 +35,7 @@ describe("a company's folder", () => {
       (error) => error instanceof Refusal && message.test(error.message),
     );
 
-  test("holds company.json, definitions and knowledge; the rest is not looked at", () => {
+  test("is read for company.json, definitions and knowledge, and other files are ignored", () => {
     put("company.json", "{}");
     put("README.md", "read me");
     put("agents/b.md", "b");
@@ -98,7 +98,7 @@ describe("a company's folder", () => {
     refused(/holds more than/);
   });
 
-  test("what is not there is refused", () => {
+  test("a missing folder is refused", () => {
     folder = join(top, "nowhere");
     refused(/There is no folder/);
   });

@@ -60,7 +60,7 @@ test("agency bench prints a table for people", async () => {
   assert.match(err, /^Round 3 of 3\.$/m);
 });
 
-test("agency bench refuses a time that is none", async () => {
+test("agency bench refuses an invalid number of seconds", async () => {
   for (const seconds of ["0", "soon", "601"])
     assert.match(
       (await line.agency("bench", "--seconds", seconds)).err,

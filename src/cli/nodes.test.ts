@@ -14,7 +14,7 @@ describe("agency nodes", () => {
   });
   after(() => line.close());
 
-  test("shows each node with its room, what it lacks, and since when it is silent", () => {
+  test("shows each node with its free places, its missing programs, and the time of its silence", () => {
     const common = { version: "1.0.0", trouble: null, brains: ["process"], startedAt: ago(7200) };
     const nodes = [
       {
@@ -65,7 +65,7 @@ describe("agency nodes", () => {
     assert.match(door ?? "", /door .*running +starts none/);
   });
 
-  test("asks the daemon, which is one node", async () => {
+  test("asks the daemon, which is one of the nodes", async () => {
     const { nodes } = await line.json("nodes");
     assert.ok(Array.isArray(nodes));
     assert.equal(nodes.length, 1);

@@ -77,7 +77,7 @@ describe("people at the command line", async () => {
     assert.match(await given.agency("me"), /^0 You are \S+ \(board\)\. You govern every company\./);
   });
 
-  test("--as chooses a position, before and after the command and by environment, and only one's own", async () => {
+  test("--as before or after the command and AGENCY_AS choose one of the person's own positions", async () => {
     const bo = account("bo");
     await bo.agency("sign-in", await linkFor("add", "Bo"));
     const seat = ["--role", "Lead", "--adapter-type", "human"];

@@ -9,7 +9,7 @@ describe("agency reorg and agency fire", () => {
   const agency = (...args: string[]) => line.agency(...args);
   const json = (...args: string[]) => line.json(...args);
 
-  test("commands change reporting lines: first a plan, then the change, then the undo", async () => {
+  test("the commands plan, apply and undo changes of reporting lines", async () => {
     const chart = async (): Promise<string> => {
       const { agents } = await json("agents", "roster");
       return (Array.isArray(agents) ? agents : [])

@@ -15,7 +15,7 @@ describe("the command line", () => {
   const json = (...args: string[]) => line.json(...args);
 
   // covers CLI-04
-  test("every operation that declares a command has it, with help that names its input", async () => {
+  test("every operation that declares a command has that command, with help that names its input", async () => {
     for (const { cli, input } of operations) {
       if (cli === undefined) continue;
       const { code, out } = await agency(...cli.command.split(" "), "--help");
@@ -33,7 +33,7 @@ describe("the command line", () => {
     }
   });
 
-  test("every command says what it does", async () => {
+  test("every command has a description", async () => {
     const { out } = await line.agency("--help");
     const listed = out.slice(out.indexOf("Commands:"), out.indexOf("Examples:"));
     const commands = listed.matchAll(/^ {2}([a-z-]+)\b.*?(?: {2,}(\S)|$)/gm);
@@ -48,7 +48,7 @@ describe("the command line", () => {
       assert.match(out, new RegExp(`^ {2}${word}\\b`, "m"));
   });
 
-  test("knowledge goes in from a file or standard input and comes out by id", async () => {
+  test("knowledge is written from a file or standard input and read by id", async () => {
     const path = join(line.folder, "notes.md");
     writeFileSync(path, "the notes");
     const made = await json("kb", "create", "Notes", "--file", path);
@@ -107,7 +107,7 @@ describe("the command line", () => {
     assert.equal((await json("tree"))["truncated"], false);
   });
 
-  test("null takes a value away, and a number has to be one", async () => {
+  test("null removes a value, and a flag for a number accepts only numbers", async () => {
     const { companies } = await json("companies", "list");
     assert.ok(Array.isArray(companies));
     const made = await json("outcomes", "create", "Held up", "--parents", String(companies[0].rootOutcomeId));
@@ -159,7 +159,7 @@ describe("the command line", () => {
     assert.equal((await json("access", "explain", String(agent["id"]), resource))["allowed"], false);
   });
 
-  test("hires by flags or by questions, and decides on what waits", async () => {
+  test("hires by flags or by questions, and decides on pending requests", async () => {
     const flags = [
       "--role",
       "Writer",
@@ -285,7 +285,7 @@ describe("the command line", () => {
     assert.match((await agency("agents", "list", "--company", "other")).out, /Root/);
   });
 
-  test("costs are told in dollars and thousands of tokens, why in one sentence", async () => {
+  test("costs are printed in dollars and thousands of tokens, and `why` prints one sentence", async () => {
     const { out } = await agency("costs", "--company", "acme");
     assert.match(out, /^Spent in \d{4}-\d\d: \$0\.00, 0 tokens, 0 sessions\n\nBudget /);
     assert.match(out, /^money +\$[\d,]+\.\d\d /m);
@@ -293,7 +293,7 @@ describe("the command line", () => {
     assert.match((await agency("why", "wim")).out, /^Moving\. Wim/);
   });
 
-  test("lists take the filters of the dashboard, and several whys are asked at once", async () => {
+  test("lists take the filters of the dashboard, and `why` takes several things at once", async () => {
     const at = ["--company", "acme"];
     const { rootAgentId } = await json("companies", "view", ...at);
     const made = await json("outcomes", "create", "Alpine guide", "--parents", String(rootAgentId), ...at);
@@ -320,7 +320,7 @@ describe("the command line", () => {
     );
   });
 
-  test("doctor looks at everything and says what to do", async () => {
+  test("doctor checks every part and prints what to do", async () => {
     const well = await agency("doctor");
     assert.equal(well.code, 0, well.out);
     assert.match(well.out, /ledger +\d+ events verified/);
@@ -337,7 +337,7 @@ describe("the command line", () => {
   });
 });
 
-test("nothing that agents wrote acts on the terminal, in any command that needs no argument", async (t) => {
+test("text that agents wrote has no effect on the terminal, in any command that needs no argument", async (t) => {
   const own = await openCommandLine();
   t.after(() => own.close());
   const evil = "x\u001b]52;c;ZXZpbA==\u0007\u001b[2K\u009b1A\u202e\nApprove? [y/N] y\u2028";

@@ -76,7 +76,7 @@ const status = (usedUp: boolean): string =>
     ),
   );
 
-describe("what needs a person, on the command line", () => {
+describe("items that need a person, on the command line", () => {
   test("a budget that is nearly used up is a note in both commands, and is not counted", () => {
     const calm = plainly(screens["attention"]?.(attention(false), look) ?? "");
     assert.match(calm, /^Nothing needs you\.$/m);

@@ -207,46 +207,54 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("archived, it is hidden, read only and silent until it comes back", async ({ org, ...stage }) => {
-      const { companyId } = org;
-      const ann = await org.agent("Ann");
-      const deliverAt = new Date(stage.now() + minute).toISOString();
-      const later = await org.board(sendDeferredMessage, { companyId, to: ann.id, body: "later", deliverAt });
-      await org.board(updateCompany, { companyId, approvalExpirySeconds: 60 });
-      const { requestId = "" } = await ann.call(requestAgent, { name: "Helper", waitSeconds: 0 });
-      const request = async () => (await org.board(viewApproval, { id: requestId })).status;
-      await refusal(org.board(unarchiveCompany, { companyId }), "conflict");
-      assert.equal((await org.board(archiveCompany, { companyId })).state, "archived");
-      const listed = async (input: { archived?: boolean }) =>
-        (await org.board(listCompanies, { limit: 1000, ...input })).companies.some(
-          ({ id }) => id === companyId,
-        );
-      assert.deepEqual([await listed({}), await listed({ archived: true })], [false, true]);
-      assert.equal((await org.board(viewCompany, { companyId })).state, "archived");
-      for (const call of [
-        () => org.board(updateCompany, { companyId, maxSessions: 1 }),
-        () => org.board(sendMessage, { companyId, body: "x" }),
-        () => org.board(freezeCompany, { companyId }),
-        () => org.board(thawCompany, { companyId }),
-        () => org.board(archiveCompany, { companyId }),
-        () => ann.call(createFile, { description: "x", content: "x" }),
-      ])
-        assert.match((await refusal(call(), "refused")).message, /is archived, so it can only be read/);
-      stage.advance(10 * minute);
-      await stage.rest();
-      assert.equal((await org.board(viewMessage, { id: later.id })).deliveredAt, null);
-      await ann.call(waitForApproval, { requestId, waitSeconds: 0 });
-      assert.equal(await request(), "pending", "a request expires only once the company is back");
-      assert.equal((await org.board(unarchiveCompany, { companyId })).state, "frozen");
-      await stage.rest();
-      assert.notEqual((await org.board(viewMessage, { id: later.id })).deliveredAt, null);
-      assert.equal(await request(), "rejected");
-      assert.equal(stage.runner.started.length, 0);
-      stage.runner.otherwise(async () => ({}));
-      await org.board(thawCompany, { companyId });
-      await stage.rest();
-      assert.equal(stage.runner.started.length > 0, true);
-    });
+    staged(
+      "an archived company is hidden, read only and silent until it is taken out of the archive",
+      async ({ org, ...stage }) => {
+        const { companyId } = org;
+        const ann = await org.agent("Ann");
+        const deliverAt = new Date(stage.now() + minute).toISOString();
+        const later = await org.board(sendDeferredMessage, {
+          companyId,
+          to: ann.id,
+          body: "later",
+          deliverAt,
+        });
+        await org.board(updateCompany, { companyId, approvalExpirySeconds: 60 });
+        const { requestId = "" } = await ann.call(requestAgent, { name: "Helper", waitSeconds: 0 });
+        const request = async () => (await org.board(viewApproval, { id: requestId })).status;
+        await refusal(org.board(unarchiveCompany, { companyId }), "conflict");
+        assert.equal((await org.board(archiveCompany, { companyId })).state, "archived");
+        const listed = async (input: { archived?: boolean }) =>
+          (await org.board(listCompanies, { limit: 1000, ...input })).companies.some(
+            ({ id }) => id === companyId,
+          );
+        assert.deepEqual([await listed({}), await listed({ archived: true })], [false, true]);
+        assert.equal((await org.board(viewCompany, { companyId })).state, "archived");
+        for (const call of [
+          () => org.board(updateCompany, { companyId, maxSessions: 1 }),
+          () => org.board(sendMessage, { companyId, body: "x" }),
+          () => org.board(freezeCompany, { companyId }),
+          () => org.board(thawCompany, { companyId }),
+          () => org.board(archiveCompany, { companyId }),
+          () => ann.call(createFile, { description: "x", content: "x" }),
+        ])
+          assert.match((await refusal(call(), "refused")).message, /is archived, so it can only be read/);
+        stage.advance(10 * minute);
+        await stage.rest();
+        assert.equal((await org.board(viewMessage, { id: later.id })).deliveredAt, null);
+        await ann.call(waitForApproval, { requestId, waitSeconds: 0 });
+        assert.equal(await request(), "pending", "a request expires only once the company is back");
+        assert.equal((await org.board(unarchiveCompany, { companyId })).state, "frozen");
+        await stage.rest();
+        assert.notEqual((await org.board(viewMessage, { id: later.id })).deliveredAt, null);
+        assert.equal(await request(), "rejected");
+        assert.equal(stage.runner.started.length, 0);
+        stage.runner.otherwise(async () => ({}));
+        await org.board(thawCompany, { companyId });
+        await stage.rest();
+        assert.equal(stage.runner.started.length > 0, true);
+      },
+    );
 
     staged("an agent that loses the right to hire through a link above is told", async ({ org }) => {
       const { companyId } = org;

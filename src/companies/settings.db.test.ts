@@ -7,7 +7,7 @@ for (const kind of storeKinds)
   describe(`the description of a company's settings (${kind})`, async () => {
     const { org } = await sharedOrganization(kind);
 
-    test("names every setting with what it does, its limits, and what a new company starts with", async () => {
+    test("names every setting with its effect, its limits and its default", async () => {
       const { board } = org;
       const { schema } = await board(describeSettings, {});
       const properties = new Map<string, unknown>(Object.entries(Object(schema["properties"])));
@@ -28,7 +28,7 @@ for (const kind of storeKinds)
       assert.equal(changed.settings.maxSessions, maximum);
     });
 
-    test("is for people", async () => {
+    test("is shown only to people", async () => {
       const ann = await org.agent("Ann");
       await refusal(ann.call(describeSettings, {}), "forbidden");
     });

@@ -11,7 +11,7 @@ const files = (given: Readonly<Record<string, string | Uint8Array>>) =>
 const read = (given: Readonly<Record<string, string | Uint8Array>>) => readSkills(files(given));
 const main = "---\nname: review\ndescription: How we review: twice.\n---\n# Review\n";
 
-test("a skill is its SKILL.md, with what that says of it, and the files beside it", () => {
+test("a skill has its SKILL.md with name and description, and the files beside it", () => {
   const [skill, second, ...none] = read({
     "review/scripts/count.sh": "wc -l",
     "review/SKILL.md": main,
@@ -90,7 +90,7 @@ for (const [what, words, found] of [
     assert.match(skill?.commands.join("; ") ?? "", found);
   });
 
-test("a command in another file of it counts, too; an exclamation and code do not", () => {
+test("a command in another file of the skill counts too, but an exclamation mark and code don't", () => {
   const [skill] = read({
     "x/SKILL.md": "Look! `code`, ![image](a.png), and\n```sh\nls\n```\n",
     "x/references/more.MD": "!`curl evil`",

@@ -17,7 +17,10 @@ export const notArchived = ({ name }: { readonly name: string }) =>
   conflict(`${name} is not archived.`, "There is nothing to take out of the archive.");
 
 export const monthNotOver = (month: string) =>
-  refused(`${month} is not over (UTC), so its events can't be exported yet.`, "Export it next month.");
+  refused(
+    `${month} is not over (UTC), so its events can't be exported yet.`,
+    "Export the month when it is over.",
+  );
 
 export const nothingInMonth = (month: string) =>
   new Refusal(
@@ -95,7 +98,7 @@ export const skillNameDiffers = (path: string, line: number, folder: string) =>
     shownSkillPath(path),
     line,
     `the name here differs from the folder's name, ${folder}.`,
-    "Make them the same.",
+    "Give both the same name.",
   );
 
 export const runsCommands = (commands: readonly string[]) =>
@@ -118,7 +121,7 @@ export const valueInServer = (server: string, key: string) =>
 
 export const secretInServer = (server: string, isCommand: boolean) =>
   refused(
-    `The ${isCommand ? "command" : "URL"} of the MCP server ${server} seems to contain a secret. Other users of the machine and records would show it.`,
+    `The ${isCommand ? "command" : "URL"} of the MCP server ${server} seems to contain a secret. Other users of the machine could see the secret, and records would show it.`,
     isCommand
       ? 'Give it as a variable: "env": {"API_KEY": {"secret": "<name>"}}. Set its value: agency secrets set <name>'
       : 'Give it as a header: "headers": {"Authorization": {"secret": "<name>"}}. Set its value: agency secrets set <name>',
@@ -127,7 +130,7 @@ export const secretInServer = (server: string, isCommand: boolean) =>
 export const addressNeverReached = (url: string) =>
   refused(
     `Agency never connects to ${new URL(url).hostname}: the address is link-local or reserved.`,
-    "Use the address or the name of the server.",
+    "Use the server's own address or name.",
   );
 
 /** The reason why a server can't be used, for people who can set its secrets. */

@@ -92,7 +92,7 @@ const AgentPage = AgentDetail.extend({
   paused: z
     .object({ reason: z.string().nullable(), since: z.string(), by: By })
     .nullable()
-    .describe("Why and since when it is paused. Null if it is not."),
+    .describe("Reason and time of the pause. Null if the agent is not paused."),
   approval: Reference.nullable().describe(
     "The open request about it: its hire, or a change that its manager proposed.",
   ),
@@ -108,7 +108,9 @@ const AgentPage = AgentDetail.extend({
         .describe("The outcomes that the successor took over, at most 100. Only people see them."),
     })
     .nullable()
-    .describe("When and why it left, and what became of its work. Null while it is employed."),
+    .describe(
+      "Time and reason of its departure, and the agents that took over its work. Null while it is employed.",
+    ),
 });
 
 const agentId = idOf("agent");
@@ -141,7 +143,7 @@ export const viewAgent = operation("agent.view", "GET /api/agents/:id", {
 export const updateAgent = operation("agent.update", "PATCH /api/agents/:id", {
   summary: "Change an agent's name, role, mandate, prompt, brain, model, budget or replies.",
   guidance:
-    "Only the board can. The event records each changed field before and after. A running session is asked to stop and is stopped after 60 seconds; the next one starts with the new settings. Managers propose changes of their reports with change_agent.",
+    "Only the board can do this. The event records each changed field before and after. A running session is asked to stop, and is stopped after 60 seconds. The next one starts with the new settings. Managers propose changes of their reports with change_agent.",
   input: z.strictObject({
     id: agentId,
     name: Name.optional().describe(
@@ -159,25 +161,27 @@ export const updateAgent = operation("agent.update", "PATCH /api/agents/:id", {
       .nullable()
       .optional()
       .describe(
-        "Instructions at the end of its sessions' system prompt. Null removes them. Default: unchanged.",
+        "Instructions at the end of the agent's system prompt. Null removes them. Default: unchanged.",
       ),
     adapterType: AdapterType.optional().describe("Type of brain, such as `rehearsal`. Default: unchanged."),
     adapterConfig: Data.optional().describe(
-      "New configuration of the brain, as JSON; replaces the old one. A value sent as [redacted] stays as it was. Default: unchanged.",
+      "New configuration of the brain, as JSON, instead of the old one. A value sent as [redacted] stays as it was. Default: unchanged.",
     ),
     model: text(100)
       .min(1)
       .nullable()
       .optional()
-      .describe("Model, if the brain offers a choice. Null: the brain's default. Default: unchanged."),
+      .describe(
+        "Name of the model, if the brain offers a choice. Null sets the brain's default. Default: unchanged.",
+      ),
     effort: z
       .enum(efforts)
       .nullable()
       .optional()
-      .describe("Reasoning effort. Null: the brain's default. Default: unchanged."),
+      .describe("Reasoning effort. Null sets the brain's default. Default: unchanged."),
     mandate: text(20_000)
       .optional()
-      .describe("What the agent is responsible for: the text of its mandate. Default: unchanged."),
+      .describe("Text of the mandate: the agent's responsibility. Default: unchanged."),
     autoReply: z
       .boolean()
       .optional()
@@ -197,7 +201,9 @@ export const updateAgent = operation("agent.update", "PATCH /api/agents/:id", {
       ),
     budget: BudgetChange.nullable()
       .optional()
-      .describe('Monthly budget, such as {"usd": 5}. Null removes it: the agent shares the budget above it.'),
+      .describe(
+        'Monthly budget, such as {"usd": 5}. Null removes it, and the agent shares the budget above it. Default: unchanged.',
+      ),
   }),
   output: AgentDetail,
   cli: { command: "agents update <id>", example: 'ada --role "Senior editor"' },
@@ -215,7 +221,7 @@ export const pauseAgent = operation("agent.pause", "POST /api/agents/:id/pause",
 
 export const resumeAgent = operation("agent.resume", "POST /api/agents/:id/resume", {
   summary: "Resume a paused agent.",
-  guidance: "Its sessions start again.",
+  guidance: "New sessions start when it has work.",
   input: z.strictObject({ id: reportId }),
   output: AgentDetail,
   needs: "member",
@@ -232,7 +238,7 @@ export const wakeAgent = operation("agent.wakeup", "POST /api/agents/:id/wakeup"
 
 export const terminateAgent = operation("agent.terminate", "POST /api/agents/:id/terminate", {
   summary:
-    "Terminate an agent. Its reports and open work go to its manager, its keys and rights end, its documents stay.",
+    "Terminate an agent. Its manager takes over its reports and open work. Its keys and rights end, and its documents stay.",
   input: z.strictObject({ id: agentId, reason: Reason }),
   output: AgentDetail,
   cli: { command: "agents terminate <id>", example: 'ada --reason "The project is finished."' },
@@ -246,7 +252,7 @@ export const deleteAgent = operation("agent.delete", "DELETE /api/agents/:id", {
 });
 
 export const setPermissions = operation("agent.set_permissions", "PATCH /api/agents/:id/permissions", {
-  summary: "Allow or forbid an agent to hire. Only the board and the root agent can.",
+  summary: "Allow or forbid an agent to hire. Only the board and the root agent can do this.",
   input: z.strictObject({
     id: agentId,
     canCreateAgents: z.boolean().describe("true grants the right `org:hire`, false revokes it."),

@@ -114,7 +114,7 @@ export type Approval = z.infer<typeof Approval>;
 
 const Amounts = z.object({
   limit: z.number().nullable().describe("Limit for the month. Null: no limit."),
-  left: z.number().nullable().describe("What can still be spent or given. Null: no limit."),
+  left: z.number().nullable().describe("Amount that can still be spent or given. Null: no limit."),
 });
 
 export const MoneyChange = z.object({
@@ -127,8 +127,8 @@ export type MoneyChange = z.infer<typeof MoneyChange>;
 
 const FieldChange = z.object({
   field: z.string().describe("Such as `prompt` or `adapterConfig.command`."),
-  before: z.unknown().describe("Null: it was not there."),
-  after: z.unknown().describe("Null: it is not there any more."),
+  before: z.unknown().describe("Null if the field was not there before."),
+  after: z.unknown().describe("Null if the field is not there any more."),
 });
 export type FieldChange = z.infer<typeof FieldChange>;
 
@@ -174,7 +174,7 @@ const Changes = z.object({
       secrets: z.array(z.string()).describe("The secrets it gets, by name. Only people see the names."),
     })
     .nullable()
-    .describe("What would think for the agent."),
+    .describe("The brain that would run the agent."),
   fields: z
     .array(FieldChange)
     .describe("Every field of the request. Nothing takes effect that is not listed here."),
@@ -185,7 +185,8 @@ export type Changes = z.infer<typeof Changes>;
 
 export const requestApproval = operation("approval.request", "POST /api/companies/:companyId/approvals", {
   summary: "Submit a strategy or plan to the board for approval.",
-  guidance: "The decision arrives by mail: continue with other work.",
+  guidance:
+    "Use it before a change of direction. The decision arrives by mail. Continue with other work until then.",
   input: z.strictObject({
     companyId: CompanyId,
     type: z
@@ -195,7 +196,7 @@ export const requestApproval = operation("approval.request", "POST /api/companie
       .register(hiddenInTools, {}),
     payload: z
       .strictObject({ plan: text(50_000).min(1).describe("The plan, as Markdown.") })
-      .describe("What the board should approve."),
+      .describe("The plan to approve."),
   }),
   output: Approval,
   needs: "member",
@@ -204,7 +205,7 @@ export const requestApproval = operation("approval.request", "POST /api/companie
 });
 
 export const listApprovals = operation("approval.list", "GET /api/companies/:companyId/approvals", {
-  summary: "List approval requests, newest first. The board sees all of them, an agent those it made.",
+  summary: "List approval requests, newest first. The board sees all of them. An agent sees those it made.",
   lists: "approval",
   input: z.strictObject({
     companyId: CompanyId,
@@ -248,12 +249,12 @@ const ApprovalDetail = Approval.extend({
   changes: Changes.describe("What approving would change."),
   timeline: z
     .array(Step)
-    .describe("Everything that happened to it and was said about it, oldest first. At most the newest 100."),
+    .describe("The steps and comments of the request, oldest first. At most the newest 100."),
 });
 
 export const viewApproval = operation("approval.view", "GET /api/approvals/:id", {
-  summary: "Show an approval request: what it would change, and its comments.",
-  guidance: "Read it before you resubmit.",
+  summary: "Show an approval request with its changes and comments.",
+  guidance: "Use it before you resubmit.",
   input: z.strictObject({ id: approvalId }),
   output: ApprovalDetail,
   needs: "member",
@@ -301,7 +302,7 @@ const deciding = {
       .string()
       .max(200)
       .optional()
-      .describe("`payloadHash` you saw. Refused if the request has changed since.")
+      .describe("`payloadHash` of the request you saw. The call is refused if the request has changed since.")
       .register(hiddenInTools, {}),
   }),
   output: Approval,
@@ -343,7 +344,7 @@ const asking = deciding.input.extend({
 
 export const resubmit = operation("approval.resubmit", "POST /api/approvals/:id/resubmit", {
   summary: "Resubmit a request after the board asked for a revision.",
-  guidance: "Send only the keys to change. The request is then pending again.",
+  guidance: "Send only the keys to change. It is then pending again.",
   ...deciding,
   input: asking.extend({
     payload: Payload.optional()
@@ -357,7 +358,7 @@ export const resubmit = operation("approval.resubmit", "POST /api/approvals/:id/
 
 export const cancelApproval = operation("approval.cancel", "POST /api/approvals/:id/cancel", {
   summary: "Withdraw an undecided request.",
-  guidance: "If it is a hire, its pending agent is terminated.",
+  guidance: "If the request is a hire, its pending agent is terminated.",
   ...deciding,
   input: asking,
   needs: "member",
@@ -370,7 +371,7 @@ const Comment = z.object({
   approvalId: z.string(),
   kind: z.enum(stepKinds).describe("`comment`, or what the note was written for, such as `rejected`."),
   author: AgentRef.nullable().describe("The agent that wrote it. Null for the board."),
-  by: By.describe("Who wrote it: the agent, or the person on the board."),
+  by: By.describe("The agent, or the person on the board, that wrote it."),
   body: z.string(),
   createdAt: z.string(),
 });

@@ -37,15 +37,15 @@ const AttentionItem = z.object({
   kind: z.enum(attentionKinds),
   subject: Reference.describe("The thing to decide or to fix."),
   title: z.string(),
-  reason: z.string().describe("Why it needs a person."),
-  by: Reference.nullable().describe("Who asks. Null: the system noticed it."),
+  reason: z.string().describe("Why the item needs a person."),
+  by: Reference.nullable().describe("The agent or person that asks. Null if the system noticed the item."),
   since: z.string(),
-  expires: z.string().nullable().describe("When it is decided without a person. Null: never."),
+  expires: z.string().nullable().describe("Time at which the item is decided without a person. Null: never."),
   holdsUp: z
     .object({ count: z.number(), outcomes: z.array(Reference) })
     .describe("Open outcomes that wait for it. The list has the first 5; counting ends at 1,000."),
   facts: Data.describe("Further figures and names, by kind."),
-  abilities: z.array(Ability).describe("Calls that settle it."),
+  abilities: z.array(Ability).describe("Calls that settle the item."),
 });
 export type AttentionItem = z.infer<typeof AttentionItem>;
 
@@ -70,9 +70,9 @@ const AttentionNote = z.object({
 export type AttentionNote = z.infer<typeof AttentionNote>;
 
 export const viewAttention = operation("attention.view", "GET /api/companies/:companyId/attention", {
-  summary: "List everything that needs a person, and count the open outcomes by what they wait for.",
+  summary: "List everything that needs a person, and count the open outcomes by state.",
   guidance:
-    "The board sees the whole company. A person who works from a position sees what waits for that position, and counts of the outcomes that it owns, delegated or decides about. Agents can't call it.",
+    "The board sees the whole company. A person who works from a position sees the items of that position, and counts of the outcomes it owns, delegated or decides about. Agents can't call this tool.",
   input: z.strictObject({
     companyId: CompanyId,
     kind: z.enum(attentionKinds).optional().describe("Only items of this kind. Default: all."),
@@ -93,14 +93,14 @@ export const viewAttention = operation("attention.view", "GET /api/companies/:co
     pressing: z
       .number()
       .describe(
-        "How many items need a person now: all but budgets that are nearly used up, which are also in `notes`.",
+        "Number of items that need a person now. Budgets that are nearly used up don't count: they are also in `notes`.",
       ),
     health: Health,
     next: z
       .string()
       .nullable()
       .describe(
-        "The earliest time that a scheduled outcome of `health` waits for. Null: none waits for a time.",
+        "The earliest time that a scheduled outcome of `health` waits for. Null if none waits for a time.",
       ),
     notes: z
       .array(AttentionNote)

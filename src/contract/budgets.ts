@@ -38,11 +38,11 @@ export const BudgetChange = z
 export type BudgetChange = z.infer<typeof BudgetChange>;
 
 export const MonthlyBudget = BudgetChange.describe(
-  'What the company may spend in a calendar month (UTC), for example {"usd": 100}. 0 stops all spending; null means no limit.',
+  'Limit for the company in a calendar month (UTC), for example {"usd": 100}. 0 stops all spending. Null means no limit.',
 );
 
 export const OutcomeLimit = Usd.nullable().describe(
-  "What one outcome may cost in US dollars, with everything below it and over all months. Work on an outcome that reaches it is blocked until the limit is raised. A goal with its own budget in dollars has that budget instead. Null: no limit.",
+  "Limit for the cost of one outcome in US dollars, with everything below it and over all months. Work on an outcome that reaches the limit is blocked until the limit is raised. A goal with its own budget in dollars has that budget instead. Null: no limit.",
 );
 
 export const SessionBudget = z
@@ -65,7 +65,7 @@ export const BudgetLine = z.object({
   spent: z.number().describe("Spent this month by agents that draw from this budget."),
   reserved: z.number().describe("Reserved for running sessions."),
   handedDown: z.number().describe("Given to agents below as separate budgets."),
-  left: z.number().nullable().describe("What can still be spent or given. Null: no limit."),
+  left: z.number().nullable().describe("Amount that can still be spent or given. Null: no limit."),
 });
 export type BudgetLine = z.infer<typeof BudgetLine>;
 
@@ -79,12 +79,13 @@ export type OutcomeBudgetLine = z.infer<typeof OutcomeBudgetLine>;
 
 export const setBudget = operation("agent.set_budget", "PUT /api/agents/:id/budget", {
   summary: "Give an agent its own monthly budget, taken from the budget above it.",
-  guidance: "Null removes a limit: the agent then shares the budget above.",
+  guidance:
+    "Use it to limit a report, or to give a report a larger share. Where a limit is null, the agent shares the budget above.",
   input: z.strictObject({
     id: idOf("agent").describe("UUID of your direct report."),
-    usd: numeric(Usd).nullable().optional().describe("US dollars per month."),
-    tokens: whole(0, 1e15).nullable().optional().describe("Tokens per month."),
-    sessions: whole(0, 1e9).nullable().optional().describe("Sessions per month."),
+    usd: numeric(Usd).nullable().optional().describe("US dollars per month. Default: unchanged."),
+    tokens: whole(0, 1e15).nullable().optional().describe("Tokens per month. Default: unchanged."),
+    sessions: whole(0, 1e9).nullable().optional().describe("Sessions per month. Default: unchanged."),
   }),
   output: z.object({ agent: AgentRef, budget: z.array(BudgetLine) }),
   needs: "member",
@@ -100,25 +101,26 @@ export const Cost = Use.extend({
 export type Cost = z.infer<typeof Cost>;
 
 export const listCosts = operation("cost.list", "GET /api/companies/:companyId/costs", {
-  summary: "Show what was spent in a month, by agent or by outcome, highest first.",
-  guidance: "Covers you and the agents below you, and shows what is left of your budget.",
+  summary: "Show the costs of a month, by agent or by outcome, highest first.",
+  guidance:
+    "Use it to see where the money goes. The answer covers you and the agents below you, and the rest of your budget.",
   input: z.strictObject({
     companyId: CompanyId,
     month: z
       .string()
       .regex(/^\d{4}-(0[1-9]|1[0-2])$/, "a month such as 2030-01")
       .optional()
-      .describe("Such as `2030-01` (UTC). Default: this month."),
+      .describe("Month in UTC, such as `2030-01`. Default: this month."),
     by: z
       .enum(["agent", "outcome"])
       .default("agent")
       .describe("One row for each agent, or for each outcome. Default `agent`."),
     agent: idOf("agent")
       .optional()
-      .describe("UUID of an agent: only it and the agents below it.")
+      .describe("Only this agent (UUID) and the agents below it. Default: all agents.")
       .register(hiddenInTools, {}),
     days: Flag.optional()
-      .describe("true adds what was spent on each day of the month. Default false.")
+      .describe("true adds the cost of each day of the month. Default false.")
       .register(hiddenInTools, {}),
     ...Page,
   }),
@@ -132,7 +134,7 @@ export const listCosts = operation("cost.list", "GET /api/companies/:companyId/c
     storage: z
       .object({ bytes: z.number(), maxBytes: z.number() })
       .describe(
-        "What all versions, messages and commits take: those the agent wrote, or for the board all of the company.",
+        "Size of all versions, messages and commits: those the agent wrote, or for the board all of the company.",
       ),
     costs: z.array(
       z.object({
@@ -145,13 +147,13 @@ export const listCosts = operation("cost.list", "GET /api/companies/:companyId/c
           .array(OutcomeBudgetLine)
           .optional()
           .describe(
-            "Only for outcomes: what each may use over all months, with everything below it. Empty: no limit.",
+            "Only for outcomes: the limits of each over all months, with everything below it. Empty: no limit.",
           ),
       }),
     ),
     months: z
       .array(z.object({ month: z.string(), total: Cost }))
-      .describe("What was spent in each month, the newest 24 first."),
+      .describe("The cost of each of the last 24 months, newest first."),
     days: z
       .array(
         z.object({
@@ -163,7 +165,7 @@ export const listCosts = operation("cost.list", "GET /api/companies/:companyId/c
         }),
       )
       .optional()
-      .describe("The days on which something was spent, in order. Only if you ask for them."),
+      .describe("The days with costs, in order. Only if `days` is true."),
     nextCursor,
   }),
   needs: "member",
@@ -172,9 +174,9 @@ export const listCosts = operation("cost.list", "GET /api/companies/:companyId/c
 });
 
 export const listBudgets = operation("budget.list", "GET /api/companies/:companyId/budgets", {
-  summary: "List all budgets of this month with what is spent, reserved, given to reports and left.",
+  summary: "List all budgets of this month, with the amounts spent, reserved, given to reports and left.",
   guidance:
-    "The company's budget comes first, for the board. An agent sees its own budget and those of the agents below it.",
+    "The board sees the company's budget first. An agent sees its own budget and those of the agents below it.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({
     month: z.string(),

@@ -9,15 +9,13 @@ export const grantOrigins = ["board", "creation", "boss"] as const;
 const Scope = z
   .object({ id: z.string(), title: z.string().nullable(), status: z.string().nullable() })
   .describe(
-    "The outcome the grant belongs to. The grant ends when this outcome ends. Title and status are null if you can't read it.",
+    "The outcome the grant belongs to. The grant ends when this outcome ends. Title and status are null if you can't read the outcome.",
   );
 
 export const Grant = z.object({
   id: z.string(),
   to: AgentRef,
-  by: AgentRef.nullable().describe(
-    "Null for the board, and for the system where the holder created the thing.",
-  ),
+  by: AgentRef.nullable().describe("Null if the board gave the grant, or if the holder created the thing."),
   origin: z.enum(grantOrigins),
   resource: z.string(),
   level: LevelName,
@@ -55,8 +53,8 @@ const PermissionRequest = z.object({
 });
 
 export const listPermissions = operation("permission.list", "GET /api/permissions", {
-  summary: "List your rights, and what your direct reports ask for.",
-  guidance: "You can grant your rights to direct reports.",
+  summary: "List your rights, and the requests of your direct reports.",
+  guidance: "Use it before you grant a right.",
   lists: "grant",
   input: z.strictObject({ ...Page }),
   output: z.object({
@@ -93,7 +91,7 @@ export const grantPermission = operation("permission.grant", "POST /api/companie
     ...sameAsRequested,
     outcome: idOf("outcome")
       .optional()
-      .describe("UUID of the outcome it ends with. Default: the report's mandate."),
+      .describe("UUID of the outcome that the grant ends with. Default: the report's mandate."),
   }),
   output: Grant,
   needs: "member",
@@ -103,7 +101,7 @@ export const grantPermission = operation("permission.grant", "POST /api/companie
 
 export const revokePermission = operation("permission.revoke", "DELETE /api/grants/:id", {
   summary: "Revoke a grant, with every grant that was passed on from it.",
-  guidance: "Use it for a grant you gave, or to give up one you hold.",
+  guidance: "Use it for a grant that you gave, or to give up a grant that you hold.",
   input: z.strictObject({ id: idOf("grant") }),
   output: Grant,
   needs: "member",
@@ -117,7 +115,7 @@ export const requestPermission = operation("permission.request", "POST /api/perm
   input: z.strictObject({
     resource: ResourceName,
     level: LevelArgument,
-    reason: said(2000).describe("Why, for your manager."),
+    reason: said(2000).describe("Reason, for your manager."),
   }),
   output: PermissionRequest.extend({ status: z.enum(["open", "already_held"]) }),
   needs: "member",
@@ -144,7 +142,7 @@ export const ChainLink = z.object({
   to: z.string(),
   level: LevelName,
   scope: Scope,
-  broken: z.string().nullable().describe("Why this grant is not in force. Null when it is."),
+  broken: z.string().nullable().describe("Why this grant is not in force. Null if it is."),
 });
 
 /** One call that would change the answer. */

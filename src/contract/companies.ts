@@ -24,7 +24,7 @@ export const Settings = z.strictObject({
     "Maximum size of the files in one session's workspace, in MB. A session that uses more is ended.",
   ),
   messageRetentionDays: count(1, 36_500).describe(
-    "The text of an acknowledged message is deleted after this many days; the record of it stays.",
+    "The text of an acknowledged message is deleted after this many days. The record of the message stays.",
   ),
   defaultAdapterType: AdapterType.describe("Type of brain for agents created without one."),
   allowedAdapterTypes: z
@@ -44,7 +44,7 @@ export const Settings = z.strictObject({
   maxAgents: count(1, 1_000_000)
     .nullable()
     .describe(
-      "Agents can't hire above this headcount, also where a person approves each hire. Pending agents count. Null: 16.",
+      "Agents can't hire above this headcount, even if a person approves each hire. Pending agents count. Null: 16.",
     ),
   defaultAdapterConfig: Data.describe(
     "Configuration of the default brain, for agents created without one, as JSON.",
@@ -78,7 +78,7 @@ export const Settings = z.strictObject({
     "Suggest a hire when this many messages are in an agent's inbox. Null: never.",
   ),
   growthWaitMinutes: count(1, 100_000).describe(
-    "Outcomes and messages count for these suggestions after waiting this many minutes.",
+    "Outcomes and messages count for these suggestions once they have waited this many minutes.",
   ),
   monthlyBudget: MonthlyBudget,
   sessionBudget: SessionBudget,
@@ -109,7 +109,7 @@ export const Company = z.object({
 
 export const ChosenBrain = z.object({
   type: z.string().describe("Type of brain that the root agent got."),
-  says: z.string().describe("Why, and how to choose another."),
+  says: z.string().describe("Reason for this brain, and how to choose another."),
 });
 
 const CompanyName = Name.describe("Name of the company, 1 to 64 characters.");
@@ -128,7 +128,7 @@ export const listCompanies = operation("company.list", "GET /api/companies", {
   input: z.strictObject({
     archived: Flag.optional().describe("true also lists archived companies. Default false."),
     health: Flag.optional().describe(
-      "true adds the number of open outcomes by state, and of items that need a person. Only people who see all companies get them. Default false.",
+      "true adds the number of open outcomes by state, and the number of items that need a person. Only people who see all companies get these numbers. Default false.",
     ),
     ...Page,
   }),
@@ -185,9 +185,12 @@ const Chosen = z.strictObject({ companyId: CompanyId });
 export const freezeCompany = operation("company.freeze", "POST /api/companies/:companyId/freeze", {
   summary: "Freeze a company, which stops all its sessions and starts none until it is thawed.",
   guidance:
-    "Running sessions are ended. Agents can read but change nothing. Mail is delivered and kept; it wakes no one. The board can still read, decide and change everything. To end it: company.thaw.",
+    "Running sessions are ended. Agents can read but change nothing. Mail is still delivered, but starts no session. The board can still read, decide and change everything. To end the freeze, use company.thaw.",
   input: Chosen.extend({
-    reason: text(1000).min(1).optional().describe("Why, up to 1,000 characters. Agents and people see it."),
+    reason: text(1000)
+      .min(1)
+      .optional()
+      .describe("Reason, up to 1,000 characters. Agents and people see it. Default: none."),
   }),
   output: Company,
   cli: { command: "freeze", example: '--reason "Checking the costs"' },

@@ -15,7 +15,7 @@ const described = (type: string, description: string) => z.unknown().optional().
 export const createAgentArguments = {
   name: described("string", "Unique in the company."),
   autoReply: described("boolean", "Whether its output is sent as a reply. Default true."),
-  role: described("string", "What it does, up to 240 characters."),
+  role: described("string", "Its role, up to 240 characters."),
   nextAgent: described("string", "Agent to reply to. Default `human`."),
   waitSeconds: described("number", secondsToWait).register(hiddenInSessions, {}),
 };
@@ -56,7 +56,7 @@ export type CreateAgentResult = z.infer<typeof Result>;
 
 export const waitForApproval = operation("agent.wait_for_approval", "GET /api/approvals/:requestId/result", {
   summary: "Wait for the decision on a create_agent request.",
-  guidance: "Call it after `pending`.",
+  guidance: "Use it when create_agent returns `pending`. The answer has the same form.",
   input: z.strictObject({
     requestId: idOf("approval").describe("From create_agent."),
     waitSeconds: numeric(z.number().min(0).max(longestWaitSeconds))
@@ -73,8 +73,7 @@ export const waitForApproval = operation("agent.wait_for_approval", "GET /api/ap
 
 export const requestAgent = operation("agent.request", "POST /api/create-agent", {
   summary: "Create an agent that reports to you, if a person approves.",
-  guidance:
-    "Waits, then returns `created`, `denied`, `error`, or `pending` with a `requestId` for wait_for_approval.",
+  guidance: "Returns `created`, `denied`, `error`, or `pending` with a `requestId` for wait_for_approval.",
   input: z.looseObject(createAgentArguments).meta({ required: ["name"], additionalProperties: false }),
   output: Result,
   needs: "member",

@@ -19,10 +19,10 @@ export const delegateOutcome = operation("outcome.delegate", "POST /api/outcomes
       .strictObject(hireShape)
       .register(shownInTools, { type: "object" })
       .optional()
-      .describe("Instead of `to`: a new agent, as for hire_agent."),
-    message: text(20_000).min(1).optional().describe("What to tell the new owner."),
+      .describe("A new agent instead of `to`, with the arguments of hire_agent."),
+    message: text(20_000).min(1).optional().describe("Message to the new owner."),
     grants: ResourceGrants.optional().describe(
-      'Rights you hold, for the time of this work: [{"resource": "kb:<file id>", "level": "write"}].',
+      'Rights to pass on until this work ends. You must hold them: [{"resource": "kb:<file id>", "level": "write"}].',
     ),
   }),
   output: Outcome,
@@ -34,7 +34,7 @@ export const delegateOutcome = operation("outcome.delegate", "POST /api/outcomes
 export const reclaimOutcome = operation("outcome.reclaim", "POST /api/outcomes/:id/reclaim", {
   summary: "Take back an outcome you delegated, with everything below it.",
   guidance:
-    "A last resort: write to the owner first. An agent created for this outcome is terminated, with those below it.",
+    "Use it as a last resort, after a message to the owner. An agent created for this outcome is terminated, with the agents below it.",
   input: z.strictObject({
     id: idOf("outcome"),
     reason: said(10_000).describe("Why you take it back. The former owner reads this."),
@@ -53,11 +53,13 @@ export type Verdict = (typeof verdicts)[number];
 export const decideOutcome = operation("outcome.decide", "POST /api/outcomes/:id/decide", {
   summary: "Decide about work that was submitted or escalated to you.",
   guidance:
-    "Check the deliverables first. `pass` accepts, `rework` sends it back, `close` gives it up with everything below.",
+    "Check the deliverables first. `pass` accepts the work. `rework` sends it back. `close` gives it up, with everything below.",
   input: z.strictObject({
     id: idOf("outcome"),
     verdict: z.enum(verdicts).describe("Your decision."),
-    note: text(10_000).optional().describe("For the owner: what is missing, or why it is given up."),
+    note: text(10_000)
+      .optional()
+      .describe("Message to the owner: what is missing, or why the work is given up. `pass` needs none."),
   }),
   output: Outcome,
   needs: "member",
@@ -70,7 +72,7 @@ export const decideOutcome = operation("outcome.decide", "POST /api/outcomes/:id
 export const PlanTask = z.strictObject({
   title: Title.describe("The result to reach."),
   assignee: Name.describe(
-    "UUID, slug or role of a direct report, or `self`. A role your team lacks is hired (`org:hire`).",
+    "UUID, slug or role of a direct report, or `self`. For a role your team lacks, an agent is hired (`org:hire`).",
   ),
   description: text(100_000).optional().describe("Details, as Markdown."),
   acceptance: text(20_000).optional().describe("How you will verify the result."),
@@ -97,7 +99,7 @@ export const PlanTasks = z.array(PlanTask).min(1).max(20);
 export const planWork = operation("org.plan_work", "POST /api/outcomes/:outcome/plan", {
   summary: "Divide an outcome into tasks for your direct reports.",
   guidance:
-    'Each task becomes an outcome of a report. You get an integration outcome, in which you combine the results. A task: {"title": "Review", "assignee": "editor", "dependsOn": ["Draft"]}.',
+    'Each task becomes an outcome of a report. You get an integration outcome, in which you combine the results. Example of a task: {"title": "Review", "assignee": "editor", "dependsOn": ["Draft"]}.',
   input: z.strictObject({
     outcome: idOf("outcome").describe("UUID of your outcome to divide."),
     tasks: PlanTasks.describe("1 to 20 tasks."),

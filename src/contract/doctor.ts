@@ -6,20 +6,20 @@ import { CompanyId, Id, nextCursor, Page, text } from "./words.ts";
 
 const Finding = z.object({
   invariant: z.string().describe("The id of the broken invariant, such as grant-count."),
-  statement: z.string().describe("What should be true."),
+  statement: z.string().describe("The statement that should be true."),
   companyId: z.string().nullable().describe("Null: the row belongs to no company."),
   id: z.string().describe("The key of the row that breaks the invariant."),
-  what: z.string().describe("Which row it is, and what is wrong with it."),
+  what: z.string().describe("The row, and the fault in it."),
   fix: z
     .string()
     .nullable()
-    .describe("The command that repairs it. Null: only a person can decide; see advice."),
-  advice: z.string().nullable().describe("What a person should do. Null when there is a fix."),
+    .describe("The command that repairs the row. Null if only a person can decide: see `advice`."),
+  advice: z.string().nullable().describe("Advice for a person. Null if there is a fix."),
 });
 
 export const examineDeeply = operation("doctor.deep", "GET /api/doctor/deep", {
   summary:
-    "Check every invariant of the stored rows: agents, outcomes, grants, sessions, mail, budgets, files and the record. Returns the rows that break one, each with a fix or advice. An answer covers a limited number of rows; call again with nextCursor until it is null.",
+    "Check every invariant of the stored rows: agents, outcomes, grants, sessions, mail, budgets, files and the record. Returns the rows that break one, each with a fix or advice. An answer covers a limited number of rows. Call again with nextCursor until it is null.",
   input: z.strictObject({
     companyId: Id.optional().describe(
       "Check only the rows of this company. Default: every row of the installation.",
@@ -27,7 +27,7 @@ export const examineDeeply = operation("doctor.deep", "GET /api/doctor/deep", {
     cursor: Page.cursor,
   }),
   output: z.object({
-    invariants: z.number().describe("How many invariants a complete examination checks."),
+    invariants: z.number().describe("Number of invariants that a complete check covers."),
     findings: z.array(Finding),
     nextCursor,
   }),
@@ -37,7 +37,7 @@ export const examineDeeply = operation("doctor.deep", "GET /api/doctor/deep", {
 
 export const fixFinding = operation("doctor.fix", "POST /api/companies/:companyId/doctor/fix", {
   summary:
-    "Fix one row that breaks an invariant, where the right value follows from other rows. `agency doctor --fix` calls this for every such finding. The record keeps what was fixed.",
+    "Fix one row that breaks an invariant, if the right value follows from other rows. `agency doctor --fix` calls this for every such finding. The record keeps each fix.",
   input: z.strictObject({
     companyId: CompanyId,
     invariant: text(100).min(1).describe("The invariant of the finding, such as grant-count."),

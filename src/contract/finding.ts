@@ -43,7 +43,7 @@ const mostAsked = 100;
 const agentOrOutcome = idOf("agent or outcome");
 
 export const whyMany = operation("why.many", "GET /api/why", {
-  summary: "Explain for up to 100 agents and outcomes of a company why each is or isn't moving.",
+  summary: "Explain why each of up to 100 agents and outcomes of a company is or isn't moving.",
   input: z.strictObject({
     ids: z
       .union([
@@ -58,7 +58,7 @@ export const whyMany = operation("why.many", "GET /api/why", {
   }),
   output: z.object({
     answers: z.array(WhyAnswer).describe("In the order of the ids."),
-    missing: z.array(z.string()).describe("The ids that name nothing you can ask about."),
+    missing: z.array(z.string()).describe("The ids of things that don't exist or that you can't ask about."),
   }),
   heavy: () => true,
   within: { "agent or outcome": "ids" },
@@ -114,7 +114,7 @@ export type Found = z.infer<typeof Found>;
 export const search = operation("search", "GET /api/search", {
   summary: "Find agents, outcomes, files, sessions, messages, approvals and people by words in their names.",
   guidance:
-    "Compares names, titles, roles and the first lines of messages. Only people find sessions and people. To search the content of files, use search_files.",
+    "The search compares names, titles, roles and the first lines of messages. Only people find sessions and people. To search the content of files, use search_files.",
   input: z.strictObject({
     companyId: CompanyId,
     q: text(500)
@@ -134,7 +134,7 @@ export const search = operation("search", "GET /api/search", {
           truncated: z.boolean().describe("True if more of this kind match."),
         }),
       )
-      .describe("One group for each kind that has something you may see."),
+      .describe("One group for each kind with a thing that you may see."),
   }),
   needs: "member",
   cli: { command: "search <q>", example: '"voice gu"' },
@@ -154,7 +154,7 @@ export const shortLetters = {
 export const listShortIds = operation("short_id.list", "GET /api/short-ids", {
   summary: "Translate between ids and the short ids that people read and type.",
   guidance:
-    "An agent and a company have their slug instead. The number belongs to the thing for good. Agents never see short ids, because a number tells how many things there are.",
+    "Agents and companies have a slug instead. A short id belongs to one thing for good. Agents never see short ids, because a number tells how many things there are.",
   input: z.strictObject({
     ids: z
       .union([z.array(text(40)), text(8000).transform((list) => list.split(","))])

@@ -7,7 +7,7 @@ import { CompanyId, idOf, Page, Title } from "./words.ts";
 /** Goals: outcomes that the board wants, owned by the root agent and verified by the board. */
 
 const Goal = Outcome.extend({
-  depth: z.number().describe("How many times the work was delegated to get here. 0 for a goal."),
+  depth: z.number().describe("Number of delegations between the goal and this outcome. 0 for a goal."),
 });
 
 export const createGoal = operation("goal.create", "POST /api/companies/:companyId/goals", {
@@ -22,7 +22,7 @@ export const createGoal = operation("goal.create", "POST /api/companies/:company
     ),
     acceptance: Acceptance.optional().describe("Criteria for verifying the result, up to 20,000 characters."),
     budget: Budget.optional().describe(
-      'The most that all work on this goal may use, such as {"usd": 5}. Work on it stops when it is used up. Default: no limit.',
+      'Limit for all work on this goal, such as {"usd": 5}. Work stops when the budget is used up. Default: no limit.',
     ),
   }),
   output: Goal,
@@ -35,7 +35,7 @@ export const createGoal = operation("goal.create", "POST /api/companies/:company
 
 export const listGoals = operation("goal.list", "GET /api/companies/:companyId/goals", {
   summary: "List the goals of a company, newest first.",
-  guidance: "A goal that is submitted waits for the board: accept it or send it back with decide_outcome.",
+  guidance: "A submitted goal waits for the board. Accept it or send it back with decide_outcome.",
   input: z.strictObject({ companyId: CompanyId, status: Status, ...Page }),
   output: countedOutput,
   mcp: { server: "outcome", tool: "list_goals", for: ["person"] },
@@ -43,12 +43,12 @@ export const listGoals = operation("goal.list", "GET /api/companies/:companyId/g
 });
 
 export const setGoalBudget = operation("goal.set_budget", "PUT /api/outcomes/:id/budget", {
-  summary: "Change what all work on a goal may use.",
-  guidance: "Work that stopped because the budget was used up continues if the new one allows it.",
+  summary: "Change the budget of a goal, which limits all work on the goal.",
+  guidance: "Work that stopped because the budget was used up continues if the new budget allows it.",
   input: z.strictObject({
     id: idOf("outcome"),
     budget: BudgetChange.describe(
-      'New limits, such as {"usd": 10}. Null removes one. Measures you leave out stay as they are.',
+      'New limits, such as {"usd": 10}. Null removes a limit. Limits you leave out stay as they are.',
     ),
   }),
   output: Outcome,

@@ -24,10 +24,13 @@ import {
 /** The settings of a new agent, for every way of hiring. */
 export const hireShape = {
   name: Name.describe("Name, unique in the company."),
-  role: Name.describe("What it does, such as `Release engineer`."),
+  role: Name.describe("Role, such as `Release engineer`."),
   title: Name.optional().describe("Job title.").register(hiddenInSessions, {}),
-  capabilities: text(4000).optional().describe("What it can do.").register(hiddenInSessions, {}),
-  prompt: text(50_000).optional().describe("How it should work."),
+  capabilities: text(4000)
+    .optional()
+    .describe("Description of what the agent can do.")
+    .register(hiddenInSessions, {}),
+  prompt: text(50_000).optional().describe("Instructions on how the agent works."),
   adapterType: AdapterType.optional().describe("Type of brain. Default: the company's."),
   adapterConfig: Data.optional().describe(
     "Configuration of the brain, as JSON. Copy one from view_configurations. Default: the company's.",
@@ -35,7 +38,7 @@ export const hireShape = {
   model: text(100).min(1).optional().describe("Name of the model. Default: the default of the brain."),
   effort: z.enum(efforts).optional().describe("How hard the model thinks: low to max. Default: the brain's."),
   budget: Budget.optional().describe(
-    "Monthly `usd`, `tokens` or `sessions`, taken from its manager's budget.",
+    "Monthly `usd`, `tokens` or `sessions`, taken from the manager's budget. Default: it shares that budget.",
   ),
 };
 
@@ -45,7 +48,7 @@ const Mandate = text(20_000)
 
 /** The rights that a hire starts with. Its manager passes them on. */
 export const hireGrants = ResourceGrants.optional().describe(
-  "Rights it starts with, which its manager holds. As for delegate_outcome.",
+  "Rights to start with, in the form of delegate_outcome. The manager must hold them.",
 );
 
 /** A new agent with its mandate and its rights. */

@@ -14,7 +14,7 @@ export const Sandbox = z.object({
     .boolean()
     .describe("Whether sessions that run programs may start without a sandbox (--allow-unsandboxed)."),
   says: z.string(),
-  remedy: z.string().describe("How to get a sandbox. Empty if it works."),
+  remedy: z.string().describe("How to get a sandbox. Empty if the sandbox works."),
 });
 export type Sandbox = z.infer<typeof Sandbox>;
 
@@ -29,11 +29,11 @@ const KeptSecrets = z.object({
 
 export const viewInstallation = operation("installation.view", "GET /api/installation", {
   summary:
-    "Show the version of the daemon, how it isolates sessions, which secrets are missing, and which brain a new company gets.",
+    "Show the daemon's version, its isolation of sessions, the missing secrets, and the brain that a new company gets.",
   input: z.strictObject({}),
   output: z.object({
     version: z.string(),
-    startedAt: z.string().describe("When the daemon started."),
+    startedAt: z.string().describe("Time at which the daemon started."),
     sandbox: Sandbox,
     kernelLimits: z
       .object({ processes: z.boolean(), memory: z.boolean() })
@@ -57,7 +57,7 @@ export const measureInstallation = operation("installation.measure", "GET /metri
 const ListedNode = z.object({
   id: z.string(),
   name: z.string().describe("The name of its machine."),
-  address: z.string().describe("Where it answers."),
+  address: z.string().describe("Address at which the node answers."),
   answering: z.boolean().describe("Whether this is the node that answers this call."),
   state: z
     .enum(["running", "silent"])
@@ -67,15 +67,15 @@ const ListedNode = z.object({
   maxSessions: z
     .number()
     .nullable()
-    .describe("The most sessions it runs at the same time. null: no limit. 0: it starts none."),
+    .describe("Maximum number of sessions at the same time. Null: no limit. 0: the node starts none."),
   brains: z.array(z.string()).describe("The types of brains that it can start."),
-  lacks: z.array(z.string()).describe("Programs that agents need and that it does not have."),
+  lacks: z.array(z.string()).describe("Programs that agents need and that the node lacks."),
   trouble: z
     .string()
     .nullable()
-    .describe("Why the node itself could not start the last session, such as a full disk. null: it could."),
+    .describe("Why the node itself could not start the last session, such as a full disk. Null if it could."),
   startedAt: z.string(),
-  heartbeatAt: z.string().describe("When it last said that it runs."),
+  heartbeatAt: z.string().describe("Time of the node's last sign of life."),
 });
 export type ListedNode = z.infer<typeof ListedNode>;
 

@@ -35,8 +35,12 @@ const Encoding = z.enum(["utf8", "base64"]);
 
 /** Where the bytes come from: a path inside the session's workspace, or the content itself. */
 const source = {
-  path: z.string().min(1).max(4096).optional().describe("File in your workspace. Give this or `content`."),
-  content: z.string().optional().describe("The content."),
+  path: z.string().min(1).max(4096).optional().describe("Path in your workspace. Give this or `content`."),
+  content: z
+    .string()
+    .optional()
+    .describe("Text of the file.")
+    .register(shownInTools, { description: "Its text." }),
   encoding: Encoding.optional()
     .describe("Encoding of `content`: `utf8` (default), or `base64` for binary data.")
     .register(hiddenInTools, {}),
@@ -76,11 +80,10 @@ const Version = z.object({
 
 export const createFile = operation("knowledge.create", "POST /api/companies/:companyId/kb", {
   summary: "Create a knowledge file.",
-  guidance:
-    "Use it for what must outlive your session. Others can read it when you deliver, send or grant it.",
+  guidance: "Use it for results that must outlive your session. To share it, deliver, send or grant it.",
   input: z.strictObject({
     companyId: CompanyId,
-    description: Description.describe("What it contains. Others search this."),
+    description: Description.describe("What the file contains. Others search this."),
     ...source,
     mediaType: MediaType.optional().describe("Default `text/markdown`."),
   }),
@@ -93,7 +96,7 @@ export const createFile = operation("knowledge.create", "POST /api/companies/:co
 
 export const readFile = operation("knowledge.read", "GET /api/kb/:id", {
   summary: "Read a knowledge file.",
-  guidance: "Returns content, `version` and `hash`. Links look like `kb://<file id>`.",
+  guidance: "Returns content, `version` and `hash`. `kb://<file id>` links to a file.",
   input: z.strictObject({ id: fileId }),
   output: FileContent,
   effect: "record",
@@ -104,13 +107,13 @@ export const readFile = operation("knowledge.read", "GET /api/kb/:id", {
 
 export const writeFile = operation("knowledge.write", "PUT /api/kb/:id", {
   summary: "Write a new version of a knowledge file.",
-  guidance: "Refused if the file has changed since `version`: read, merge, retry.",
+  guidance: "If `version` is outdated, the call fails: read, merge, retry.",
   input: z.strictObject({
     id: fileId,
     ...source,
     path: source.path.clone().register(shownInTools, { description: "As for create_file." }),
-    version: VersionNumber.describe("Version you last saw."),
-    hash: Hash.describe("Hash you last saw."),
+    version: VersionNumber.describe("Last version you read."),
+    hash: Hash.describe("Hash of that version.").register(shownInTools, { description: "Its hash." }),
     description: Description.optional().describe("New description."),
   }),
   output: Saved,
@@ -122,7 +125,7 @@ export const writeFile = operation("knowledge.write", "PUT /api/kb/:id", {
 
 export const listFiles = operation("knowledge.list", "GET /api/companies/:companyId/kb", {
   summary: "List the knowledge files you can read or write.",
-  guidance: "search_files finds one by its words.",
+  guidance: "To find one by words, use search_files.",
   lists: "file",
   input: z.strictObject({
     companyId: CompanyId,
@@ -135,7 +138,7 @@ export const listFiles = operation("knowledge.list", "GET /api/companies/:compan
     order: z
       .enum(["oldest", "newest"])
       .default("oldest")
-      .describe("Which come first. Default `oldest`.")
+      .describe("Whether the oldest or the newest files come first. Default `oldest`.")
       .register(hiddenInTools, {}),
     materialize: Flag.optional().describe("true copies them into your workspace."),
     ...Page,
@@ -154,7 +157,7 @@ export const listFiles = operation("knowledge.list", "GET /api/companies/:compan
 
 export const browseFiles = operation("knowledge.browse", "GET /api/companies/:companyId/kb/browse", {
   summary: "Search the descriptions of knowledge files.",
-  guidance: "Also finds files you can't read yet.",
+  guidance: "It also finds files you can't read yet.",
   input: z.strictObject({
     companyId: CompanyId,
     query: text(500).optional().describe("Words in the description."),
@@ -167,7 +170,7 @@ export const browseFiles = operation("knowledge.browse", "GET /api/companies/:co
 });
 
 export const searchFiles = operation("knowledge.search", "GET /api/companies/:companyId/kb/search", {
-  summary: "Search descriptions and content of the knowledge files you can read.",
+  summary: "Search the descriptions and content of the knowledge files you can read.",
   guidance: "Returns excerpts.",
   input: z.strictObject({
     companyId: CompanyId,
@@ -192,7 +195,7 @@ export const searchFiles = operation("knowledge.search", "GET /api/companies/:co
 
 export const viewHistory = operation("knowledge.history", "GET /api/kb/:id/versions", {
   summary: "List the versions of a knowledge file, newest first.",
-  guidance: "read_version shows one.",
+  guidance: "read_version reads one.",
   input: z.strictObject({ id: fileId, ...Page }),
   output: z.object({ id: z.string(), versions: z.array(Version), nextCursor }),
   effect: "record",
@@ -203,7 +206,7 @@ export const viewHistory = operation("knowledge.history", "GET /api/kb/:id/versi
 
 export const readVersion = operation("knowledge.read_version", "GET /api/kb/:id/versions/:version", {
   summary: "Read an earlier version of a knowledge file.",
-  guidance: "view_history lists the versions.",
+  guidance: "view_history lists its versions.",
   input: z.strictObject({
     id: fileId,
     version: VersionNumber.describe("Number, from 1."),
@@ -216,8 +219,9 @@ export const readVersion = operation("knowledge.read_version", "GET /api/kb/:id/
 });
 
 export const viewAccessLog = operation("knowledge.access_log", "GET /api/kb/:id/access", {
-  summary: "List who read and wrote a knowledge file, newest first.",
-  guidance: "Each entry has version and time.",
+  summary: "List the agents and people that read or wrote a knowledge file, newest first.",
+  guidance:
+    "Use it to find out whether a reader has seen the latest version. Each entry has the version and the time.",
   input: z.strictObject({ id: fileId, ...Page }),
   output: z.object({
     id: z.string(),
@@ -245,7 +249,7 @@ const Link = z.object({
 
 export const viewLinks = operation("knowledge.links", "GET /api/kb/:id/links", {
   summary: "List the kb:// links in a knowledge file and the files that link to it.",
-  guidance: "Each link is `live`, `deleted` or `broken`.",
+  guidance: "Use it before you delete or move a file. Each link is `live`, `deleted` or `broken`.",
   input: z.strictObject({ id: fileId }),
   output: z.object({ id: z.string(), links: z.array(Link), backlinks: z.array(Link) }),
   needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
@@ -265,7 +269,10 @@ export const listBrokenLinks = operation(
           from: z.string(),
           description: z.string().describe("What the file with the link contains."),
           to: z.string(),
-          deleted: z.string().nullable().describe("What the deleted file contained. Null: no such file."),
+          deleted: z
+            .string()
+            .nullable()
+            .describe("What the deleted file contained. Null if the file never existed."),
         }),
       ),
       nextCursor,
@@ -276,10 +283,11 @@ export const listBrokenLinks = operation(
 
 export const deleteFile = operation("knowledge.delete", "DELETE /api/kb/:id", {
   summary: "Delete a knowledge file.",
-  guidance: "Only the board can read it afterwards.",
+  guidance:
+    "Links to the file break, and only the board can read it afterwards. To correct a file, use write_file.",
   input: z.strictObject({
     id: fileId,
-    reason: text(1000).optional().describe("Why. Kept in the record."),
+    reason: text(1000).optional().describe("Reason, kept in the record."),
   }),
   output: z.object({ id: z.string(), deletedAt: Time }),
   needs: ({ id }) => [{ on: `kb:${id}`, level: "write" }],

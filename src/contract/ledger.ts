@@ -61,8 +61,8 @@ const LedgerProblem = z.object({
 /** An event with names instead of ids, as people read it. */
 const ToldEvent = Event.extend({
   by: By,
-  about: Reference.nullable().describe("What it was about. Null if nothing is known of it."),
-  says: z.string().describe("What happened, as a sentence."),
+  about: Reference.nullable().describe("The subject of the event. Null if it is not known."),
+  says: z.string().describe("The event as a sentence."),
 });
 export type ToldEvent = z.infer<typeof ToldEvent>;
 
@@ -92,12 +92,17 @@ export const listEvents = operation("event.list", "GET /api/companies/:companyId
   summary: "List the events of a company.",
   input: z.strictObject({
     companyId: CompanyId,
-    order: z.enum(["oldest", "newest"]).default("oldest").describe("Which come first. Default `oldest`."),
+    order: z
+      .enum(["oldest", "newest"])
+      .default("oldest")
+      .describe("Whether the oldest or the newest events come first. Default `oldest`."),
     after: After,
     actor: text(100)
       .min(1)
       .optional()
-      .describe("Only what this agent or person did: id, slug or name; or `board`, or `system`."),
+      .describe(
+        "Only events by this agent or person (id, slug or name), or by `board` or `system`. Default: all.",
+      ),
     operation: z
       .string()
       .max(100)
@@ -120,8 +125,8 @@ export const listEvents = operation("event.list", "GET /api/companies/:companyId
 });
 
 export const readAuditLog = operation("event.mine", "GET /api/audit", {
-  summary: "List what you did and what was done to you, newest first.",
-  guidance: "Includes your earlier sessions.",
+  summary: "List your actions and the changes made to you, newest first.",
+  guidance: "Use it to recall earlier sessions.",
   input: z.strictObject({ ...Page }),
   output: z.object({ events: z.array(OwnEvent), nextCursor }),
   needs: "member",
@@ -130,7 +135,7 @@ export const readAuditLog = operation("event.mine", "GET /api/audit", {
 });
 
 export const listAgentEvents = operation("event.of_agent", "GET /api/agents/:id/audit", {
-  summary: "List what an agent did and what was done to it, newest first.",
+  summary: "List an agent's actions and the changes made to the agent, newest first.",
   input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: z.object({ events: z.array(ToldEvent), removed: RemovedMonths, nextCursor }),
   cli: { command: "audit agent <id>", example: "ada" },
@@ -138,20 +143,20 @@ export const listAgentEvents = operation("event.of_agent", "GET /api/agents/:id/
 
 export const verifyLedger = operation("event.verify", "GET /api/events/verify", {
   summary:
-    "Verify the ledger of every company and of the installation against its hashes and its anchor, and name the first bad event of each. An answer covers a limited number of events; call again with nextCursor until it is null.",
+    "Verify the ledger of every company and of the installation against its hashes and its anchor, and name the first bad event of each. An answer covers a limited number of events. Call again with nextCursor until it is null.",
   input: z.strictObject({
     cursor: Page.cursor,
     limit: whole(1, 50_000)
       .optional()
       .describe("Maximum number of events to check in one call. Default 10000."),
     deep: Flag.optional().describe(
-      "Also compare every stored row with what the ledger recorded, and the content of every file with its hash.",
+      "true also compares every stored row with the ledger, and the content of every file with its hash. Default false.",
     ),
   }),
   output: z.object({
     ok: z.boolean(),
-    checked: z.number().describe("How many events were checked."),
-    rows: z.number().describe("How many rows were compared."),
+    checked: z.number().describe("Number of events that were checked."),
+    rows: z.number().describe("Number of rows that were compared."),
     problems: z.array(LedgerProblem),
     nextCursor,
   }),
@@ -182,7 +187,7 @@ export const removeEvents = operation(
   "POST /api/companies/:companyId/events/months/:month/remove",
   {
     summary:
-      "Remove the oldest events of a month, which were exported. The record verifies without them: their last hash and the newest digest of each row are kept. Events of open work stay.",
+      "Remove the oldest events of an exported month. The record can still be verified without them, because their last hash and the newest digest of each row are kept. Events of open work stay.",
     input: z.strictObject({
       companyId: CompanyId,
       month: Month,

@@ -88,7 +88,7 @@ export const sendMessage = operation("mail.send", "POST /api/companies/:companyI
     to: text(100)
       .min(1)
       .optional()
-      .describe("UUID or slug of an agent, `boss` or `board`. Default: who wrote `inReplyTo`."),
+      .describe("UUID or slug of an agent, `boss` or `board`. Default: the sender of `inReplyTo`."),
     ...content,
   }),
   output: Sent,
@@ -112,7 +112,7 @@ export const sendDeferredMessage = operation(
       ...content,
       files: content.files.describe("UUIDs of files to attach.").register(hiddenInSessions, {}),
       inReplyTo: content.inReplyTo.describe("UUID of the message you answer.").register(hiddenInTools, {}),
-      deliverAt: Time.describe("When, such as `2030-01-31T09:00:00Z`."),
+      deliverAt: Time.describe("Time, such as `2030-01-31T09:00:00Z`."),
     }),
     output: Sent,
     needs: "member",
@@ -154,8 +154,8 @@ export const readInbox = operation("mail.read_inbox", "GET /api/inbox", {
 });
 
 export const acknowledgeMessage = operation("mail.acknowledge", "POST /api/messages/:id/acknowledge", {
-  summary: "Acknowledge a message. It leaves your inbox.",
-  guidance: "Call it when you have dealt with it.",
+  summary: "Acknowledge a message that you have dealt with.",
+  guidance: "It leaves your inbox.",
   input: z.strictObject({
     id: messageId,
     result: text(2000).optional().describe("What you did with it, for its sender."),
@@ -167,8 +167,9 @@ export const acknowledgeMessage = operation("mail.acknowledge", "POST /api/messa
 });
 
 export const viewMessage = operation("mail.view", "GET /api/messages/:id", {
-  summary: "Show a message you sent or received, and what became of it.",
-  guidance: "It says whether your message was delivered, read and acknowledged, and with what `result`.",
+  summary: "Show a message you sent or received.",
+  guidance:
+    "Use it to check whether your message was delivered, read and acknowledged. `result` says what the recipient did with it.",
   input: z.strictObject({ id: messageId }),
   output: Message,
   effect: "record",
@@ -179,11 +180,12 @@ export const viewMessage = operation("mail.view", "GET /api/messages/:id", {
 
 export const listSent = operation("mail.sent", "GET /api/companies/:companyId/sent", {
   summary: "List the messages you sent, newest first.",
-  guidance: "Each has its receipts: when it was delivered, read and acknowledged.",
+  guidance:
+    "Use it to follow up on your messages. Each entry says when the message was delivered, read and acknowledged.",
   input: z.strictObject({
     companyId: CompanyId,
     deferred: Flag.optional()
-      .describe("true lists only those that wait for their time.")
+      .describe("true lists only messages that are not due yet. Default false.")
       .register(hiddenInTools, {}),
     ...Page,
   }),
@@ -202,7 +204,7 @@ const mailboxOf = text(100)
 
 export const listConversation = operation("mail.conversation", "GET /api/companies/:companyId/messages", {
   summary: "List the messages between you and one agent or the board, newest first.",
-  guidance: "Shows what was agreed and what became of your messages.",
+  guidance: "Use it to look up an agreement, or to see whether your messages were read and acknowledged.",
   input: z.strictObject({
     companyId: CompanyId,
     with: text(100).min(1).optional().describe("UUID or slug of an agent, `boss` or `board`. Default: all."),
@@ -225,7 +227,7 @@ export const markMessageRead = operation("mail.mark_read", "POST /api/messages/:
 
 export const boardInbox = operation("mail.board_inbox", "GET /api/companies/:companyId/inbox", {
   summary:
-    "List the messages to the board, oldest first. From a position, it lists that position's messages.",
+    "List the messages to the board, oldest first. From a position, the list has that position's messages.",
   fromPosition: readInbox,
   lists: "message",
   input: z.strictObject({

@@ -80,7 +80,7 @@ export type Deliverable = z.infer<typeof Deliverable>;
 export const UnreadableLink = z.object({
   file: z.string().describe("Id of the linked file."),
   readers: z.array(AgentRef).describe("Readers of the note that can't open it."),
-  says: z.string().describe("Who can't open it, and how to share it."),
+  says: z.string().describe("The readers that can't open the file, and how to share it."),
 });
 export type UnreadableLink = z.infer<typeof UnreadableLink>;
 
@@ -93,7 +93,7 @@ export const Outcome = OutcomeSummary.extend({
   children: z.array(OutcomeRef),
   dependsOn: z.array(OutcomeRef),
   result: z.string().nullable().describe("Id of the knowledge file with the result."),
-  budget: Budget.nullable().describe("What all work on it may use. Null: no limit was set."),
+  budget: Budget.nullable().describe("Limit for all work on the outcome. Null: no limit was set."),
   deliverables: z.array(Deliverable).describe("The files it delivers that you can read."),
   workable: z.boolean().describe("True if the responsible agent could work on it now."),
 });
@@ -107,9 +107,9 @@ const HistoryEntry = z.object({
   at: z.string(),
   action: z.string(),
   by: ActorRef,
-  who: z.string().describe("The name of the agent or person that did it."),
+  who: z.string().describe("Name of the agent or person that took this action."),
   why: z.string().nullable(),
-  changes: FieldChanges.describe("What an update changed: each field with its value before and after."),
+  changes: FieldChanges.describe("The changed fields of an update, each with its value before and after."),
 });
 export type HistoryEntry = z.infer<typeof HistoryEntry>;
 
@@ -141,7 +141,7 @@ export const createOutcome = operation("outcome.create", "POST /api/companies/:c
     description: Description.optional()
       .describe("Details, as Markdown.")
       .register(shownInTools, { description: "Markdown." }),
-    parents: Ids.min(1).describe("UUIDs of outcomes it serves."),
+    parents: Ids.min(1).describe("UUIDs of the outcomes it serves."),
     acceptance: Acceptance.optional().describe("How to verify the result."),
     dependsOn: Ids.optional().describe("UUIDs of outcomes to complete first."),
     urgent: Flag.optional()
@@ -162,7 +162,7 @@ export const createOutcome = operation("outcome.create", "POST /api/companies/:c
 
 export const viewOutcome = operation("outcome.view", "GET /api/outcomes/:id", {
   summary: "Show an outcome with criteria, owner, neighbours, history, and the results it builds on.",
-  guidance: "Read it before you start.",
+  guidance: "Use it before you start work.",
   input: z.strictObject({ id: outcomeId }),
   output: Outcome.extend({
     depth: z.number().describe("How many times the work was delegated to get here."),
@@ -189,9 +189,9 @@ export const viewOutcome = operation("outcome.view", "GET /api/outcomes/:id", {
 });
 
 export const viewTimeline = operation("outcome.timeline", "GET /api/outcomes/:id/timeline", {
-  summary: "Show everything that was done for an outcome, newest first, and what it cost.",
+  summary: "Show all work that was done for an outcome, newest first, and its cost.",
   guidance:
-    "Lists the sessions that were started for the outcome, their calls, and what happened to the outcome itself. For agents that don't report to you, lists only their calls about the outcome. Shows the newest 500 entries.",
+    "The entries are the sessions that were started for the outcome, their calls, and the changes of the outcome itself. For agents that don't report to you, only their calls about the outcome are listed. The answer has the newest 500 entries.",
   input: z.strictObject({ id: outcomeId }),
   output: z.object({
     id: z.string(),
@@ -207,7 +207,7 @@ export const viewTimeline = operation("outcome.timeline", "GET /api/outcomes/:id
         operation: z.string(),
         subject: z.string().nullable().describe("What it was about. Null if you can't read it."),
         data: Data.describe("Empty if it names something that you can't read."),
-        says: z.string().describe("What happened, as a sentence."),
+        says: z.string().describe("The entry as a sentence."),
       }),
     ),
     removed: RemovedMonths.optional(),
@@ -218,7 +218,7 @@ export const viewTimeline = operation("outcome.timeline", "GET /api/outcomes/:id
 
 export const viewAncestors = operation("outcome.ancestors", "GET /api/outcomes/:id/ancestors", {
   summary: "Show why an outcome exists: its ancestors up to the root.",
-  guidance: "Read it before you plan.",
+  guidance: "Use it before you plan.",
   input: z.strictObject({ id: outcomeId }),
   output: z.object({
     id: z.string(),
@@ -236,11 +236,14 @@ export const viewAncestors = operation("outcome.ancestors", "GET /api/outcomes/:
 });
 
 export const viewSubtree = operation("outcome.subtree", "GET /api/outcomes/:id/subtree", {
-  summary: "List an outcome and everything below it that you can read.",
-  guidance: "Use it to see how far the work is. Returns each status and owner.",
+  summary: "List an outcome and everything below it that you can read, with status and owner.",
+  guidance: "Use it to see how far the work has come.",
   input: z.strictObject({
     id: outcomeId,
-    limit: whole(1, 10_000).optional().describe("Rows at most. Default 1000.").register(hiddenInTools, {}),
+    limit: whole(1, 10_000)
+      .optional()
+      .describe("Maximum number of outcomes. Default 1000.")
+      .register(hiddenInTools, {}),
   }),
   output: z.object({
     id: z.string(),
@@ -299,8 +302,8 @@ export const outcomeFilter = {
 };
 
 export const myOutcomes = operation("outcome.mine", "GET /api/outcomes", {
-  summary: "List your outcomes, in the order to work on them.",
-  guidance: "Work on the first one that is `workable`. Others are listed too.",
+  summary: "List your outcomes in the order to work on them.",
+  guidance: "Work on the first outcome with `workable` true.",
   lists: "outcome",
   input: z.strictObject({ status: Status, ...Page }),
   output: listOutput,
@@ -310,7 +313,7 @@ export const myOutcomes = operation("outcome.mine", "GET /api/outcomes", {
 
 export const listOutcomes = operation("outcome.list", "GET /api/companies/:companyId/outcomes", {
   summary:
-    "List the outcomes of a company, newest first. From a position, it lists that position's outcomes.",
+    "List the outcomes of a company, newest first. From a position, the list has that position's outcomes.",
   fromPosition: myOutcomes,
   lists: "outcome",
   input: z.strictObject({
@@ -334,14 +337,14 @@ export const listAgentOutcomes = operation("outcome.of_agent", "GET /api/agents/
 export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:id", {
   summary: "Change an outcome, or mark it as blocked. Fields left out stay unchanged.",
   guidance:
-    "Block it instead of waiting; a session starts when the block ends. If it was delegated to you, you can change only `blocked`.",
+    "Block it instead of waiting. A session starts when the block ends. If it was delegated to you, change only `blocked`.",
   input: z.strictObject({
     id: outcomeId,
     title: Title.optional().describe("New title."),
     description: Description.optional().describe("New description."),
-    acceptance: Acceptance.nullable().optional().describe("New criteria. Null: none."),
-    parents: Ids.min(1).optional().describe("UUIDs of all its parents."),
-    dependsOn: Ids.optional().describe("UUIDs of all it depends on."),
+    acceptance: Acceptance.nullable().optional().describe("New criteria. Null removes them."),
+    parents: Ids.min(1).optional().describe("UUIDs of all parents."),
+    dependsOn: Ids.optional().describe("UUIDs of all dependencies."),
     urgent: Flag.optional()
       .describe("true puts it before ordinary outcomes.")
       .register(shownInTools, { description: "As for create_outcome." }),
@@ -351,9 +354,7 @@ export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:i
     blocked: Blocked.register(shownInTools, { type: "object" })
       .nullable()
       .optional()
-      .describe(
-        '{"reason": "…", "until": "2030-06-01T08:00:00Z"}, or `on`: UUID of an outcome. Null unblocks it.',
-      ),
+      .describe("`reason`, and `until` (2030-06-01T08:00:00Z) or `on` (outcome UUID). Null unblocks it."),
   }),
   output: Outcome,
   needs: ({ id, parents, dependsOn, blocked, ...rest }) => [
@@ -381,7 +382,7 @@ export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:i
 
 export const submitOutcome = operation("outcome.submit", "POST /api/outcomes/:id/submit", {
   summary: "Submit an outcome that was delegated to you. Your manager verifies it.",
-  guidance: "All criteria must be met, and nothing below open.",
+  guidance: "First meet all criteria, and end all outcomes below it.",
   input: z.strictObject({
     id: outcomeId,
     note: Result.optional()
@@ -398,7 +399,7 @@ export const submitOutcome = operation("outcome.submit", "POST /api/outcomes/:id
 export const completeOutcome = operation("outcome.complete", "POST /api/outcomes/:id/complete", {
   summary: "Complete an outcome.",
   guidance:
-    "Use it for an outcome you created or a report submitted. For one delegated to you, use submit_outcome.",
+    "Use it for an outcome that you created or a report submitted. For one delegated to you, use submit_outcome.",
   input: z.strictObject({
     id: outcomeId,
     note: Result.optional().describe("The result with `kb://<id>` links, or your verdict."),
@@ -412,10 +413,10 @@ export const completeOutcome = operation("outcome.complete", "POST /api/outcomes
 
 export const closeOutcome = operation("outcome.close", "POST /api/outcomes/:id/close", {
   summary: "Close an outcome that is disproven or no longer wanted.",
-  guidance: "Outcomes below that serve nothing else are closed too.",
+  guidance: "Outcomes below that serve no other outcome are closed too.",
   input: z.strictObject({
     id: outcomeId,
-    rationale: Why.describe("Why, for agents that depend on it."),
+    rationale: Why.describe("Reason, for agents that depend on it."),
   }),
   output: Outcome,
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],

@@ -30,11 +30,15 @@ const isLoginAddress = ({ protocol, hostname }: URL): boolean =>
 const Settings = z.strictObject({
   dialect: z
     .enum(providerDialects)
-    .describe("anthropic: messages. openai: responses and chat completions, which most servers speak."),
+    .describe(
+      "API that the provider speaks. anthropic: messages. openai: responses and chat completions, which most servers speak.",
+    ),
   baseUrl: z
     .url({ protocol: /^https?$/, error: "an http or https URL" })
     .describe("Address without /v1, for example https://api.anthropic.com or http://127.0.0.1:11434."),
-  secret: SecretName.optional().describe("The secret with its key. Default: the provider needs none."),
+  secret: SecretName.optional().describe(
+    "Name of the secret with the provider's key. Default: the provider needs no key.",
+  ),
   login: z
     .literal("codex")
     .optional()

@@ -22,7 +22,7 @@ const AgentNames = z.array(text(100).min(1)).min(1).max(200);
 
 const Newcomer = z
   .strictObject(positionShape)
-  .describe("A new agent, as for hire_agent. Needs the right `org:hire`.");
+  .describe("A new agent, with the arguments of hire_agent. This needs the right `org:hire`.");
 export type Newcomer = z.infer<typeof Newcomer>;
 
 export const Change = z
@@ -60,7 +60,7 @@ export const Change = z
         )
         .min(1)
         .max(20)
-        .describe("New agents beside it, and what each takes over."),
+        .describe("New agents beside it, and the reports and outcomes that each takes over."),
     }),
     z.strictObject({
       kind: z.literal("merge"),
@@ -70,7 +70,7 @@ export const Change = z
     }),
     z.strictObject({
       kind: z.literal("hand_over"),
-      agent: AgentName.describe("The agent that gets it."),
+      agent: AgentName.describe("The agent whose position gets a new brain or a person."),
       adapterType: AdapterType.describe("`human` for a person, or another type of brain."),
       adapterConfig: Data.optional().describe("Configuration of the new brain."),
     }),
@@ -82,7 +82,9 @@ export const Change = z
     z.strictObject({
       kind: z.literal("shrink"),
       agents: AgentNames.optional().describe("The agents that leave. Give this or `to`."),
-      to: count(1, 1_000_000).optional().describe("How many agents stay, you included."),
+      to: count(1, 1_000_000)
+        .optional()
+        .describe("Number of agents that stay, you included. Give this or `agents`."),
       reason: Reason,
     }),
   ])
@@ -108,10 +110,12 @@ export const moveKinds = ["agent", "outcome", "grant", "mail", "budget", "approv
 
 export const Move = z.object({
   kind: z.enum(moveKinds),
-  id: z.string().describe("Id of what moves. For an agent that does not exist yet, `new:` and its name."),
+  id: z
+    .string()
+    .describe("Id of the thing that moves. For an agent that does not exist yet, `new:` and its name."),
   what: z.string().describe("The start of a sentence that `to` completes, such as `Ada reports to`."),
-  from: z.string().nullable().describe("What completed the sentence before. Null if this is new."),
-  to: z.string().nullable().describe("What completes the sentence now. Null if this ends."),
+  from: z.string().nullable().describe("The words that completed the sentence before. Null if this is new."),
+  to: z.string().nullable().describe("The words that complete the sentence now. Null if this ends."),
 });
 export type Move = z.infer<typeof Move>;
 
@@ -184,11 +188,16 @@ export const planReorganization = operation("reorganization.plan", `POST ${path}
 
 export const applyReorganization = operation("reorganization.apply", `POST ${path}`, {
   summary: "Apply a reorganization in one step.",
-  guidance: "Pass the `hash` of its plan: then exactly that plan is applied, or nothing.",
+  guidance:
+    "Use plan_reorganization first and pass its `hash`. Then exactly that plan is applied, or nothing.",
   input: z.strictObject({
     companyId: CompanyId,
     change: PlannedChange,
-    hash: text(64).optional().describe("`hash` of the plan you looked at."),
+    hash: text(64)
+      .optional()
+      .describe(
+        "`hash` of the plan you looked at. Default: the change is applied without a check of the plan.",
+      ),
   }),
   output: Reorganization,
   needs: "member",
@@ -199,7 +208,7 @@ export const applyReorganization = operation("reorganization.apply", `POST ${pat
 export const undoReorganization = operation("reorganization.undo", "POST /api/reorganizations/:id/undo", {
   summary: "Undo a reorganization.",
   guidance:
-    "Restores everything that the reorganization moved. Refused if one of these things has changed since.",
+    "The call restores everything that the reorganization moved. It is refused if one of these things has changed since.",
   input: z.strictObject({ id: idOf("reorganization") }),
   output: Reorganization,
   needs: "member",
@@ -208,7 +217,7 @@ export const undoReorganization = operation("reorganization.undo", "POST /api/re
 });
 
 export const listReorganizations = operation("reorganization.list", `GET ${path}`, {
-  summary: "List reorganizations, newest first. An agent sees those it applied.",
+  summary: "List reorganizations, newest first. An agent sees those that it applied.",
   lists: "reorganization",
   input: z.strictObject({ companyId: CompanyId, ...Page }),
   output: z.object({ reorganizations: z.array(Summary), nextCursor }),

@@ -96,7 +96,7 @@ export const addRepo = operation("repo.add", `POST ${path}`, {
 });
 
 export const listRepos = operation("repo.list", `GET ${path}`, {
-  summary: "List the repositories you can clone, with published branches not merged yet.",
+  summary: "List the repositories you can clone, with their unmerged published branches.",
   guidance: "`level` is your right.",
   lists: "repository",
   input: z.strictObject({ companyId: CompanyId }),
@@ -154,10 +154,10 @@ const Branch = z.strictObject({
 export const publishBranch = operation("repo.publish", `POST ${path}/:repo/branches`, {
   summary: "Publish a branch of your clone for review.",
   guidance:
-    "It becomes agency/<you>/<branch>, not yet at the origin. Returns a file with the diff for submit_outcome.",
+    "It becomes agency/<you>/<branch>. The origin stays unchanged. Returns a file with the diff for submit_outcome.",
   input: Branch.extend({
     branch: branchName("Branch in your clone."),
-    message: said(10_000).describe("What changes and why."),
+    message: said(10_000).describe("What changes, and why."),
     testOutput: text(100_000).optional().describe("What your tests printed."),
     path: text(1000)
       .optional()
@@ -170,8 +170,8 @@ export const publishBranch = operation("repo.publish", `POST ${path}/:repo/branc
 });
 
 export const pushBranch = operation("repo.push", `POST ${path}/:repo/push`, {
-  summary: "Push a published branch to its origin.",
-  guidance: "Never overwrites commits there.",
+  summary: "Push a published, reviewed branch to its origin.",
+  guidance: "Commits there are never overwritten.",
   input: Branch.extend({
     branch: branchName("agency/<agent>/<branch>, or your <branch>."),
     onto: branchName("Branch at the origin. Default: the same.").optional(),

@@ -19,7 +19,9 @@ export const listRoster = operation("org.roster", "GET /api/companies/:companyId
   lists: "agent",
   input: z.strictObject({
     companyId: CompanyId,
-    departed: Flag.optional().describe("true also lists agents that have left.").register(hiddenInTools, {}),
+    departed: Flag.optional()
+      .describe("true also lists agents that have left. Default false.")
+      .register(hiddenInTools, {}),
     ...Page,
   }),
   output: z.object({ agents: z.array(RosterEntry), nextCursor }),
@@ -48,7 +50,7 @@ const Position = Agent.extend({
   spentUsd: z
     .number()
     .nullable()
-    .describe("What the agent and all agents below it spent this month. Null if you don't look at its work."),
+    .describe("Cost of the agent and all agents below it this month. Null if you can't see its work."),
   budgetUsd: z
     .number()
     .nullable()
@@ -58,7 +60,7 @@ const Position = Agent.extend({
 export type Position = z.infer<typeof Position>;
 
 export const viewOrg = operation("org.view", "GET /api/companies/:companyId/org", {
-  summary: "Show the reporting lines, and what each agent is doing or waiting for.",
+  summary: "Show the reporting lines, and the present activity of each agent.",
   guidance: "An agent sees the work only of itself and its direct reports.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({
@@ -94,7 +96,7 @@ export const exportCompany = operation("company.export", "GET /api/companies/:co
     redacted: z.array(z.string()).describe("Places where a secret was removed."),
     leftOut: z
       .array(z.string())
-      .describe("What the files don't contain, because it has no meaning elsewhere."),
+      .describe("Things that the files don't contain, because they have no meaning elsewhere."),
   }),
   effect: "record",
   heavy: () => true,

@@ -37,7 +37,7 @@ const RemoteConfig = z.strictObject({
       (url) => !URL.parse(url)?.username && !URL.parse(url)?.password,
       "a URL without a user or password",
     )
-    .describe("Its URL."),
+    .describe("URL of the server."),
   headers: z
     .record(z.string().regex(/^[\w-]{1,100}$/, "the name of a header"), Value)
     .optional()
@@ -45,11 +45,11 @@ const RemoteConfig = z.strictObject({
   privateNetwork: z
     .boolean()
     .optional()
-    .describe("Whether its name may lead to an address of a private network. Default: false."),
+    .describe("Whether the host name may lead to an address of a private network. Default false."),
   signIn: z
     .strictObject({
       clientId: text(500).min(1).describe("Id of the client that was registered for Agency."),
-      clientSecret: Value.optional().describe("Its secret, if it has one."),
+      clientSecret: Value.optional().describe("Secret of that client. Default: none."),
       scope: text(1000).optional().describe("The scopes to ask for. Default: those that the server names."),
     })
     .optional()
@@ -62,11 +62,17 @@ export type RemoteConfig = z.infer<typeof RemoteConfig>;
 
 const CommandConfig = z.strictObject({
   command: text(4096).min(1).describe("The program to start."),
-  args: z.array(text(4096)).max(100).optional().describe("Its arguments. Default: none. Never secrets."),
+  args: z
+    .array(text(4096))
+    .max(100)
+    .optional()
+    .describe("Arguments of the program, without secrets. Default: none."),
   env: z
     .record(z.string().regex(/^[A-Za-z_]\w{0,99}$/, "the name of a variable"), Value)
     .optional()
-    .describe('Its variables, such as {"API_KEY": {"secret": "CHAT_KEY"}}.'),
+    .describe(
+      'Environment variables of the program, such as {"API_KEY": {"secret": "CHAT_KEY"}}. Default: none.',
+    ),
   hosts: z
     .array(
       z
@@ -78,13 +84,13 @@ const CommandConfig = z.strictObject({
     )
     .max(100)
     .optional()
-    .describe("Hosts that it may connect to. Default: none."),
+    .describe("Hosts that the program may connect to. Default: none."),
   reads: z
     .array(Path)
     .max(50)
     .optional()
-    .describe("Further files and folders that it may read. Default: none."),
-  writes: z.array(Path).max(50).optional().describe("Folders that it may change. Default: none."),
+    .describe("Further files and folders that the program may read. Default: none."),
+  writes: z.array(Path).max(50).optional().describe("Folders that the program may change. Default: none."),
   timeoutSeconds: Timeout,
 });
 
@@ -105,7 +111,7 @@ const McpServerEntry = z.object({
     .describe(
       "untried: no session has used it yet. fails: `says` has the last error. no_secret: a secret it needs has no value. signed_out: a person of the board must sign in for it.",
     ),
-  says: z.string().describe("The last error, and what to do. Empty if it works."),
+  says: z.string().describe("The last error and its remedy. Empty if the server works."),
   checkedAt: z.string().nullable().describe("When it was last started or asked."),
   tools: z.array(ServerTool).describe("Its tools, as it listed them last."),
   missingSecrets: z.array(z.string()),
@@ -129,7 +135,7 @@ export const putMcpServer = operation("mcp_server.put", "POST /api/companies/:co
     companyId: CompanyId,
     name: ServerName,
     config: ServerConfig.describe(
-      'How to reach it: {"type":"http","url":"https://…","headers":{…}} or {"command":"npx","args":["…"],"env":{…},"hosts":["…"]}. Refer to secrets by name: {"secret":"<name>"}.',
+      'Address or command of the server: {"type":"http","url":"https://…","headers":{…}} or {"command":"npx","args":["…"],"env":{…},"hosts":["…"]}. Refer to secrets by name: {"secret":"<name>"}.',
     ),
   }),
   output: McpServerEntry,
@@ -165,7 +171,7 @@ const ServerTest = z.object({
   test: z.string(),
   milliseconds: z.number(),
   tools: z.array(ServerTool),
-  says: z.string().describe("What was found."),
+  says: z.string().describe("Result of the test, as a sentence."),
 });
 export type ServerTest = z.infer<typeof ServerTest>;
 
@@ -184,7 +190,7 @@ export const testMcpServer = operation(
         .boolean()
         .optional()
         .describe(
-          "Whether agents are shown the tools as the server describes them now. Default true. With false, tools that it describes differently stay as they were.",
+          "true shows agents the tools as the server describes them now. false keeps the earlier descriptions of changed tools. Default true.",
         ),
     }),
     output: ServerTest,
@@ -205,9 +211,9 @@ export const signInSecret = (server: string): string => `signin.${server}`;
 const SignInLink = z.object({
   name: z.string(),
   status: z.enum(["waiting", "signed_in"]),
-  url: z.string().nullable().describe("The page to open in a browser. Null once signed in."),
+  url: z.string().nullable().describe("The page to open in a browser. Null after the sign-in."),
   expiresAt: z.string().nullable().describe("When the link stops working."),
-  says: z.string().describe("What to do now."),
+  says: z.string().describe("The next step, as a sentence."),
 });
 
 export const signInMcpServer = operation(
@@ -223,7 +229,7 @@ export const signInMcpServer = operation(
       answer: text(8192)
         .optional()
         .describe(
-          "For a browser on another machine, which can't open the last page: the whole address of that page.",
+          "The whole address of the last page, if the browser runs on another machine and can't open that page.",
         ),
     }),
     output: SignInLink,

@@ -45,7 +45,7 @@ export type EndCause = (typeof endCauses)[number];
 export const sessionEnds = ["running", "done", "failed", "stopped"] as const;
 export type EndKind = (typeof sessionEnds)[number];
 const endMeanings =
-  "running: not ended. done: it worked or submitted a summary. failed: it ended with an error or did nothing. stopped: it was ended from outside.";
+  "running: not ended. done: it worked or submitted a summary. failed: it ended with an error or did nothing. stopped: something else ended it.";
 
 const filter = {
   outcome: idOf("outcome")
@@ -95,7 +95,7 @@ export const listSessions = operation("session.list", "GET /api/companies/:compa
     text: text(500)
       .optional()
       .describe(
-        "Only sessions whose agent and outcome have all these words, or words that begin with them. From a position: the words of the agent only.",
+        "Only sessions whose agent and outcome have all these words, or words that begin with them. From a position, only the words of the agent count.",
       ),
     ...filter,
     ...Page,
@@ -108,7 +108,7 @@ export const listSessions = operation("session.list", "GET /api/companies/:compa
 export const listAgentSessions = operation("session.of_agent", "GET /api/agents/:id/sessions", {
   summary: "List the sessions of an agent, newest first.",
   guidance:
-    "Agents can list their own and those of direct reports. read_transcript shows what a session did.",
+    "You can list your own sessions and those of direct reports. To see what a session did, use read_transcript.",
   input: z.strictObject({ id: idOf("agent"), ...filter, ...Page }),
   output: z.object({ sessions: z.array(Session), count: inAll, nextCursor }),
   needs: "member",
@@ -120,7 +120,7 @@ const ModelUse = z.object({
   provider: z.string(),
   model: z.string(),
   calls: z.number(),
-  inputTokens: z.number().describe("Without what was read from a cache or written to it."),
+  inputTokens: z.number().describe("Without the tokens read from a cache or written to it."),
   outputTokens: z.number(),
   cacheReadTokens: z.number(),
   cacheWriteTokens: z.number(),
@@ -133,19 +133,20 @@ export const viewSession = operation("session.view", "GET /api/sessions/:id", {
   input: z.strictObject({ id: idOf("session") }),
   output: Session.extend({
     briefing: z.string().nullable().describe("Only for people."),
-    assignment: z.string().nullable().describe("What a brain without tools was told to do."),
-    models: z.array(ModelUse).describe("What it used of each model."),
+    assignment: z.string().nullable().describe("The task given to a brain without tools."),
+    models: z.array(ModelUse).describe("Its usage of each model."),
   }),
   needs: "member",
   cli: { command: "sessions view <id>", example: "<session id>" },
 });
 
 export const viewTranscript = operation("session.transcript", "GET /api/sessions/:id/transcript", {
-  summary: "Show what a session said and did.",
-  guidance: "Agents can read their own and those of direct reports.",
+  summary: "Show the transcript of a session: its words, calls and results.",
+  guidance:
+    "Use it to find out why work went wrong. You can read your own sessions and those of direct reports.",
   input: z.strictObject({
     id: idOf("session"),
-    after: whole(0, 1e12).optional().describe("`next` of an earlier answer."),
+    after: whole(0, 1e12).optional().describe("`next` of the last answer. Default: the newest entries."),
   }),
   output: z.object({
     id: z.string(),

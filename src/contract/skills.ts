@@ -60,7 +60,7 @@ export const listSkills = operation("skill.list", "GET /api/companies/:companyId
 });
 
 export const removeSkill = operation("skill.remove", "DELETE /api/companies/:companyId/skills/:name", {
-  summary: "Remove a skill. Sessions that start later don't have it; its history stays.",
+  summary: "Remove a skill. Sessions that start later don't have it. Its history stays.",
   input: z.strictObject({ companyId: CompanyId, name: SkillName }),
   output: Skill,
   cli: { command: "skills remove <name>", example: "style-guide" },

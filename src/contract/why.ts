@@ -28,19 +28,18 @@ export const WhyAnswer = z.object({
     )
     .describe("From the thing you asked about to the last thing it waits for."),
   says: z.string().describe("The explanation. It names things by their titles."),
-  references: z
-    .array(Reference)
-    .describe("What the explanation names, with ids: the steps and what else it mentions."),
+  references: z.array(Reference).describe("The things that the explanation names, with their ids."),
   next: z
     .array(Ability)
     .describe(
-      "Calls that would make it move, the best one first. Only people get them. Empty: it moves, or no call of yours helps.",
+      "Calls that would get it moving, the best one first. Only people get them. Empty if it is moving, or if no call of yours helps.",
     ),
 });
 
 export const why = operation("why", "GET /api/why/:id", {
   summary: "Explain why an agent or outcome is or isn't moving.",
-  guidance: "Use it when work doesn't advance. Takes an outcome you can read, yourself or a direct report.",
+  guidance:
+    "Use it when work doesn't advance. You can ask about yourself, a direct report, or an outcome you can read.",
   // The call looks at up to 500 outcomes.
   heavy: () => true,
   input: z.strictObject({

@@ -88,7 +88,7 @@ export const said = (max: number): z.ZodString =>
     .min(1)
     .refine((words) => onOneLine(words) !== "", "a text with at least one visible character");
 
-export const Reason = said(2000).optional().describe("Why. Kept in the record.");
+export const Reason = said(2000).optional().describe("Reason, kept in the record. Default: none.");
 
 export const Title = text(300)
   .trim()
@@ -155,7 +155,7 @@ export const nextCursor = z
 export const CompanyId = idOf("company")
   .optional()
   .describe(
-    "Id of the company (UUID). Agents leave it out: their credential names it. The board may leave it out while there is one company.",
+    "UUID of the company. Agents leave this out, because their credential names the company. The board can leave it out if there is only one company.",
   )
   .register(hiddenInTools, {});
 

@@ -46,7 +46,7 @@ test("an address other than loopback needs an origin, and an origin needs TLS", 
   assert.deepEqual(addressesOf({ origins: ["http://localhost:8080"] }).origins, ["http://localhost:8080"]);
 });
 
-test("a daemon that would be reached without a name does not start, and leaves nothing", async (t) => {
+test("a daemon on an open address without an origin does not start, and leaves no files", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "agency-address-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const home = join(folder, "home");

@@ -22,7 +22,7 @@ for (const kind of storeKinds)
       async () => ({ code: 1, cause, reason: `it was ${cause}` });
 
     staged(
-      "stop for all agents, are told to the board once, and are not the agent's fault",
+      "stop for all agents, are reported to the board once, and don't count against the agent",
       async (stage, t) => {
         const { org } = stage;
         const { board, companyId } = org;
@@ -120,7 +120,7 @@ for (const kind of storeKinds)
       };
     }
 
-    staged("one that has run for a minute works again, for all agents at once", async (stage) => {
+    staged("a brain that has run for a minute counts as working again for all agents", async (stage) => {
       const { org } = stage;
       const brain = { adapterType: "acp", adapterConfig: { command: process.execPath } };
       const { runner, starts } = await twoOn(stage, brain.adapterType, brain.adapterConfig);
@@ -161,7 +161,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "one that is signed out is told to the board once, and one session tries again after waits that grow",
+      "a brain that is signed out is reported to the board once, and one session tries again after growing waits",
       async (stage) => {
         const { org } = stage;
         const brain = { command: process.execPath };
@@ -207,56 +207,53 @@ for (const kind of storeKinds)
       },
     );
 
+    staged("a brain whose program can't start is tried again after growing waits", async (stage) => {
+      const folder = mkdtempSync(join(tmpdir(), "agency-brain-"));
+      const command = join(folder, "agent");
+      const install = (): void => writeFileSync(command, "#!/no/such/interpreter", { mode: 0o700 });
+      try {
+        install();
+        const { runner, starts, mails } = await twoOn(stage, "claude_local", { command });
+        runner.otherwise(ends("missing"));
+        assert.ok((await starts(0)) > 0);
+        const counts = [];
+        for (let sweep = 0; sweep < 20; sweep++) counts.push(await starts(31_000));
+        assert.ok(counts.every((count) => count <= 1));
+        // The tries came after 31, 93, 217 and 465 seconds.
+        assert.deepEqual(
+          counts.flatMap((count, at) => (count > 0 ? [at] : [])),
+          [0, 2, 6, 14],
+        );
+        assert.equal((await mails()).filter((body) => /it was missing.*tries again at/.test(body)).length, 1);
+        rmSync(command);
+        await starts(31_000);
+        assert.equal(await starts(7_200_000), 0, "nothing starts while it is gone");
+        install();
+        assert.equal(await starts(31_000), 1, "one that is installed is tried at the next sweep");
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+
     staged(
-      "one whose program is there but can't start is tried again after waits that grow",
+      "a brain with a used-up window waits, even on a node that never asked its provider",
       async (stage) => {
-        const folder = mkdtempSync(join(tmpdir(), "agency-brain-"));
-        const command = join(folder, "agent");
-        const install = (): void => writeFileSync(command, "#!/no/such/interpreter", { mode: 0o700 });
-        try {
-          install();
-          const { runner, starts, mails } = await twoOn(stage, "claude_local", { command });
-          runner.otherwise(ends("missing"));
-          assert.ok((await starts(0)) > 0);
-          const counts = [];
-          for (let sweep = 0; sweep < 20; sweep++) counts.push(await starts(31_000));
-          assert.ok(counts.every((count) => count <= 1));
-          // The tries came after 31, 93, 217 and 465 seconds.
-          assert.deepEqual(
-            counts.flatMap((count, at) => (count > 0 ? [at] : [])),
-            [0, 2, 6, 14],
-          );
-          assert.equal(
-            (await mails()).filter((body) => /it was missing.*tries again at/.test(body)).length,
-            1,
-          );
-          rmSync(command);
-          await starts(31_000);
-          assert.equal(await starts(7_200_000), 0, "nothing starts while it is gone");
-          install();
-          assert.equal(await starts(31_000), 1, "one that is installed is tried at the next sweep");
-        } finally {
-          rmSync(folder, { recursive: true, force: true });
-        }
+        const { runner, starts } = await twoOn(stage, "claude_local", { command: "sh" });
+        await stage.store.write((tx) =>
+          noteWaiting(tx, stage.org.companyId, "anthropic", {
+            says: "The window is used up.",
+            until: tx.now + 3_600_000,
+            used: { key: "a key" },
+          }),
+        );
+        assert.equal((await starts(0)) + (await starts(3_500_000)), 0);
+        runner.otherwise(ends("overloaded"));
+        // Both agents may start at the same time, before the first one has found out.
+        assert.ok((await starts(101_000)) > 0);
       },
     );
 
-    staged("one whose window is used up waits, also on a node that never asked it", async (stage) => {
-      const { runner, starts } = await twoOn(stage, "claude_local", { command: "sh" });
-      await stage.store.write((tx) =>
-        noteWaiting(tx, stage.org.companyId, "anthropic", {
-          says: "The window is used up.",
-          until: tx.now + 3_600_000,
-          used: { key: "a key" },
-        }),
-      );
-      assert.equal((await starts(0)) + (await starts(3_500_000)), 0);
-      runner.otherwise(ends("overloaded"));
-      // Both agents may start at the same time, before the first one has found out.
-      assert.ok((await starts(101_000)) > 0);
-    });
-
-    staged("one whose key was refused is tried by one session, for all agents", async (stage) => {
+    staged("a brain whose key was refused is tried by one session for all agents", async (stage) => {
       const { runner, starts } = await twoOn(stage, "claude_local", { command: "sh" });
       const { companyId } = stage.org;
       const refuse = () =>

@@ -40,7 +40,7 @@ for (const kind of storeKinds)
     const always = ["rehearsal", "process", "human"];
     beforeEach(() => install());
 
-    test("without programs and keys, each says what is missing and the next step", async () => {
+    test("without programs and keys, each brain names the missing part and the next step", async () => {
       assert.deepEqual(await available(), always);
       const says = [...(await listed()).values()].map((brain) => [brain.type, brain.says] as const);
       const next: Readonly<Record<string, RegExp>> = {
@@ -58,7 +58,7 @@ for (const kind of storeKinds)
       await refusal(other.root(listBrains, { companyId }), "not_found");
     });
 
-    test("a program needs its key as well, and the brain that a first start chooses is one that could work", async () => {
+    test("a program needs its key too, and a first start chooses a brain that could work", async () => {
       const secrets = ["CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
       for (const programs of [[], ["claude"], ["codex"], ["gemini"]])
         for (const secret of [undefined, ...secrets]) {
@@ -132,7 +132,7 @@ for (const kind of storeKinds)
       assert.deepEqual(await available(), always);
     });
 
-    test("the configuration of the root agent counts, then that of the company", async () => {
+    test("the root agent's configuration is used first, then the company's", async () => {
       install("my-acp");
       const config = { adapterType: "acp", adapterConfig: { command: "my-acp" } };
       await board(updateAgent, { id: org.rootId, ...config });

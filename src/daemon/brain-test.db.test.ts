@@ -8,7 +8,7 @@ import { createOrganization, openTestStore, storeKinds } from "../testing/organi
 
 for (const kind of storeKinds)
   describe(`tests of brains on ${kind}`, () => {
-    test("a trial runs once for a test that is on record, however often the store runs the write, and else not at all", async (t) => {
+    test("a trial runs once for a recorded test, however often the store repeats the write, and never without a record", async (t) => {
       const { store, close } = await openTestStore(kind);
       t.after(() => close());
       let runs = 0;

@@ -229,7 +229,7 @@ for (const kind of bothStores)
       assert.ok(!plain.includes(secretsKey));
     });
 
-    test("is refused when a byte changed, when it was cut, and without its key", async () => {
+    test("is refused if a byte has changed, if it was cut, and without its key", async () => {
       const { gunzipSync, gzipSync } = await import("node:zlib");
       const empty = { home: join(folder, `${kind}-empty`), databaseUrl: undefined };
       const plain = gunzipSync(readFileSync(file)).toString();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { z } from "zod";
 import { newId } from "./ids.ts";
 
-test("ids of one millisecond sort in the order in which they were made, and say nothing else", () => {
+test("ids of one millisecond sort in the order of their creation, and reveal nothing else", () => {
   for (let now = 1_800_000_000_000; now < 1_800_000_000_200; now++) {
     const ids = Array.from({ length: 300 }, () => newId(now));
     assert.deepEqual(ids.toSorted(), ids);

@@ -69,7 +69,7 @@ for (const kind of storeKinds)
       assert.doesNotMatch(after.text, /Zebra|Gnu|sk-ant/);
     });
 
-    test("are for people who govern or watch, and for no agent", async () => {
+    test("are shown to people who govern or watch, and to no agent", async () => {
       const board = as(daemon.token);
       const { id: companyId, rootAgentId } = await board.call(createCompany, { name: "Second" });
       const { key } = await board.call(createKey, { id: rootAgentId });
@@ -87,7 +87,7 @@ for (const kind of storeKinds)
     });
   });
 
-test("a reader takes no measurement of the event loop away from another", async () => {
+test("two readers get the same measurements of the event loop", async () => {
   const { store, close } = await openTestStore("sqlite");
   const metrics = keepMetrics(store);
   try {

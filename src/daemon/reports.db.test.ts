@@ -8,8 +8,8 @@ import { createOrganization, openTestStore, storeKinds } from "../testing/organi
 import { keepReports } from "./reports.ts";
 
 for (const kind of storeKinds)
-  describe(`what the person who runs the daemon is told (${kind})`, () => {
-    test("an event behind a thousand others, and how many are left out", async () => {
+  describe(`reports to the person who runs the daemon (${kind})`, () => {
+    test("an event after a thousand others is reported, with the number of omitted events", async () => {
       const { store, close } = await openTestStore(kind, { fast: true });
       const { core, boardToken, companyId, rootId, board } = await createOrganization(store);
       const told: string[] = [];

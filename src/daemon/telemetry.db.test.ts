@@ -146,7 +146,7 @@ const until = async (isTrue: () => boolean): Promise<void> => {
 
 for (const kind of storeKinds)
   describe(`telemetry on ${kind}`, () => {
-    test("calls arrive as spans and figures, without a word that people wrote", async () => {
+    test("calls arrive as spans and figures, without any text that people wrote", async () => {
       const home = mkdtempSync(join(tmpdir(), "agency-telemetry-"));
       const database = kind === "postgres" ? await storeDatabase() : undefined;
       const receiver = await startReceiver();
@@ -256,7 +256,7 @@ describe("an endpoint of telemetry that fails", () => {
       }
     });
 
-  test("that is not there does not keep the process from stopping", async () => {
+  test("that does not exist does not delay the end of the process", async () => {
     const receiver = await startReceiver();
     await receiver.stop();
     const lines: unknown[] = [];

@@ -35,7 +35,7 @@ export const trialPrompt =
 export const trialBriefing = "This is a test, not work. Use no tools. Reply with the word OK.\n";
 
 export const trialLate = (seconds: number): string =>
-  `It did not answer and end within ${seconds} seconds, and was stopped.`;
+  `The brain did not answer and end within ${seconds} seconds, and was stopped.`;
 export const trialEnded = (reason: string): string =>
   `Its program was started as in a session: ${reason.replace(/\.$/, "")}.`;
 export const trialFrozen = {

@@ -17,7 +17,7 @@ for (const kind of storeKinds)
     before(async () => (opened = await openTestStore(kind)));
     after(() => opened.close());
 
-    test("it removes unused secrets of several companies and old idempotency keys, and what it removes is on record", async () => {
+    test("it removes unused secrets of several companies and old idempotency keys, and records each removal", async () => {
       const { store } = opened;
       const org = await createOrganization(store);
       const other = await org.another();

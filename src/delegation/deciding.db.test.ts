@@ -54,7 +54,7 @@ for (const kind of storeKinds)
         ({ body }) => body ?? "",
       );
 
-    test("the agent that delegated decides a submission; owner, stranger and the manager above can't", async () => {
+    test("only the agent that delegated decides a submission, and its owner, strangers and the manager above can't", async () => {
       const { lead, boss, worker, submitted } = await team(org, "One");
       const stranger = await org.agent("One Stranger");
       const id = await submitted();
@@ -70,7 +70,7 @@ for (const kind of storeKinds)
       assert.match(late.message, /One Boss accepted it/);
     });
 
-    test("of two decisions at once one wins, and the other is told", async () => {
+    test("of two decisions at the same time one wins, and the other caller is told", async () => {
       const { boss, submitted } = await team(org, "Two");
       const id = await submitted();
       const both = await Promise.allSettled([
@@ -82,7 +82,7 @@ for (const kind of storeKinds)
       assert.match(String(lost?.reason), /no longer waits for a decision: (Two Boss accepted|.+ sent) it/);
     });
 
-    test("work that is not submitted has nothing to decide", async () => {
+    test("a decision about work that is not submitted is refused", async () => {
       const { boss, job } = await team(org, "Three");
       await refusal(boss.call(decideOutcome, { id: await job(), verdict: "pass" }), "refused");
     });
@@ -110,7 +110,7 @@ for (const kind of storeKinds)
       assert.equal((await org.board(decideOutcome, { id: fourth, verdict: "pass" })).status, "completed");
     });
 
-    test("every escalation of the same outcome reaches its decider, in the end the board, also on one day", async () => {
+    test("every escalation of the same outcome reaches its decider and finally the board, even on one day", async () => {
       const boss = org.root;
       const worker = await org.agent("Often");
       const { id } = await boss(createOutcome, { title: "Often disputed", parents: [org.rootId] });
@@ -128,7 +128,7 @@ for (const kind of storeKinds)
       }
     });
 
-    test("a manager closes what its report delegated further: everything ends, all owners are told, rights die", async () => {
+    test("when a manager closes work its report delegated further, everything below ends, all owners are told, and rights end", async () => {
       const { lead, boss, worker } = await team(org, "Five");
       const file = await lead.call(createFile, { description: "Notes", content: "x" });
       const { id: top } = await lead.call(createOutcome, { title: "Five top", parents: [lead.id] });
@@ -189,7 +189,7 @@ for (const kind of storeKinds)
       assert.equal(update?.by.agentId, boss.id);
     });
 
-    test("a notice that changed after it was read can't be acknowledged unseen", async () => {
+    test("a notice that changed after it was read can't be acknowledged before it is read again", async () => {
       const { worker, job } = await team(org, "Eight");
       const id = await job();
       await org.board(updateOutcome, { id, title: "First" });

@@ -57,7 +57,7 @@ for (const kind of storeKinds)
     });
 
     // covers DEL-01, DEL-02, AGT-07, AGT-08, CAP-02, ROOT-07
-    test("delegating to a new agent hires it: the outcome's id is its id, the delegator its boss", async () => {
+    test("delegating to a new agent hires an agent with the outcome's id that reports to the delegator", async () => {
       const job = await org.root(createOutcome, {
         title: "Write the report",
         parents: [org.rootId],
@@ -123,7 +123,7 @@ for (const kind of storeKinds)
       assert.equal((await org.root(viewOutcome, { id: job.id })).responsible?.id, org.rootId);
     });
 
-    test("to an existing report by id, slug or role, and to no other agent", async () => {
+    test("an outcome is delegated to an existing report by id, slug or role, and to no other agent", async () => {
       const boss = await org.agent("Manager");
       const one = await org.agent("Pat One", boss.id);
       const other = await org.agent("Stranger");
@@ -143,7 +143,7 @@ for (const kind of storeKinds)
     });
 
     // covers DEL-05, DEL-06, DEL-07, DEL-08, DEL-09, DEL-10, DEL-11, OUT-11, AGT-02, AGT-03, BND-01, BND-04, OUT-17
-    test("responsibility moves with all below; the boss keeps write on top, read below, and the new owner the rest", async () => {
+    test("responsibility moves with everything below, and the manager keeps write on the outcome and read below it", async () => {
       const boss = await org.agent("Giver");
       const why = await make(boss.call, "why", [boss.id]);
       const top = await make(boss.call, "top", [why.id]);
@@ -187,7 +187,7 @@ for (const kind of storeKinds)
     });
 
     // covers DEL-03, DEL-04, DEL-13, CAP-13, CAP-06, CAP-08
-    test("chosen rights go with it, for its lifetime; more can be asked for; a message goes with it", async () => {
+    test("chosen rights and a message go with the delegated outcome, and its owner can request more rights", async () => {
       const file = await org.root(createFile, { description: "sources", content: "s" });
       const secret = await org.root(createFile, { description: "not for this", content: "n" });
       const job = await make(org.root, "with rights", [org.rootId]);
@@ -222,7 +222,7 @@ for (const kind of storeKinds)
       assert.ok(after.length >= 2 && after.every(({ stands }) => !stands));
     });
 
-    test("a right that is not held, or wider than held, goes nowhere, and then nothing is delegated", async () => {
+    test("a delegation with a right that the delegator lacks or holds at a lower level is refused as a whole", async () => {
       const lead = await org.agent("Modest");
       await org.agent("Below Modest", lead.id);
       const file = await org.root(createFile, { description: "held to read", content: "x" });
@@ -273,7 +273,7 @@ for (const kind of storeKinds)
     });
 
     // covers END-01, BND-05
-    test("the owner submits, the boss is told with the criteria, and completing ends the agent made for it", async () => {
+    test("a submission reaches the manager with the criteria, and completing ends the agent hired for the outcome", async () => {
       const job = await org.root(createOutcome, {
         title: "finish this",
         parents: [org.rootId],
@@ -339,7 +339,7 @@ for (const kind of storeKinds)
     });
 
     // covers OUT-06, END-02, END-03, END-04, OUT-24
-    test("what proves impossible is closed with its reason, in the file too; one's own root is not", async () => {
+    test("an impossible outcome is closed with its reason, which its file shows, and an agent can't close its own mandate", async () => {
       const job = await make(org.root, "a hypothesis", [org.rootId]);
       await org.root(delegateOutcome, { id: job.id, hire: { name: "Tester", role: "worker" } });
       const agent = await asAgent(job.id);
@@ -361,7 +361,7 @@ for (const kind of storeKinds)
       assert.equal(seen.history[0]?.why, "disproven: everything melts");
     });
 
-    test("only an open outcome of one's own is delegated", async () => {
+    test("an agent can delegate only its own open outcomes", async () => {
       const worker = await org.agent("Receiver");
       const done = await make(org.root, "done", [org.rootId]);
       await org.root(completeOutcome, { id: done.id });

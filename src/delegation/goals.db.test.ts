@@ -72,7 +72,7 @@ for (const kind of storeKinds)
       assert.equal((await org.root(readFile, { id: file.id })).pinned, true);
     });
 
-    test("a goal that the board closes ends, and only a goal has such a budget", async () => {
+    test("the board can close a goal, and only a goal has a budget of its kind", async () => {
       const { id } = await org.board(createGoal, { companyId, title: "Not any more", budget: { usd: 2 } });
       assert.deepEqual((await org.board(viewOutcome, { id })).budget, { usd: 2 });
       const changed = await org.board(setGoalBudget, { id, budget: { usd: null, sessions: 3 } });
@@ -121,7 +121,7 @@ for (const kind of storeKinds)
         for (const id of [first, second]) assert.equal(await status(id), "open");
       }));
 
-    test("a session that starts with mail is booked to the outcome it works on", () =>
+    test("the cost of a session that starts with mail is booked to the outcome it works on", () =>
       onStage(kind, async ({ org: staged, runner, ...stage }) => {
         await staged.board(updateAgent, { id: staged.rootId, adapterType: "human" });
         const ann = await staged.agent("Ann");

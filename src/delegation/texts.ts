@@ -179,14 +179,14 @@ export const alreadyDecided = (
 
 export const notSubmitted = (outcome: Named): Refusal =>
   refused(
-    `${named(outcome)} was not submitted and not escalated, so there is nothing to decide.`,
+    `${named(outcome)} was neither submitted nor escalated, so there is nothing to decide.`,
     "Wait until its owner submits it, or write to the owner: send_message.",
   );
 
 /** To the agent that closes `outcome`, which is above its mandate `own`. */
 export const closesCaller = (outcome: Named, own: Named): Refusal =>
   refused(
-    `${named(outcome)} includes ${named(own)}, for which you were hired. Closing it would also terminate you.`,
+    `${named(outcome)} includes ${named(own)}, for which you were hired. Closing the first would also terminate you.`,
     "Ask your manager to close it: send_message.",
   );
 
@@ -274,10 +274,10 @@ export const neitherReportNorRole = (
   );
 
 export const notToItself = ({ name }: Agent): Refusal =>
-  refused(`${name} can't delegate to itself.`, "Do the work, or name a direct report.");
+  refused(`${name} can't delegate to itself.`, "Do the work yourself, or name a direct report: list_roster.");
 
 export const notEmployed = ({ name, status }: Agent & { readonly status: string }): Refusal =>
-  refused(`${name} is ${status} and can't get work.`, "Choose an active report.");
+  refused(`${name} is ${status} and can't get work.`, "Choose an active report: list_roster.");
 
 export const reportsToAnother = (manager: Agent, found: Agent, itsManager: Agent): Refusal =>
   refused(

@@ -65,7 +65,7 @@ for (const kind of storeKinds)
     const lastMail = async (call: TestCaller) => (await call(readInbox, { limit: 1000 })).messages;
 
     // covers BND-06, STOP-01, STOP-02, STOP-03, STOP-04, STOP-05, STOP-06
-    test("reclaiming a mandate ends the agent and everybody below at once, and all their work is the boss's", async () => {
+    test("reclaiming a mandate terminates the agent and all agents below at once, and all their work goes to the manager", async () => {
       const lead = await hireLead();
       const hand = await hireBelow(lead.call, lead.id);
       const deep = await make(hand.call, "deep down", [hand.id]);
@@ -188,7 +188,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("only the agent that delegated an outcome, or the board, can reclaim it; a manager further up can't", async () => {
+    test("only the agent that delegated an outcome and the board can reclaim it, and managers further up can't", async () => {
       const lead = await hireLead();
       const hand = await hireBelow(lead.call, lead.id);
       const stranger = await org.agent(`Stranger ${++hired}`);
@@ -205,7 +205,7 @@ for (const kind of storeKinds)
       assert.equal((await org.board(viewAgent, { id: lead.id })).status, "idle");
     });
 
-    test("reclaiming plain work takes that work alone, and stops the session that is at it", async () => {
+    test("reclaiming plain work takes only that work, and stops the session that works on it", async () => {
       const worker = await org.agent(`Plain ${++hired}`);
       const job = await make(org.root, "plain work", [org.rootId]);
       const other = await make(org.root, "other work", [org.rootId]);
@@ -232,7 +232,7 @@ for (const kind of storeKinds)
     });
 
     // covers UNI-04, ORG-49, ORG-50, ORG-51
-    test("firing re-homes reports, work and reviews, and the new reviewer is told of the reviews", async () => {
+    test("firing moves reports, work and reviews to the manager, and the new reviewer is told of the reviews", async () => {
       const boss = await org.agent(`Stays ${++hired}`);
       const leaver = await org.agent(`Leaves ${++hired}`, boss.id);
       const report = await org.agent(`Report ${++hired}`, leaver.id);
@@ -308,7 +308,7 @@ for (const kind of storeKinds)
       assert.ok((await lastMail(org.root)).filter(({ body }) => body === "unread").length >= 2);
     });
 
-    test("pause stops the session and everything with it, resume brings the agent back as it was", async () => {
+    test("a pause stops the session and its processes, and a resume brings the agent back unchanged", async () => {
       const boss = await org.agent(`Pauser ${++hired}`);
       const worker = await org.agent(`Paused ${++hired}`, boss.id);
       const below = await org.agent(`Under ${++hired}`, worker.id);
@@ -353,7 +353,7 @@ for (const kind of storeKinds)
       assert.equal((await boss.call(resumeAgent, { id: worker.id })).status, "idle");
     });
 
-    test("an agent that left cannot be paused, resumed, woken or given anything", async () => {
+    test("a departed agent can't be paused, resumed, woken or given work or rights", async () => {
       const gone = await org.agent(`Gone ${++hired}`);
       const file = await org.root(createFile, { description: "x", content: "x" });
       const sent = await org.root(sendMessage, { to: gone.id, body: "unread" });

@@ -39,7 +39,7 @@ export const openDelegations = (name: string, open: readonly Titled[]): Refusal 
       .slice(0, 5)
       .map(({ id, title }) => `"${title.slice(0, 60)}" (${id})`)
       .join(", ")}.`,
-    "Wait until they end, or take the outcome back with reclaim_outcome.",
+    "Wait until they end, or take them back: reclaim_outcome.",
   );
 
 export const agentGone = "its agent has left";
@@ -53,6 +53,6 @@ export const doesNotCome = (name: string, why: string): string => `${name} was n
 
 export const workReturned = (why: string, outcomes: readonly Titled[]): string =>
   [
-    `${why}. The work that was planned for it is back with you. Do it yourself or delegate it:`,
+    `${why}. The work that was planned for this agent is back with you. Do the work yourself or delegate it:`,
     ...outcomes.map(({ id, title }) => `- "${title}" (kb://${id})`),
   ].join("\n");

@@ -22,7 +22,7 @@ for (const kind of bothStores)
     const { org, store } = await sharedOrganization(kind);
     const note = { description: "note", content: "x" };
 
-    test("a write is refused as soon as its credential is, however often it was good before", async () => {
+    test("a write is refused as soon as its credential is invalid, however often it was valid before", async () => {
       const agent = await org.agent("Known");
       const { id: keyId, key } = await org.board(createKey, { id: agent.id, label: "ci" });
       const byKey = org.as(key);
@@ -46,7 +46,7 @@ for (const kind of bothStores)
       await refusal(agent.call(createFile, note), "unauthenticated");
     });
 
-    test("of many writes at once, none is made after the credential was revoked", async () => {
+    test("none of many writes at the same time is made after the credential was revoked", async () => {
       const agent = await org.agent("Busy");
       const { id: keyId, key } = await org.board(createKey, { id: agent.id, label: "ci" });
       const call = org.as(key);

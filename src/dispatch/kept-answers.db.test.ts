@@ -77,7 +77,7 @@ for (const kind of bothStores)
       assert.equal(await cost(list), 1);
     });
 
-    test("rest drops them, and they are kept again when they are asked for", async () => {
+    test("are dropped when the daemon rests, and kept again after the next request", async () => {
       await list();
       assert.ok((await cost(list)) < 2);
       org.core.rest();
@@ -123,7 +123,7 @@ for (const kind of bothStores)
       await refusal(byKey(listOutcomes, { companyId }), "unauthenticated");
     });
 
-    test("follow what a person may do, from which position, and where else", async () => {
+    test("depend on the person's role, position and other companies", async () => {
       const person = async (name: string, role: Role) => {
         const { id, signIn: link } = await board(createPerson, { name, role });
         const input = { code: link.code, kind: "program" };
@@ -199,7 +199,7 @@ for (const kind of bothStores)
       await alone.close();
     });
 
-    test("change without a write: a block or a credential ends, a day begins", async () => {
+    test("change without a write when a block or a credential ends, or a day begins", async () => {
       const worker = await org.agent("Waiter");
       const id = await org.outcome("blocked for an hour");
       await store.write(async (tx) => {

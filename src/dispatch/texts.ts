@@ -51,11 +51,10 @@ export const viewersRead = ({ name }: Operation, person: string) =>
     "Ask a board person to do it, or to change your role: agency people update <name> --role member.",
   );
 
+const noneYet = "Ask a board person to give you a position: agency agents update <agent> --person <name>.";
+
 export const noPosition = (person: string) =>
-  forbidden(
-    `${person} is a member without a position. Members act only from a position.`,
-    "Ask a board person to give you one: agency agents update <agent> --person <name>.",
-  );
+  forbidden(`${person} is a member without a position. Members act only from a position.`, noneYet);
 
 type Place = {
   readonly id: string;
@@ -69,7 +68,7 @@ const places = (positions: readonly Place[]): string =>
 export const notYourPosition = (as: string, positions: readonly Place[]) =>
   forbidden(
     `You don't hold a position called ${as}.`,
-    positions.length === 0 ? "You hold no position." : `Your positions: ${places(positions)}.`,
+    positions.length === 0 ? noneYet : `Your positions: ${places(positions)}.`,
   );
 
 export const whichPosition = (positions: readonly Place[]) =>
@@ -93,7 +92,7 @@ export const companyIsFrozen = ({
 }) =>
   refused(
     `${name} is frozen${reason === null ? "" : ` (${reason})`}, so nothing can be changed now.`,
-    "You can still read. Stop here: the board thaws the company (agency thaw), and your open work continues then.",
+    "You can still read. Stop now. Your open work continues when the board thaws the company (agency thaw).",
   );
 
 export const companyArchived = ({ name }: { readonly name: string }) =>

@@ -67,7 +67,7 @@ describe("a batch", () => {
     return companies[0]?.id ?? "";
   };
 
-  test("is answered as each of its calls would be alone, with the number it reflects", async () => {
+  test("gets the answers that its calls would get separately, with the ledger number they reflect", async () => {
     const companyId = await companyOf();
     const calls = [
       { operation: viewAttention.name, input: { companyId } },
@@ -120,7 +120,7 @@ describe("a batch", () => {
     assert.equal(listCompanies.output.parse((await get("/api/companies")).output).companies.length, 1);
   });
 
-  test("of another shape is refused as a whole", async () => {
+  test("of the wrong form is refused as a whole", async () => {
     const call = { operation: viewMe.name };
     for (const body of [
       {},

@@ -14,7 +14,7 @@ describe("a JSON body", () => {
     return parsedBody(bytes);
   };
 
-  test("is what JSON.parse makes of it", () => {
+  test("is parsed exactly as JSON.parse parses it", () => {
     for (const text of [
       "{}",
       "[]",
@@ -84,7 +84,7 @@ describe("a JSON body", () => {
       assert.throws(() => read(Uint8Array.from(bytes)), invalid);
   });
 
-  test("is looked at in time that grows with its length, whatever it is made of", () => {
+  test("is checked in time proportional to its length, whatever its content", () => {
     const size = 4_000_000;
     for (const text of [
       "[".repeat(size),

@@ -37,7 +37,7 @@ const code =
     error instanceof Refusal && error.code === expected && error.hint !== "";
 
 describe("the rate of a caller", () => {
-  test("has a burst, then a steady rate; another caller has a separate account", async () => {
+  test("allows a burst, then a steady rate, and each caller has a separate account", async () => {
     const { admit, seen } = callersWith({ agentCallsPerSecond: 2, boardCallsPerSecond: 4 });
     for (let count = 0; count < 50; count++) await admit("one");
     await assert.rejects(admit("one"), code("limited"));
@@ -110,7 +110,7 @@ describe("the calls of a caller", () => {
   });
   const settle = () => new Promise(setImmediate);
 
-  test("run a few at a time; the next waits, and beyond the maximum they are refused", async () => {
+  test("run a few at a time, the next ones wait, and calls beyond the maximum are refused", async () => {
     const { admit, running, dispatch } = open({ callsAtOnce: 2, callsWaiting: 1 });
     await admit("one");
     await admit("two");
@@ -130,7 +130,7 @@ describe("the calls of a caller", () => {
     await Promise.all([...calls, other]);
   });
 
-  test("that take long, or carry much, run one at a time in all, and each caller has one in line", async () => {
+  test("that take long or carry much data run one at a time, and each caller has one in the queue", async () => {
     const { admit, running, dispatch } = open({ bodyBytes: 1024 });
     await admit("one");
     await admit("two");
@@ -154,7 +154,7 @@ describe("the calls of a caller", () => {
     assert.deepEqual(order, ["one", "one", "two", "one", "one"]);
   });
 
-  test("that take long do not run if their caller hung up while they were in line", async () => {
+  test("that take long do not run if their caller hung up while they were in the queue", async () => {
     const { admit, running, dispatch } = open({});
     await admit("one");
     const left = new AbortController();

@@ -53,7 +53,7 @@ test("an unchanged file is answered with 304 and not recorded as read; a changed
   assert.equal((await get(`/api/kb/${id}`, tag)).status, 200);
 });
 
-test("any other answer has a tag made from what it says", async () => {
+test("any other answer has a tag made from its content", async () => {
   const path = `/api/companies`;
   const first = await get(path);
   const tag = first.headers.get("etag") ?? "";

@@ -50,7 +50,7 @@ describe("the names of a daemon", () => {
     assert.ok(!answers({}));
   });
 
-  test("a page of another origin is refused, its own is not", () => {
+  test("a page of another origin is refused, and the daemon's own page is not", () => {
     const host = "localhost:4600";
     for (const origin of ["http://localhost:4600", "http://127.0.0.1:4600", "HTTP://LOCALHOST:4600"])
       assert.ok(answers({ host, origin }), origin);

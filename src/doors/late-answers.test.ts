@@ -7,7 +7,7 @@ const closing = () => new AbortController();
 const open = () => ({ remoteAddress: "127.0.0.1", destroyed: false, destroy: () => assert.fail("closed") });
 
 describe("answers to callers that send too much", () => {
-  test("leave a few at a time, one caller after another", async () => {
+  test("are sent a few at a time, one caller after another", async () => {
     const stop = closing();
     const late = new LateAnswers(stop.signal);
     const left: string[] = [];
@@ -25,7 +25,7 @@ describe("answers to callers that send too much", () => {
     stop.abort();
   });
 
-  test("all leave when the daemon stops, and none waits after that", async () => {
+  test("are all sent when the daemon stops, and none waits after that", async () => {
     const stop = closing();
     const late = new LateAnswers(stop.signal);
     let left = 0;

@@ -54,7 +54,7 @@ describe("the dashboard's files", () => {
     for (const method of ["POST", "OPTIONS", "DELETE"]) assert.equal(isServed("/", method), false, method);
   });
 
-  test("are missing where nothing was built", () => {
+  test("are missing if the dashboard was not built", () => {
     const none = openSite(join(folder, "nothing"));
     assert.equal(
       none.isFor(Object.assign(new IncomingMessage(new Socket()), { url: "/", method: "GET" })),

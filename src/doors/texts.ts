@@ -37,7 +37,7 @@ const soon = { retryAfterSeconds: 1 };
 
 export const tooManyCalls = (perSecond: number) =>
   limited(
-    `You sent more than ${perSecond} calls per second for a longer time.`,
+    `You sent more than ${perSecond} calls per second for too long.`,
     "Wait a second, then continue more slowly. The guide limits.md lists all limits.",
     soon,
   );
@@ -88,7 +88,10 @@ export const givenTwice = (key: string) =>
   invalid(`${key} is already in the path.`, `Leave ${key} out of the body and the query.`);
 
 export const secretInAddress = () =>
-  invalid("This call takes a secret, and its address has a query.", "Send all arguments in the body.");
+  invalid(
+    "This call takes a secret, so its URL can't have a query string.",
+    "Send all arguments in the body.",
+  );
 
 export const boardFollowsOnly = () =>
   forbidden(
@@ -111,7 +114,7 @@ export const noSuchStream = () =>
 
 export const notASequence = () =>
   invalid(
-    "after must be a sequence number.",
+    "`after` must be a sequence number.",
     "Start with after=0, with after=now, or with the last seq you received.",
   );
 
@@ -138,7 +141,8 @@ export const internalError = (id: string): { error: { code: string; message: str
 
 const area = {
   kb: "Knowledge: versioned files that outlive sessions. `kb://<file id>` in a text links to one.",
-  outcome: "Outcomes: the results to reach. Children say how, parents say why.",
+  outcome:
+    "Outcomes: the results to reach. The children of an outcome say how to reach it. Its parents say why.",
   mail: "Mail: sending a message never waits for a reply. Acknowledge each message you have dealt with.",
   permissions:
     "Rights: a resource is `kb:<file id>`, `outcome:<id>`, `mail:<agent id>`, `mcp:<server>`, `repo:<name>`, `net:<host>`, `org:hire` or `org:consult`.",

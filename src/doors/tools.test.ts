@@ -122,7 +122,7 @@ test("required arguments stay required", () => {
   assert.deepEqual(required["my_outcomes"], []);
 });
 
-test("the tools that take a resource say how one is written, or name the tool of every agent that does", () => {
+test("tools with a resource argument describe its form, or name a tool of every agent that does", () => {
   const descriptions = new Map<string, string>();
   for (const { tool } of all) {
     const { resource } = Object(Object(tool.inputSchema).properties);

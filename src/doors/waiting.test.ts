@@ -17,7 +17,7 @@ function scripted(times: number) {
   return { asked, dispatch };
 }
 
-test("asks again, by the other operation, until there is an answer", async () => {
+test("asks again with the other operation until there is an answer", async () => {
   const { asked, dispatch } = scripted(3);
   const call = patient(dispatch, async () => undefined);
   const input = { name: "Ada" };
@@ -32,7 +32,7 @@ test("asks again, by the other operation, until there is an answer", async () =>
   assert.deepEqual(asked[1]?.input, { requestId: "r" });
 });
 
-test("waits no longer than it was told to, in numbers or as a query string has them", async () => {
+test("waits at most as long as the call says, as a number or as text of a query string", async () => {
   for (const waitSeconds of [0, "0"]) {
     const { asked, dispatch } = scripted(1000);
     const call = patient(dispatch, async () => undefined);

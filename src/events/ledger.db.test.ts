@@ -47,7 +47,7 @@ for (const kind of bothStores)
       assert.equal((await bob.call(readAuditLog, {})).events[0]?.operation, "access.refused");
     });
 
-    test("a refused call leaves its record and nothing else", async () => {
+    test("a refused call leaves only its event", async () => {
       const carl = await org.agent("Carl");
       const before = await org.board(listEvents, { companyId: org.companyId, limit: 1000 });
       await refusal(carl.call(createFile, { description: "both", content: "x", path: "y" }), "invalid");
@@ -84,7 +84,7 @@ for (const kind of bothStores)
       );
     });
 
-    test("every company counts from 1, and what happens in one does not move the numbers of another", async () => {
+    test("every company counts from 1, and events of one company don't change the numbers of another", async () => {
       const other = await org.another();
       const before = await lastOf(store, org.companyId);
       for (const content of ["a", "b", "c"])
@@ -103,7 +103,7 @@ for (const kind of bothStores)
       assert.equal(first.events[0]?.seq, 1);
     });
 
-    test("verification in stretches equals verification at once", async () => {
+    test("verification in parts gives the same result as verification at once", async () => {
       const whole = await org.board(verifyLedger, {});
       assert.equal(whole.ok, true);
       assert.equal(whole.nextCursor, null);

@@ -87,7 +87,7 @@ for (const kind of bothStores)
           .join(";"),
       );
 
-    test("nothing is wrong before", async () => {
+    test("the record verifies before the changes", async () => {
       assert.deepEqual(await damage(), []);
     });
 
@@ -97,7 +97,7 @@ for (const kind of bothStores)
       await refusal(board(exportEvents, ofMonth("2020-01")), "not_found");
     });
 
-    test("an exported month is verified alone, and nothing in it can be changed", async () => {
+    test("an exported month is verified by itself, and every change in it is found", async () => {
       const { events } = await exportMonth(client, ofMonth("2026-08"), fileOf("2026-08"));
       assert.equal(events, inAugust);
       assert.deepEqual(await verifyFile(fileOf("2026-08"), ["another key", testKey]), {
@@ -138,7 +138,7 @@ for (const kind of bothStores)
       await refusal(verifyFile(fileOf("2026-08"), []), "refused");
     });
 
-    test("only what was exported and is unchanged is removed, the oldest month first", async () => {
+    test("only exported and unchanged events are removed, the oldest month first", async () => {
       const september = await board(exportEvents, ofMonth("2026-09"));
       const part = { ...ofMonth("2026-09"), until: september.last, fileName: "september.ledger" };
       await refusal(board(removeEvents, { ...part, digest: digestOfLines(september.lines) }), "refused");
@@ -196,7 +196,7 @@ for (const kind of bothStores)
       assert.match(again.message, /2026-08\.ledger/);
     });
 
-    test("what open work needs is still there", async () => {
+    test("events that open work needs are still there", async () => {
       const { events } = await board(listEvents, { companyId, subject: open });
       assert.ok(events.some(({ operation }) => operation === "outcome.create"));
       const gone = await board(listEvents, { companyId, subject: done });

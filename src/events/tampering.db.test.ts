@@ -118,7 +118,7 @@ for (const kind of bothStores)
       await tamper(statements.join(";"));
     };
 
-    test("nothing is wrong before", async () => {
+    test("the record verifies before the changes", async () => {
       await noteHeads();
       const { problems, content, events, rows } = await check(true);
       assert.deepEqual([problems, content], [[], []]);
@@ -333,7 +333,7 @@ for (const kind of bothStores)
       await noteHeads();
     });
 
-    test("a forged line of the anchor does not count", async () => {
+    test("a forged line of the anchor is ignored", async () => {
       await noteHeads();
       const text = readFileSync(anchorParts.file, "utf8");
       for (const file of [anchorParts.file, anchorParts.copy])

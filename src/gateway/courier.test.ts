@@ -43,7 +43,7 @@ function carry(options: { stream?: boolean; words?: string; signal?: AbortSignal
 const pidOf = (id: string): number => Number(Object(JSON.parse(readFileSync(join(folder, id), "utf8"))).pid);
 const usage = { input: 11, output: 22, cacheRead: 3, cacheWrite: 4 };
 
-test("an answer is the one of the provider, whole or streamed, and what it used is on record", async () => {
+test("the provider's answer is passed on, whole or streamed, and its usage is recorded", async () => {
   reply = {
     text: "é".repeat(300_000),
     usage,
@@ -64,7 +64,7 @@ test("an answer is the one of the provider, whole or streamed, and what it used 
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("a refusal, a cut and a provider that is not there are told as fetch tells them", async () => {
+test("a refusal, a cut and an unreachable provider are reported in the same way as by fetch", async () => {
   reply = { fault: 529, headers: { "retry-after": "3" } };
   const refused = carry();
   const { status, headers } = await refused.answer;
@@ -83,7 +83,7 @@ test("a refusal, a cut and a provider that is not there are told as fetch tells 
   assert.deepEqual(files.fateOf(nowhere.id), { status: "failed" });
 });
 
-test("an answer that is not waited for any more is still heard, and no key is in its surroundings", async () => {
+test("the answer to an abandoned call is still read, and the courier's environment has no key", async () => {
   reply = { text: "Late.", usage, after: 300 };
   const gone = new AbortController();
   const { id, answer } = carry({ signal: gone.signal });

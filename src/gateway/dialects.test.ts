@@ -162,7 +162,7 @@ test("addresses in prose, in schemas, in arguments and in what a model said earl
   }
 });
 
-test("what stays or runs at a provider is seen, and a field that is not known is refused by its name", () => {
+test("stored data and hosted tools at a provider are recognized, and an unknown field is refused by its name", () => {
   const outside: readonly [path: string, body: Fields, says: RegExp][] = [
     [responses, { conversation: "conv_1" }, /a conversation that is stored/],
     [responses, { prompt: { id: "pmpt_1" } }, /a prompt that is stored/],
@@ -275,7 +275,7 @@ test("the reserved limit is the limit that is sent, times the number of answers"
   assert.deepEqual([login?.mostOutput, JSON.parse(login?.body ?? "")], [128_000, { store: false }]);
 });
 
-test("an image counts as the most that the provider documents, and any other file as the model's window", () => {
+test("an image counts as the documented maximum of the provider, and any other file as the model's window", () => {
   const window = 1_000_000;
   const data = "A".repeat(300_000);
   const inline = `data:image/png;base64,${data}`;
@@ -434,7 +434,7 @@ test("what a cache keeps for an hour is priced and reserved as such", async () =
   );
 });
 
-test("the size of a context: the board's, or the list's, and of OpenAI's models what they read at the usual price", async () => {
+test("the size of a context is the board's or the list's, and for OpenAI's models the part at the usual price", async () => {
   const openai = { dialect: "openai", baseUrl: "https://api.openai.com" } as const;
   const login = { ...openai, baseUrl: "https://chatgpt.com/backend-api/codex", login: "codex" } as const;
   const anthropic = { dialect: "anthropic", baseUrl: "https://api.anthropic.com" } as const;

@@ -25,7 +25,7 @@ for (const kind of storeKinds)
     const spent = { input: 1000 * 5, output: 20 * 25, cacheRead: 400 * 0.5, cacheWrite: 80 * 6.25 };
     const cost = Object.values(spent).reduce((sum, one) => sum + one, 0) / 1e6;
 
-    test("puts the key in place of the session's token, and books what was used", async () => {
+    test("puts the key in place of the session's token, and books the usage", async () => {
       const { ask, fake, org, session, booked: isBooked } = await scene(always(answers("Hi.", { usage })));
       for (const stream of [false, true]) {
         const answer = await ask({ stream });
@@ -54,7 +54,7 @@ for (const kind of storeKinds)
       });
     });
 
-    test("refuses another model, a model without a price, and what needs the internet", async () => {
+    test("refuses another model, a model without a price, and requests that need the internet", async () => {
       const { ask, fake } = await scene(always(answers("Hi.")));
       assert.match(
         await (await ask({ model: "claude-haiku-4-5" })).text(),
@@ -244,7 +244,7 @@ for (const kind of storeKinds)
       assert.equal(await asks(), before + 1);
     });
 
-    test("an account that can't be used counts as a refused key, a refused model does not", async () => {
+    test("an account that can't be used counts as a refused key, but a refused model does not", async () => {
       for (const [fault, says, code] of [
         [402, "Insufficient Balance"],
         [403, "Your API key has no permission for this organization."],

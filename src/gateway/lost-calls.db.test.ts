@@ -131,7 +131,7 @@ for (const kind of storeKinds)
       }
     });
 
-    test("those of a test of a brain are booked for the root agent, and nothing stays reserved", async () => {
+    test("lost calls of a brain's test are booked for the root agent, and nothing stays reserved", async () => {
       const { org, folder, store, leave, lostOf } = await scene();
       const spender = (node: string): Spender => ({
         id: trialSpender(node, org.companyId),
@@ -158,7 +158,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("one that is still being answered is booked when the answer ends", async () => {
+    test("a call that is still being answered is booked when the answer ends", async () => {
       const { folder, leave, booked, endSession, lostOf } = await scene();
       const courier = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
       after(() => courier.kill());
@@ -178,7 +178,7 @@ for (const kind of storeKinds)
       lost.stop();
     });
 
-    test("one of any node that is an hour old is booked as the most that it could cost", async () => {
+    test("a lost call that is an hour old, from any node, is booked at its maximum cost", async () => {
       const { store, leave, booked, lostOf } = await scene();
       const id = await leave();
       await store.write((tx) => tx.run(begin, { id, started_at: tx.now - 61 * 60_000 }));

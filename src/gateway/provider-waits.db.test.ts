@@ -28,7 +28,7 @@ const windows = (used: number, seconds = 3600) => ({
 
 for (const kind of storeKinds)
   describe(`waiting for a provider on ${kind}`, () => {
-    test("shows how much of a subscription is used, and asks on while something is left", async () => {
+    test("shows how much of a subscription is used, and continues to ask while some of it is left", async () => {
       const { ask, fake, org } = await gatewayScene(kind, always(answers("Hi.", { headers: windows(0.4) })));
       for (let at = 0; at < 2; at++) assert.equal((await ask()).status, 200);
       assert.equal(fake.calls.length, 2);
@@ -125,7 +125,7 @@ for (const kind of storeKinds)
       assert.equal(refused.fake.calls.length, 2);
     });
 
-    test("another account is asked at once, and the wait is for the account that has to", async () => {
+    test("another account is asked at once, and only the account that has to wait waits", async () => {
       const other = "the-key-of-another-account-1";
       const { ask, fake, org, restart } = await gatewayScene(
         kind,
@@ -161,7 +161,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("an account waits on when its login gets another token", async () => {
+    test("an account continues to wait when its login gets another token", async () => {
       const { opened, org } = await gatewayScene(kind, always(answers("Hi.")));
       const { companyId } = org;
       const used = { key: "one token", accountId: "an account" };
@@ -194,7 +194,7 @@ for (const kind of storeKinds)
       assert.deepEqual([(await full.ask()).status, full.bugs], [429, []]);
     });
 
-    test("an answer that is paid is passed on and booked, also if nothing can be learned from it", async () => {
+    test("a paid answer is passed on and booked, even if its usage can't be read", async () => {
       for (const fails of ["read", "write"] as const) {
         const scene = await gatewayScene(
           kind,

@@ -30,7 +30,7 @@ for (const kind of storeKinds)
       return { ...made, companyId, board, statusWith };
     }
 
-    test("another provider of the company is refused, on record once, and nothing is asked", async () => {
+    test("a call to another provider of the company is refused and recorded once, and is not sent", async () => {
       const { ask, fake, agent, board, companyId } = await scene();
       for (let tries = 0; tries < 2; tries++) {
         const refused = await ask({}, { path: "dear/v1/messages" });
@@ -51,7 +51,7 @@ for (const kind of storeKinds)
       assert.ok(fake.calls.every(({ credential }) => credential === providerKey));
     });
 
-    test("a brain asks the provider that it names, and a command the one that has the agent's model", async () => {
+    test("a brain uses the provider it names, and a command uses the provider that has the agent's model", async () => {
       const { statusWith } = await scene();
       for (const [type, config, provider, status] of [
         ["human", {}, "dear", 403],

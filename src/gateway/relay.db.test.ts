@@ -85,7 +85,7 @@ for (const kind of storeKinds)
       return { org, agent, token, target, asked, grant, tunnel, get, companyId, board };
     }
 
-    test("a host is reached only with the right that names it, and both are on record", async () => {
+    test("a host is reached only with the right to that host, and connections and refusals are recorded", async () => {
       const { target, tunnel, get, grant, asked, board, companyId, agent } = await scene();
       const to = `127.0.0.1:${target.port}`;
       const refused = await tunnel(to);

@@ -4,7 +4,7 @@ import type { TokensUsed } from "./dialects.ts";
 export const onlySessions = "Only a running session of an agent may ask for a model.";
 export const noProvider = (name: string): string => `There is no provider called "${name}" in this company.`;
 export const providerNotUsed = (name: string): string =>
-  `The brain of this agent does not use the provider "${name}". The one who hires chooses the provider, in adapterConfig.`;
+  `The brain of this agent does not use the provider "${name}". The agent's adapterConfig names its provider.`;
 export const noEndpoint = (path: string): string => `The gateway does not forward ${path}.`;
 export const bodyNotAnObject = "The body is not a JSON object.";
 export const modelNotAllowed = (model: string, allowed: readonly string[]): string =>
@@ -72,8 +72,9 @@ export const hostNotAllowed = (host: string): string =>
   `This agent has no right to reach ${host}. Ask your manager for it: request_permission with resource net:${host}.`;
 export const addressNotAllowed = (host: string): string => `No agent may reach the address ${host}.`;
 export const addressPrivate = (host: string): string =>
-  `${host} leads to an address of a private network. That needs a right that names the address, such as net:10.0.0.7.`;
-export const hostUnknown = (host: string): string => `${host} has no address.`;
+  `${host} leads to an address of a private network. An agent needs a right that names the address, such as net:10.0.0.7.`;
+export const hostUnknown = (host: string): string =>
+  `There is no address for the host ${host}. Check its name.`;
 export const hostUnreachable = (host: string): string => `${host} can't be reached.`;
 export const tooManyConnections = (most: number): string =>
   `This session has ${most} open connections, which is the limit. Close some first.`;
@@ -88,7 +89,7 @@ export const providerBusy = (provider: string, says: string): string =>
 export const dialectNotSpoken = (provider: string, dialect: string): string =>
   `The provider ${provider} speaks the dialect ${dialect}, which this brain does not speak.`;
 export const remedies = {
-  provider: "Check its address and its models: agency providers list.",
+  provider: "Check the provider's address and models: agency providers list.",
   key: ({ secret, login }: Keyed = {}): string =>
     secret === undefined
       ? "Check the provider: agency providers list."
@@ -96,7 +97,7 @@ export const remedies = {
         ? "Sign in again on the daemon's machine: codex login."
         : `Set another key: agency secrets set ${secret}.`,
   model: (type: string): string => `Try another model: agency brains test ${type} --model <name>.`,
-  wait: "Try again later. Agents that use it wait and continue by themselves.",
+  wait: "Try again later. Agents that use this provider wait and continue by themselves.",
   server: (address: string): string => `Is the server at ${address} running? Start it, then test again.`,
   budget: "Raise the company's budget: agency companies update --monthly-budget 20.",
 };

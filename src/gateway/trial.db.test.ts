@@ -9,7 +9,7 @@ for (const kind of storeKinds)
   describe(`the calls of a brain that is tested on ${kind}`, () => {
     const usage = { input: 20, output: 100, cacheRead: 7, cacheWrite: 3 };
 
-    test("are reserved and booked for the root agent to the token, also many at the same time", async () => {
+    test("are reserved and booked exactly for the root agent, even many at the same time", async () => {
       const { ask, fake, org, beginTrial, booked } = await gatewayScene(
         kind,
         always(answers("Hi.", { usage })),
@@ -50,7 +50,7 @@ for (const kind of storeKinds)
       assert.equal((await ask({}, { token: "first-test" })).status, 200);
     });
 
-    test("ask only the provider that the brain uses", async () => {
+    test("go only to the provider that the brain uses", async () => {
       const { ask, fake, beginTrial } = await gatewayScene(kind, always(answers("Hi.")));
       beginTrial("a-test");
       assert.equal((await ask({}, { token: "a-test", path: "anthropic/v1/messages" })).status, 403);

@@ -77,7 +77,7 @@ for (const kind of storeKinds)
       assert.equal((await rowOf(ann.id)).brain_config.includes('"secret"'), true);
     });
 
-    test("a change of nothing, an unknown key and a wrong value are refused", async () => {
+    test("a change without effect, an unknown key and a wrong value are refused", async () => {
       const { ann } = await team();
       await refusal(org.board(updateAgent, { id: ann.id }), "refused");
       await refusal(
@@ -104,7 +104,7 @@ for (const kind of storeKinds)
       await refusal(org.board(updateAgent, { id: ann.id, nextAgent: "human" }), "refused");
     });
 
-    test("a manager proposes a change, a person decides, and what was shown is what runs", async () => {
+    test("a manager proposes a change, a person decides, and exactly the shown change is made", async () => {
       const { boss, ann } = await team();
       const proposal = await boss.call(changeAgent, {
         agent: ann.id,
@@ -146,7 +146,7 @@ for (const kind of storeKinds)
       assert.deepEqual(Object(recorded?.["changed"])["effort"], { before: null, after: "low" });
     });
 
-    test("only the direct manager proposes, within its rights, and never a command", async () => {
+    test("only the direct manager can propose a change, within its rights, and never a command", async () => {
       const { boss, ann } = await team();
       const low = await org.agent(`Low ${number}`, ann.id);
       const other = await org.agent(`Other ${number}`);
@@ -238,7 +238,7 @@ for (const kind of storeKinds)
       assert.equal((await org.board(viewSession, { id: session.id })).endedAt, null);
     });
 
-    test("the next agent of a created agent is shown, recorded and reachable, and the former one no longer is", async () => {
+    test("the new next agent of a created agent is shown, recorded and reachable, and the former one is not reachable", async () => {
       const { boss } = await team();
       const [one, two] = [await org.agent("First Next"), await org.agent("Second Next")];
       const asked = await boss.call(requestAgent, { name: "Relay", nextAgent: "First Next", waitSeconds: 1 });

@@ -103,7 +103,7 @@ for (const kind of storeKinds)
     });
 
     // covers GOV-07, GOV-08, GOV-09, GOV-24, GOV-35
-    test("the board and the root agent say who may hire, and it ends as any right does", async () => {
+    test("the board and the root agent decide who may hire, and the right ends as any right does", async () => {
       const boss = await org.agent("Chief");
       const far = await org.agent("Far", boss.id);
       const set = (call: TestCaller, id: string, canCreateAgents: boolean) =>

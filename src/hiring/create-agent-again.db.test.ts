@@ -48,7 +48,7 @@ async function onScene(
 }
 
 for (const kind of storeKinds)
-  describe(`create_agent, once more, on ${kind}`, () => {
+  describe(`repeated calls of create_agent on ${kind}`, () => {
     const staged = (name: string, play: (scene: Scene) => Promise<void>): void => {
       test(name, () => onScene(kind, play));
     };
@@ -60,7 +60,7 @@ for (const kind of storeKinds)
       );
 
     // covers CRA-32
-    staged("the same call is the same request, until its answer was heard", async ({ org }) => {
+    staged("a repeated call is the same request until its answer was returned", async ({ org }) => {
       const ask = (more: Record<string, unknown> = {}) =>
         org.root(requestAgent, { name: "Ann", role: "writes", ...more });
       const { requestId = "" } = await ask();
@@ -87,7 +87,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "a denial that was not heard is told once; the next call makes another request",
+      "a denial that was not returned yet is returned once, and the next call makes another request",
       async ({ org }) => {
         const { requestId = "" } = await org.root(requestAgent, { name: "Ann" });
         await org.board(reject, { id: requestId });
@@ -159,7 +159,7 @@ for (const kind of storeKinds)
           for (const decide of [approve, reject, cancelApproval])
             assert.match(
               (await refusal(org.board(decide, { id }), "conflict")).message,
-              /time to decide this approval is over/,
+              /approval has expired and counts as rejected/,
             );
         assert.equal((await org.root(waitForApproval, { requestId: ids[0] ?? "" })).reason, "timeout");
         // The name is free for the next hire, in either way of hiring.

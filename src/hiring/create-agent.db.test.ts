@@ -143,7 +143,7 @@ for (const kind of storeKinds)
       assert.ok(messages.some(({ body }) => body?.includes("The agent Nia was approved") === true));
     });
 
-    test("it asks for every caller, also where hires need no approval (CRA-34)", async () => {
+    test("create_agent asks a person for every caller, even where hires need no approval (CRA-34)", async () => {
       const free = await createOrganization(store);
       for (const caller of [free.root, (await free.agent("Low", (await free.agent("Mid")).id)).call]) {
         const name = `Free ${(await open(free)).length}`;
@@ -229,7 +229,7 @@ for (const kind of storeKinds)
       assert.equal(new Set(slugs).size, slugs.length);
     });
 
-    test("a role is stored as it was said, cut to what fits, and nothing in it is filled in", async () => {
+    test("a role is stored as given, cut to its maximum length, and placeholders in it are not filled in", async () => {
       const { agent, effective } = await created({ name: "Templ", role: "keeps\n{{SECRET}} and ${HOME}." });
       assert.equal(effective.role, "keeps {{SECRET}} and ${HOME}.");
       assert.equal(agent.role, "keeps {{SECRET}} and ${HOME}.");
@@ -246,7 +246,7 @@ for (const kind of storeKinds)
       assert.ok(title.startsWith("Long: 🤖vwxyz") && title.isWellFormed());
     });
 
-    test("the next agent is found by id, slug or name, with its @, and may be written to after the yes", async () => {
+    test("the next agent is found by id, slug or name, even with @, and the new agent may write to it after the approval", async () => {
       const lead = await org.agent("Lead Dev", (await org.agent("Department")).id);
       let number = 0;
       for (const nextAgent of [lead.id, lead.id.toUpperCase(), "lead-dev", "@Lead Dev", "LEAD  DEV"]) {
@@ -300,7 +300,7 @@ for (const kind of storeKinds)
         );
     });
 
-    test("a next agent that leaves before the answer: a yes is refused, a no works", async () => {
+    test("if the next agent leaves before the decision, an approval is refused and a rejection works", async () => {
       const next = await org.agent("Leaving");
       const requestId = await asked({ name: "Stranded", nextAgent: "leaving" });
       await org.board(terminateAgent, { id: next.id });
@@ -313,7 +313,7 @@ for (const kind of storeKinds)
       assert.equal((await org.root(waitForApproval, { requestId })).reason, "user_denied");
     });
 
-    test("a next agent that is renamed before the answer: a yes is refused, also if another has the name now", async () => {
+    test("if the next agent is renamed before the decision, an approval is refused, even if another agent now has the name", async () => {
       const asker = await org.agent("Asker of renamed");
       const next = await org.agent("Former");
       const ids = [];
@@ -337,7 +337,7 @@ for (const kind of storeKinds)
       await org.board(approve, { id: byId });
     });
 
-    test("when the agent that asked leaves before the answer, the request ends and the name is free", async () => {
+    test("if the requester leaves before the decision, the request ends and the name is free", async () => {
       const asker = await org.agent("Asker");
       const requestId = await asked({ name: "Orphan" }, asker.call);
       await org.board(terminateAgent, { id: asker.id });
@@ -364,7 +364,7 @@ for (const kind of storeKinds)
     });
 
     // covers CRA-18, CRA-19, CRA-20, CRA-41, TOOL-34
-    test("the new agent gets the company's brain and model for such agents, or else the default", async () => {
+    test("the new agent gets the company's brain and model for created agents, or else the default", async () => {
       const own = await org.another();
       const make = async (name: string) => {
         const { requestId = "" } = await own.root(requestAgent, { name });

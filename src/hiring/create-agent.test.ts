@@ -21,7 +21,7 @@ function wrong(input: Record<string, unknown>, says: RegExp): void {
 
 describe("the arguments of create_agent", () => {
   // covers CRA-05, CRA-06, CRA-31, CRA-37
-  test("a name is enough, and what was not said has one meaning", () => {
+  test("a name is enough, and arguments that are left out have defaults", () => {
     assert.deepEqual(argumentsIn({ name: "Ann" }), {
       name: "Ann",
       autoReply: true,
@@ -34,7 +34,7 @@ describe("the arguments of create_agent", () => {
     );
   });
 
-  test("all spellings of a key mean the same, and the key itself wins (CRA-07)", () => {
+  test("all spellings of a key mean the same, and the exact key wins (CRA-07)", () => {
     for (const [alias, key] of Object.entries(createAgentAliases)) {
       const value = key === "autoReply" ? false : "Ben";
       assert.equal(meant({ name: "Ann", [alias]: value })[key === "autoReply" ? key : "nextAgent"], value);
@@ -54,7 +54,7 @@ describe("the arguments of create_agent", () => {
     ]);
   });
 
-  test("a wrong type says which key and what it takes (CRA-08)", () => {
+  test("the answer to a wrong type names the key and its type (CRA-08)", () => {
     for (const value of [null, 1, true, {}, [], ["Ann"]]) wrong({ name: value }, /^name must be a string/);
     for (const value of [null, "true", "false", 0, 1, {}])
       for (const key of ["autoReply", "auto-reply", "auto_reply"])
@@ -93,7 +93,7 @@ describe("the arguments of create_agent", () => {
       wrong({ name: "Ann", waitSeconds }, /waitSeconds must be from 0 to 240/);
   });
 
-  test("half characters and NUL are refused wherever there is text", () => {
+  test("half characters and NUL are refused in every text", () => {
     for (const key of ["name", "role", "nextAgent"])
       for (const text of ["a\u0000b", "\ud800", "x\udfff"])
         wrong({ name: "Ann", [key]: text }, new RegExp(`^${key} must be valid Unicode`));
@@ -101,7 +101,7 @@ describe("the arguments of create_agent", () => {
 });
 
 describe("names", () => {
-  test("any script has 1 to 64 characters, counted as people do", () => {
+  test("a name in any script has 1 to 64 characters, counted as people count them", () => {
     for (const name of [
       "李雷",
       "محمد",
@@ -194,7 +194,7 @@ describe("names", () => {
       assert.notEqual(lookOf(one), lookOf(other));
   });
 
-  test("no slug is empty, and none has anything but letters, digits and dashes", () => {
+  test("no slug is empty, and every slug has only letters, digits and dashes", () => {
     const id = "01234567-89ab-7def-8123-456789abcdef";
     assert.equal(slugOf("Lead Dev", id), "lead-dev");
     assert.equal(slugOf("李雷", id), "李雷");

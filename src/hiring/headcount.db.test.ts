@@ -11,12 +11,12 @@ import { bothStores, refusal, sharedOrganization } from "../testing/organization
 import { byLength } from "../testing/run-length.ts";
 
 for (const kind of bothStores)
-  describe(`how many agents a company may have, on ${kind}`, async () => {
+  describe(`the limit of agents in a company on ${kind}`, async () => {
     const { org } = await sharedOrganization(kind, { approvals: true, fast: true });
     let names = 0;
     const named = () => ({ name: `N ${++names}`, role: "worker" });
 
-    test("agents can't hire beyond maxAgents; the board can", async () => {
+    test("agents can't hire beyond maxAgents, but the board can", async () => {
       const fresh = await org.another();
       const { companyId } = fresh;
       await fresh.board(updateCompany, { companyId, maxAgents: 2 });
@@ -74,7 +74,7 @@ for (const kind of bothStores)
       await refusal(fresh.root(hireAgent, named()), "limited");
     });
 
-    test("whatever agents ask for and the board decides, what they add stays within the limit", async () => {
+    test("whatever agents request and the board decides, the agents they add stay within the limit", async () => {
       const fresh = await org.another();
       const { companyId } = fresh;
       for (let seed = 1; seed <= byLength({ quick: 2, whole: 4 }); seed++) {

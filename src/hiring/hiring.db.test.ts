@@ -53,7 +53,7 @@ for (const kind of storeKinds)
     };
 
     // covers GOV-04, GOV-05, GOV-06, GOV-22, GOV-23, GOV-25, GOV-66
-    test("only agents with org:hire can hire: the root agent from the start, others once they are given it", async () => {
+    test("only agents with org:hire can hire: the root agent from the start, others after a grant", async () => {
       const other = await org.agent("Unentitled");
       await refusal(other.call(hireAgent, named()), "forbidden");
       const { grants } = await org.root(listPermissions, {});
@@ -93,7 +93,7 @@ for (const kind of storeKinds)
       assert.equal((await fresh.board(viewAgent, { id: asked.agent.id })).status, "pending_approval");
     });
 
-    test("a boss is an active agent: the one that asks, or one below it", async () => {
+    test("the manager of a hire is an active agent: the hiring agent or one below it", async () => {
       const below = await org.agent("Below", boss.id);
       const deep = await org.agent("Deep", below.id);
       const beside = await org.agent("Beside");
@@ -136,7 +136,7 @@ for (const kind of storeKinds)
       await org.board(createAgent, { companyId: org.companyId, ...named(shell) });
     });
 
-    test("unknown keys are refused: of a hire, of the brain, of the budget, of a resubmission", async () => {
+    test("unknown keys of a hire, its brain, its budget and a resubmission are refused", async () => {
       for (const wrong of [
         { salary: 3 },
         { adapterType: "rehearsal", adapterConfig: { shell: "sh" } },
@@ -183,7 +183,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("a pending agent whose boss leaves moves to the boss's boss, and the earlier version can't be approved", async () => {
+    test("a pending agent whose manager leaves moves to the next manager above, and the earlier version can't be approved", async () => {
       for (const inRevision of [false, true]) {
         const middle = await org.agent(`Middle ${inRevision}`, boss.id);
         const { id, agent } = await hire({ reportsTo: middle.id });
@@ -248,7 +248,7 @@ for (const kind of storeKinds)
     });
 
     // covers GOV-21, GOV-53, GOV-54
-    test("only an agent that was not approved is deleted, and only by the board; the record stays", async () => {
+    test("only the board can delete an agent, only one that was not approved, and the record stays", async () => {
       const { id, agent } = await hire();
       await org.board(approvals.commentOnApproval, { id, body: "Hm." });
       await refusal(org.board(deleteAgent, { id: agent.id }), "refused");
@@ -292,7 +292,7 @@ for (const kind of storeKinds)
       assert.deepEqual([again.responsible?.id, again.delegated], [boss.id, false]);
     });
 
-    test("a name is taken from the hire on, and free again after a no", async () => {
+    test("a name is taken from the hire on, and free again after a rejection", async () => {
       const { id, agent } = await hire();
       await nobody("conflict", { name: agent.name.toUpperCase() });
       await refusal(
@@ -328,7 +328,7 @@ for (const kind of storeKinds)
     });
 
     // covers GOV-18, GOV-63, GOV-64, GOV-65, GOV-68
-    test("every move of an approval is on record, and no other move is possible", async () => {
+    test("every step of an approval is recorded, and no other step is possible", async () => {
       const moves = {
         approve: (id: string) => org.board(approvals.approve, { id }),
         reject: (id: string) => org.board(approvals.reject, { id }),

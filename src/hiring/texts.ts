@@ -19,7 +19,7 @@ export const notDeletable = ({ name, status }: Named): Refusal =>
     status === "terminated"
       ? `${name} has worked here, so its record can't be deleted.`
       : `${name} is ${status} and can't be deleted.`,
-    `Only an agent whose hire was rejected or cancelled can be deleted. To end any other: agency fire ${name}.`,
+    `Only an agent whose hire was rejected or cancelled can be deleted. To terminate any other agent: agency fire ${name}.`,
   );
 
 export const managerGone = ({ name }: Pick<Named, "name">): Refusal =>
@@ -126,7 +126,7 @@ export const brainNotAllowed = (type: string, allowed: readonly string[]): Refus
 export const changeByRevision = (name: string): Refusal =>
   refused(
     `${name} is pending approval, so its configuration can't be edited.`,
-    "Request a revision of the approval; the requester then resubmits it.",
+    "Request a revision of the approval (agency revise). The requester then resubmits it.",
   );
 
 export const onlyBoardAllowsHiring = (): Refusal =>
@@ -144,7 +144,7 @@ export const configurationsForHirers = (): Refusal =>
 /** Texts of create_agent. Its answers are JSON, so most of these are plain sentences and not refusals. */
 export const onlyAgentsCreate = (): Refusal =>
   refused(
-    "Only agents call create_agent; the board answers.",
+    "Only agents can call create_agent. The board answers.",
     "Create the agent directly: POST /api/companies/:companyId/agents, or `agency agents create`.",
   );
 
@@ -178,7 +178,7 @@ export const creationOutdated = (name: string, isRequester: boolean): Refusal =>
 export const creationRenamed = (asked: string, now: string): Refusal =>
   conflict(
     `The agent should reply to @${asked}, which was renamed to ${now}.`,
-    "Reject the request. It can be made again with the new name.",
+    "Reject the request. The requester can make it again with the new name.",
   );
 
 interface Creation {
@@ -211,7 +211,7 @@ export const nothingToChange = (name: string): Refusal =>
 
 export const onlyManagersPropose = (): Refusal =>
   forbidden(
-    "Only managers propose changes; the board makes them directly.",
+    "Only managers propose changes. The board makes them directly.",
     "Change the agent: PATCH /api/agents/:id, or `agency agents update <agent>`.",
   );
 

@@ -291,7 +291,7 @@ for (const kind of storeKinds)
     const { org, store } = await sharedOrganization(kind, { fast: true });
     const scene = await healthyCompany(org, store);
 
-    test("a healthy company breaks none", async () => {
+    test("a healthy company breaks no invariant", async () => {
       const found = await store.read(everyFinding);
       assert.deepEqual(
         found.map(({ what }) => what),
@@ -383,7 +383,7 @@ for (const kind of storeKinds)
       });
     });
 
-    test("the board examines, and mends what follows from other rows, on record", async () => {
+    test("the board checks the rows and fixes those that follow from others, and each fix is recorded", async () => {
       await store.write((tx) => run(tx, `update grants set broken = 3 where id = '${scene.passedOn}'`));
       const { findings, invariants: number, nextCursor } = await org.board(examineDeeply, {});
       assert.equal(number, invariants.length);

@@ -73,7 +73,7 @@ if (bothStores.includes("sqlite"))
     });
 
     // covers KB-08
-    test("ends up in a file named by id and hash, and leaves the database", async () => {
+    test("is moved from the database into a file named by id and hash", async () => {
       const made = await fill(org, 5);
       await drained(store);
       for (const { id, hash, bytes } of made) {
@@ -103,7 +103,7 @@ if (bothStores.includes("sqlite"))
       assert.equal((await org.board(readFile, { id: first.id })).content, "same");
     });
 
-    test("is there after a crash before it was moved, and is moved then", async () => {
+    test("survives a crash before its move, and is moved afterwards", async () => {
       const made = await fill(org, 5);
       const snapshot = join(folder, "crashed.db");
       const reader = new DatabaseSync(join(folder, "agency.db"));
@@ -144,7 +144,7 @@ if (bothStores.includes("postgres"))
   describe("content of knowledge on postgres", async () => {
     const { org, store } = await sharedOrganization("postgres");
 
-    test("stays in the database, which every node reads", async () => {
+    test("stays in the database, where every node can read it", async () => {
       const before = await blobsIn(store);
       const made = await fill(org, 5);
       await sleep(500);

@@ -9,7 +9,7 @@ const id = "0190a0b0-0000-7000-8000-00000000000a";
 const other = "0190a0b0-0000-7000-8000-00000000000b";
 
 describe("content", () => {
-  test("text and bytes come back as they went in", () => {
+  test("text and bytes are read back unchanged", () => {
     const everyByte = Uint8Array.from({ length: 256 }, (_, value) => value);
     for (const bytes of [
       everyByte,
@@ -59,7 +59,7 @@ describe("content", () => {
     assert.equal(decodeContent(broken, "base64", 7600).byteLength, 7600);
   });
 
-  test("links are found wherever a kb:// id stands, each once", () => {
+  test("a link is found wherever a kb:// id occurs, and each link once", () => {
     const text = `[a](kb://${id}) kb://${id.toUpperCase()}, KB://${other}. kb://${id}/x kb://nothing kb:/${id}`;
     assert.deepEqual(linksIn(Buffer.from(text)), [id, other]);
     assert.deepEqual(linksIn(Buffer.from(`\u00ff kb://${id}`, "latin1")), []);
@@ -87,7 +87,7 @@ describe("content", () => {
     assert.equal(wordsOf("word ".repeat(100)).length, 20);
   });
 
-  test("what is searchable is the beginning of a text, normalized, and nothing of bytes", () => {
+  test("the normalized beginning of a text is searchable, and bytes are not", () => {
     assert.equal(searchableText(Buffer.from([0xff, 0xfe, 0x41])), "");
     assert.equal(searchableText(Buffer.from("a\u0000b")), "a b");
     assert.equal(searchableText(Buffer.from("cafe\u0301")), "café");
@@ -103,7 +103,7 @@ describe("content", () => {
     assert.equal(excerptOf("short\n\ntext", ["nothing"]), "short text");
   });
 
-  test("an excerpt has no marks of Markdown, and what only looks like one stays", () => {
+  test("an excerpt has no Markdown marks, but characters that only look like marks stay", () => {
     const id = "01a1e38b-0000-7000-8000-000000000001";
     const page = `# Voice\n\nSee [House style](kb://${id}) and **bold** *words*, \`code\`.\n\n## Always\n\n- One idea\n1. Then two\n> said\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n`;
     assert.equal(

@@ -76,7 +76,7 @@ for (const kind of bothStores)
     });
 
     // covers KB-02, KB-03, KB-04, KB-05, KB-06, KB-07, KB-16, KB-20
-    test("none knows of a file, read reads it, write changes it; without a right it does not exist", async () => {
+    test("the levels none, read and write each allow what they say, and without a right a file does not exist for the agent", async () => {
       const { companyId } = org;
       const file = await org.board(createFile, {
         companyId,
@@ -176,7 +176,7 @@ for (const kind of bothStores)
       assert.deepEqual([...page.accesses, ...rest.accesses], accesses);
     });
 
-    test("a deleted file is gone for all, its history stays for the board", async () => {
+    test("a deleted file is gone for every agent, and its history stays for the board", async () => {
       const file = await boss.call(createFile, { description: "doomed", content: "kept words" });
       await boss.call(grantPermission, { to: report.id, resource: `kb:${file.id}` });
       const stranger = await org.agent("Outsider");
@@ -205,7 +205,7 @@ for (const kind of bothStores)
     });
 
     // covers KB-01
-    test("bytes come back as they went in", async () => {
+    test("bytes are read back unchanged", async () => {
       const bytes = randomBytes(100_000);
       const file = await boss.call(createFile, {
         description: "bytes",
@@ -221,7 +221,7 @@ for (const kind of bothStores)
       assert.equal((await boss.call(readFile, { id: empty.id })).content, "");
     });
 
-    test("a company may set how large its files are, to the byte", async () => {
+    test("a company's limit for file sizes is exact to the byte", async () => {
       const other = await org.another();
       await other.board(updateCompany, { companyId: other.companyId, maxFileBytes: 1000 });
       const create = (content: string, companyId: string) =>

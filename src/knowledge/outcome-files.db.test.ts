@@ -78,7 +78,7 @@ for (const kind of storeKinds)
       assert.equal((await boss.call(readFile, { id })).description, "Said");
     });
 
-    test("a parent's file shows its children when it is next looked at, in one version", async () => {
+    test("the next read of a parent's file shows its new children, in one version", async () => {
       const parent = await boss.call(createOutcome, { title: "parent", parents: [boss.id] });
       assert.equal((await boss.call(readFile, { id: parent.id })).version, 1);
       const children: string[] = [];
@@ -100,7 +100,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("it is written and deleted only by changing the outcome", async () => {
+    test("an outcome's file changes only with the outcome", async () => {
       const { id } = await boss.call(createOutcome, { title: "untouchable", parents: [boss.id] });
       const { version, hash } = await boss.call(readFile, { id });
       const written = { id, version, hash, content: "mine now" };

@@ -79,7 +79,7 @@ for (const kind of bothStores)
       for (const { word } of works) assert.deepEqual(await ids(boss.call, word), []);
     });
 
-    test("order and truncated are those of one list, and don't depend on what is out of sight", async () => {
+    test("the order and `truncated` don't depend on files that the searcher can't see", async () => {
       const { boss, ann, bob } = await team();
       const make = async (description: string, content: string) =>
         (await ann.call(createFile, { description, content })).id;

@@ -94,7 +94,7 @@ for (const kind of bothStores)
       );
     });
 
-    test("takes whatever is typed as words: operators and quotes are text", async () => {
+    test("reads operators and quotes in a query as plain text", async () => {
       const id = await create("operators", "near or and not column description match");
       for (const query of [
         "NEAR(",
@@ -161,7 +161,7 @@ for (const kind of bothStores)
       assert.equal(accesses.filter(({ by }) => by.agentId === report.id).length, 2);
     });
 
-    test("shows where the words are, and not more than asked for", async () => {
+    test("shows excerpts with the words, and at most as many files as asked for", async () => {
       for (let count = 0; count < 5; count++)
         await create(`many ${count}`, `plenty ${"of ".repeat(100)} words`);
       const { files } = await boss.call(searchFiles, { query: "plenty", limit: 3 });
@@ -175,7 +175,7 @@ for (const kind of bothStores)
     });
 
     // covers KB-26
-    test("links lead both ways, and the board sees those that lead nowhere", async () => {
+    test("links are listed in both directions, and the board sees broken links", async () => {
       const nowhere = randomUUID();
       const target = await boss.call(createFile, { description: "target", content: "t" });
       const doomed = await boss.call(createFile, { description: "doomed", content: "d" });

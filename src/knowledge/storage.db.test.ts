@@ -29,7 +29,7 @@ for (const kind of bothStores)
       assert.deepEqual([storage.maxBytes, (await stored()).maxBytes], [10 * 1024 ** 3, 1024 ** 3]);
     });
 
-    test("an agent at its limit is refused by name, writes nothing, and can continue when the limit is raised", async () => {
+    test("an agent at its limit is refused with the name of the limit, writes nothing, and continues when the limit is raised", async () => {
       await org.board(updateCompany, { companyId, maxAgentBytes: megabyte });
       const file = await ada.call(createFile, { description: "many", content: text });
       const calls = [

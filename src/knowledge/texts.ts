@@ -24,14 +24,14 @@ export const tooLarge = (size: number, maxBytes: number): Refusal =>
   new Refusal(
     "too_large",
     `The content has ${size} bytes. The limit is ${maxBytes} bytes (maxFileBytes).`,
-    "Split it into smaller files that link to each other (kb://<id>), or ask the board to raise maxFileBytes.",
+    "Split the content into smaller files that link to each other (kb://<id>), or ask the board to raise maxFileBytes.",
   );
 
 export const storageFull = (whose: "agent" | "company", used: number, most: number): Refusal =>
   limited(
     whose === "agent"
-      ? `Your files, messages and commits take ${used} bytes. With this they would exceed ${most} bytes (maxAgentBytes).`
-      : `The files, messages and commits of the company take ${used} bytes. With this they would exceed ${most} bytes (maxCompanyBytes).`,
+      ? `Your files, messages and commits take ${used} bytes. With this content they would exceed ${most} bytes (maxAgentBytes).`
+      : `The files, messages and commits of the company take ${used} bytes. With this content they would exceed ${most} bytes (maxCompanyBytes).`,
     `Write less. Deleted files and old versions count too, so only the board can make room: agency companies update --max-${whose}-bytes <number>.`,
   );
 

@@ -31,7 +31,7 @@ for (const kind of storeKinds)
     after(() => rmSync(folder, { recursive: true, force: true }));
 
     // covers KB-14, KB-22, KB-23
-    test("a session writes by a path in its workspace, and the bytes are taken then", async () => {
+    test("a session writes a file by a path in its workspace, with the bytes of that moment", async () => {
       const bytes = Buffer.from([0, 1, 2, 0xff, 0xfe]);
       writeFileSync(join(workspace, "report.bin"), bytes);
       const file = await session.call(createFile, { description: "by path", path: "report.bin" });
@@ -74,7 +74,7 @@ for (const kind of storeKinds)
     });
 
     // covers KB-13, KB-19
-    test("materialized files are read-only copies of what the session may read, and audited as readings", async () => {
+    test("materialized files are read-only copies of files that the session may read, and each copy is recorded as a read", async () => {
       const { companyId } = org;
       const readable = await org.board(createFile, { companyId, description: "copied one", content: "one" });
       const known = await org.board(createFile, { companyId, description: "copied two", content: "two" });

@@ -48,7 +48,7 @@ describe("the workspace", () => {
   const read = (path: string, maxBytes = 1000): string =>
     Buffer.from(readFromWorkspace(workspace, path, maxBytes)).toString();
 
-  test("a regular file in it is read, by a relative and by an absolute path", () => {
+  test("a regular file in the workspace is read by a relative and by an absolute path", () => {
     for (const path of ["mine", "./mine", "sub/mine", "sub/../mine", join(workspace, "sub", "mine")])
       assert.equal(read(path), mine, path);
     writeFileSync(join(workspace, "empty"), "");
@@ -58,7 +58,7 @@ describe("the workspace", () => {
     assert.equal(read("alias/mine"), mine);
   });
 
-  test("nothing outside is read, whatever names it", () => {
+  test("no file outside is read, whatever path leads there", () => {
     const paths = {
       "an absolute path": join(outside, "secret"),
       "a path upward": relative(workspace, join(outside, "secret")),
@@ -142,7 +142,7 @@ describe("the workspace", () => {
     );
   });
 
-  test("a workspace that is gone is a refusal, not a bug", () => {
+  test("a missing workspace leads to a refusal, not to an internal error", () => {
     rmSync(workspace, { recursive: true });
     assert.equal(
       codeOf(() => read("mine")),
@@ -224,7 +224,7 @@ describe("the workspace", () => {
       assert.equal(readFileSync(data.secret, "utf8"), secret);
     });
 
-  test("a copy is placed for reading only, and again over the old one", () => {
+  test("a copy is read only, and a new copy replaces the old one", () => {
     for (const content of ["first", "second, longer", "3"]) {
       const path = placeCopy(workspace, "some-id", Buffer.from(content));
       assert.equal(path, join(workspace, "kb", "some-id"));
@@ -236,7 +236,7 @@ describe("the workspace", () => {
     assert.equal(read("kb/some-id"), "3");
   });
 
-  test("a copy goes nowhere else and touches nothing else, whatever stands in its place", () => {
+  test("a copy is written only at its place and changes no other file, whatever exists at that place", () => {
     const target = join(outside, "target");
     writeFileSync(target, secret, { mode: 0o640 });
     const place = (): string => codeOf(() => placeCopy(workspace, "id", Buffer.from("copy")));

@@ -60,7 +60,7 @@ for (const kind of storeKinds) {
       assert.deepEqual((await ann.call(viewMessage, { id: first.id })).answers, [answer.id]);
     });
 
-    test("two answers at once: one is sent", async () => {
+    test("of two answers at the same time, one is sent", async () => {
       const { ann, ben } = await pair();
       const asked = await ann.call(sendMessage, { to: ben.id, body: "one" });
       const tried = await Promise.allSettled(
@@ -113,7 +113,7 @@ for (const kind of storeKinds) {
       );
     });
 
-    test("the right is listed and explained, to the agent and the board only", async () => {
+    test("the right to answer is listed and explained only to the agent and the board", async () => {
       const { ann, ben } = await pair();
       const resource = `mail:${ann.id}` as const;
       const listed = async () =>
@@ -148,7 +148,7 @@ for (const kind of storeKinds) {
       assert.equal((await ben.call(explainAccess, { resource: `mail:${ann.id}` })).allowed, false);
     });
 
-    test("a conversation shows both directions, with what answers what", async () => {
+    test("a conversation shows both directions and links each answer to its message", async () => {
       const { ann, ben } = await pair();
       const asked = await ann.call(sendMessage, { to: ben.id, body: "one" });
       await ben.call(acknowledgeMessage, { id: asked.id, result: "noted" });
@@ -283,7 +283,7 @@ for (const kind of storeKinds) {
         await org.board(cancelMessage, { id: boards.id });
       }));
 
-    test("delivery and cancelling at the same time: one of them happens", () =>
+    test("of a delivery and a cancellation at the same time, only one takes effect", () =>
       onStage(kind, async ({ org, ...stage }) => {
         const boss = await org.agent("Chief");
         const ann = await org.agent("Ann", boss.id);

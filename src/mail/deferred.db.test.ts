@@ -118,7 +118,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("a time that has passed means now", async (stage) => {
+    staged("a delivery time in the past means immediate delivery", async (stage) => {
       const ann = await stage.org.agent("Ann");
       const sent = await ann.call(sendDeferredMessage, {
         to: "self",
@@ -131,7 +131,7 @@ for (const kind of storeKinds)
 
     // covers MSG-05
     staged(
-      "a deferred message survives the daemon: the next one delivers it on time, or at once if it is late",
+      "after a restart, a deferred message is delivered on time, or at once if it is late",
       async ({ org, ...stage }) => {
         const ann = await org.agent("Ann");
         for (const [body, delay] of [
@@ -160,7 +160,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("two nodes deliver it once", async (stage) => {
+    staged("two nodes deliver a deferred message once", async (stage) => {
       const ann = await stage.org.agent("Ann");
       const other = stage.node("node-2");
       await other.scheduler.start();

@@ -73,7 +73,7 @@ for (const kind of storeKinds)
         assert.deepEqual((await boss.call(viewMessage, { id: sent.id })).files, []);
       });
 
-    test("the right ends with the sender's, and a chain of senders keeps nothing alive", async () => {
+    test("the right ends with the sender's right, and a chain of senders keeps no right alive", async () => {
       const { boss, ann, deep, number } = await team();
       const lent = await file(boss.call, "lent");
       const grant = await boss.call(grantPermission, { to: ann.id, resource: `kb:${lent.id}` });
@@ -114,7 +114,7 @@ for (const kind of storeKinds)
       assert.equal((await deep.call(viewMessage, { id: sent.id })).body, "the text");
     });
 
-    test("a link that the sender can't open says the same, whether the file exists or not", async () => {
+    test("the answer about a link that the sender can't open is the same whether the file exists or not", async () => {
       const { boss, ann } = await team();
       const hidden = await file(org.root, "hidden");
       const bosses = await file(boss.call, "the manager's own");

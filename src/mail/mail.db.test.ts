@@ -50,7 +50,7 @@ for (const kind of storeKinds)
     const bodies = async (call: TestCaller) =>
       (await call(readInbox, {})).messages.map((message) => message.body);
 
-    test("an inbox is full when so many messages wait", async () => {
+    test("a message to a full inbox is refused", async () => {
       const { boss, ann } = await team();
       const isFull = (to: string | null, most: number) =>
         store.read((tx) => isInboxFull(tx, org.companyId, to, most));
@@ -99,7 +99,7 @@ for (const kind of storeKinds)
     });
 
     // covers MSG-03
-    test("a file is sent by its id; the reader may read it from then on, a stranger's file cannot be sent", async () => {
+    test("a file sent by its id is readable for the receiver, and a file that the sender can't read can't be sent", async () => {
       const { boss, ann, ben } = await team();
       const file = await ann.call(createFile, { description: "the result", content: "42" });
       await refusal(boss.call(readFile, { id: file.id }), "not_found");
@@ -192,7 +192,7 @@ for (const kind of storeKinds)
       assert.equal((await boss.call(viewMessage, { id: sent.id })).body, null);
     });
 
-    test("message and file are one transaction: a refused send leaves neither", async () => {
+    test("message and file are written in one transaction, so a refused send leaves neither", async () => {
       const { ann } = await team();
       const files = async () =>
         (await org.board(listEvents, { companyId: org.companyId, limit: 1000 })).events.at(-1)?.seq;
@@ -211,7 +211,7 @@ for (const kind of storeKinds)
     });
 
     // covers MSG-04, CAP-14, CAP-15, CAP-16, DEL-12, NOTE-03
-    test("boss and report may write to each other, and to no other agent", async () => {
+    test("a manager and a report may write to each other, and to no other agent", async () => {
       const { boss, ann, ben, deep, number } = await team();
       await boss.call(sendMessage, { to: ann.id, body: "down" });
       await ann.call(sendMessage, { to: "boss", body: "up" });
@@ -273,7 +273,7 @@ for (const kind of storeKinds)
     });
 
     // covers MSG-08, AGT-04
-    test("mail makes one inbox outcome, which ends with the last message; the next message makes another", async () => {
+    test("mail makes one inbox outcome, which ends with the last message, and the next message makes another", async () => {
       const { boss, ann } = await team();
       const first = await boss.call(sendMessage, { to: ann.id, body: "one" });
       const second = await boss.call(sendMessage, { to: ann.id, body: "two" });
@@ -297,7 +297,7 @@ for (const kind of storeKinds)
       ]);
     });
 
-    test("many at once still make one inbox outcome", async () => {
+    test("many messages at the same time still make one inbox outcome", async () => {
       const { boss, ann } = await team();
       await Promise.all(
         Array.from({ length: 8 }, (_, index) =>
@@ -309,7 +309,7 @@ for (const kind of storeKinds)
     });
 
     // covers MSG-01, MSG-07
-    test("the inbox is oldest first, keeps what is not acknowledged, and the sender sees what became of it", async () => {
+    test("the inbox is listed oldest first, keeps unacknowledged messages, and the sender sees each receipt and result", async () => {
       const { boss, ann, ben } = await team();
       const ids: string[] = [];
       for (const body of ["one", "two", "three"])
@@ -417,7 +417,7 @@ for (const kind of storeKinds)
       await refusal(board(readInbox, {}), "refused");
     });
 
-    test("for a position that a person holds, the board acknowledges", async () => {
+    test("the board can acknowledge messages of a position that a person holds", async () => {
       const { boss, ann } = await team();
       await org.board(updateAgent, { id: ann.id, adapterType: "human" });
       const sent = await boss.call(sendMessage, { to: ann.id, body: "please sign" });
@@ -426,7 +426,7 @@ for (const kind of storeKinds)
       assert.equal((await inboxes(ann.call))[0]?.status, "completed");
     });
 
-    test("the same send twice under one key is one message", async () => {
+    test("two identical sends under one key are one message", async () => {
       const { boss, ann } = await team();
       const once = { to: ann.id, body: "only once" };
       const first = await boss.call(sendMessage, once, { key: "k1" });

@@ -12,7 +12,7 @@ const day = 24 * 3600 * 1000;
 
 for (const kind of storeKinds)
   describe(`the retention of mail on ${kind}`, () => {
-    test("the text of an acknowledged message goes after its time; the record, and all that waits, stay", () =>
+    test("the text of an acknowledged message is deleted after its time, but its record and waiting messages stay", () =>
       onStage(kind, async ({ org, store, advance }) => {
         const { companyId } = org;
         await org.board(updateCompany, { companyId, messageRetentionDays: 10, maxSessions: 0 });
@@ -51,7 +51,7 @@ for (const kind of storeKinds)
         await refusal(ann.call(readFile, { id: done.file }), "gone");
       }));
 
-    test("a letter that was passed on keeps its text as long as anybody has still to deal with it", () =>
+    test("a forwarded message keeps its text until every receiver has acknowledged it", () =>
       onStage(kind, async ({ org, store, advance }) => {
         await org.board(updateCompany, { companyId: org.companyId, messageRetentionDays: 1, maxSessions: 0 });
         const ann = await org.agent("Ann");
@@ -68,7 +68,7 @@ for (const kind of storeKinds)
         await refusal(ben.call(readFile, { id: letter.file }), "gone");
       }));
 
-    test("many at once, and each company by its own setting", () =>
+    test("many texts are deleted at once, in each company by its own setting", () =>
       onStage(kind, async ({ org, store, advance }) => {
         const other = await org.another();
         for (const { board, companyId } of [org, other])

@@ -33,7 +33,10 @@ export const noReceiver = (): Refusal =>
   invalid("The receiver is missing.", 'Add `to`: an agent, "boss", "board" or "self".');
 
 export const onlyReceiverAcknowledges = (): Refusal =>
-  refused("Only its receiver can acknowledge a message.", "Wait for the agent, or write to it: agency send.");
+  refused(
+    "Only the receiver of a message can acknowledge it.",
+    "Wait for the agent, or write to it: agency send.",
+  );
 
 export const tooManyUnanswered = (who: string, count: number): Refusal =>
   limited(
@@ -72,7 +75,7 @@ export const alreadyFailed = (why: string): Refusal =>
 
 export const onlySenderCancels = (): Refusal =>
   refused(
-    "Only its sender or the board can cancel a message.",
+    "Only the sender of a message or the board can cancel it.",
     "Acknowledge it instead: acknowledge_message.",
   );
 

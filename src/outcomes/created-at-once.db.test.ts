@@ -23,7 +23,7 @@ for (const kind of bothStores)
       return { org, agents, create };
     };
 
-    test("they share transactions, and none runs again because of another", async () => {
+    test("the writes share transactions, and none runs again because of another", async () => {
       const {
         agents: [agent],
         create,

@@ -68,7 +68,7 @@ for (const kind of storeKinds) {
   describe(`deliverables on ${kind}`, async () => {
     const { org } = await sharedOrganization(kind);
 
-    test("submitting lets the verifier read that version, accepting lets owners of ancestors; a sibling never can", async () => {
+    test("a submission lets the verifier read that version, an acceptance lets owners of ancestors read it, and siblings never can", async () => {
       const { mia, wes, sue, release, draft } = await team(org);
       const file = await write(wes);
       assert.equal(await reads(mia.call, file.id), undefined);
@@ -139,7 +139,7 @@ for (const kind of storeKinds) {
       );
     });
 
-    test("files that don't exist or are not the submitter's are refused alike, and nothing is delivered", async () => {
+    test("missing files and files of others are refused alike, and no file is delivered", async () => {
       const { mia, wes, sue, draft } = await team(org);
       const theirs = await write(sue, "Sue's secret");
       const mine = await write(wes);
@@ -161,7 +161,7 @@ for (const kind of storeKinds) {
       assert.equal(handed.deliverables[0]?.version, 2);
     });
 
-    test("linked files that qualify are included; for other links the answer names the readers who can't open them", async () => {
+    test("linked files that qualify are delivered, and for other links the answer names the readers who can't open them", async () => {
       const { mia, wes, sue, draft } = await team(org);
       const mine = await write(wes);
       const theirs = await write(sue);
@@ -232,7 +232,7 @@ for (const kind of storeKinds) {
       assert.equal(await reads(cid.call, file.id), "first words (pinned)");
     });
 
-    test("work sent back stays readable for its verifier; a new submission repins; closing ends every right", async () => {
+    test("work that was sent back stays readable for its verifier, a new submission replaces the version, and closing ends every right", async () => {
       const { mia, wes, draft } = await team(org);
       const file = await write(wes);
       await wes.call(submitOutcome, { id: draft, files: [file.id] });
@@ -343,7 +343,7 @@ for (const kind of storeKinds) {
       assert.equal(await reads(sue.call, secret.id), undefined);
     });
 
-    test("files of an agent follow every way of leaving, and come back when it is undone", async () => {
+    test("a departed agent's files go to its manager in every kind of departure, and return when the departure is undone", async () => {
       const { mia, wes, sue } = await team(org);
       const file = await write(wes);
       const applied = await org.board(applyReorganization, {

@@ -20,7 +20,7 @@ for (const kind of bothStores)
       (await by(readInbox, { limit: 100 })).messages.map(({ body }) => body ?? "").join("\n");
 
     // covers OUT-12, OUT-13
-    test("the root and mandates have one from the start: who made and changed them, before and after", async () => {
+    test("the root outcome and mandates have a history from the start, with authors and values before and after", async () => {
       assert.deepEqual(await actions(rootId), ["outcome.create"]);
       const { description: before } = await board(viewOutcome, { id: rootId });
       await board(updateOutcome, { id: rootId, description: "Bake bread for the town." });
@@ -46,7 +46,7 @@ for (const kind of bothStores)
       );
     });
 
-    test("the agent hears of a change of its mandate", async () => {
+    test("an agent is told of a change of its mandate", async () => {
       const ben = await org.agent("Ben");
       await board(updateAgent, { id: ben.id, mandate: "Sweep the floor." });
       assert.match(
@@ -81,7 +81,7 @@ for (const kind of bothStores)
       assert.match(moved.why ?? "", /Cid reports to Root now/);
     });
 
-    test("an update says what changed, also if the program made it, and an update of nothing says nothing", async () => {
+    test("the history has the changed fields of each update, even by the program, and no entry for an update without changes", async () => {
       const goal = await board(createGoal, { companyId, title: "Open the shop", budget: { usd: 5 } });
       await board(setGoalBudget, { id: goal.id, budget: { usd: 7 } });
       assert.deepEqual((await history(goal.id))[0]?.changes, {

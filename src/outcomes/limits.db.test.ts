@@ -6,7 +6,7 @@ import { planWork } from "../contract/delegation.ts";
 import { organizedOn, refusal, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`how many outcomes an agent answers for (${kind})`, () => {
+  describe(`the limit of open outcomes for one agent (${kind})`, () => {
     // Uses a separate store with few outcomes, most of which one agent has. The shortcut for small stores runs there.
     organizedOn(kind)(
       "exactly as many as the company allows, whether there are others or not",

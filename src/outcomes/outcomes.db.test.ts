@@ -72,7 +72,7 @@ for (const kind of storeKinds)
     });
 
     // covers OUT-12, OUT-13, OUT-14
-    test("its history says who did what and why", async () => {
+    test("the history of an outcome names the actor, the action and the reason", async () => {
       const { id } = await make("short-lived", [org.rootId]);
       await org.root(updateOutcome, { id, urgent: true });
       await org.root(closeOutcome, { id, rationale: "it cannot be done" });
@@ -90,7 +90,7 @@ for (const kind of storeKinds)
       assert.ok(history.every(({ by }) => by.agentId === org.rootId));
     });
 
-    test("a new outcome says of itself what is said of it later: whether it is workable", async () => {
+    test("the answer about a new outcome has the same `workable` as later answers", async () => {
       const worker = await org.agent("Worker of new outcomes");
       const mandate = worker.id;
       const create = async (input: object): Promise<boolean> => {
@@ -112,7 +112,7 @@ for (const kind of storeKinds)
       assert.equal(await create({}), false);
     });
 
-    test("workable: open, unblocked, dependencies completed, no open child, its agent active", async () => {
+    test("an outcome is workable if it is open and unblocked, has completed dependencies and no open child, and its agent is active", async () => {
       const first = await make("first", [org.rootId]);
       const second = await make("second", [org.rootId], { dependsOn: [first.id] });
       assert.equal(await isWorkable(first.id), true);
@@ -173,7 +173,7 @@ for (const kind of storeKinds)
       await refusal(make("below a closed one", [top.id]), "refused");
     });
 
-    test("submit asks the agent that delegated; sending back reopens the outcome", async () => {
+    test("a submission asks the delegating agent to decide, and a rework verdict reopens the outcome", async () => {
       const worker = await org.agent("Submitter");
       const job = await make("a job", [org.rootId]);
       await refusal(org.root(submitOutcome, { id: job.id }), "refused");
@@ -223,7 +223,7 @@ for (const kind of storeKinds)
     });
 
     // covers OUT-10
-    test("one's own outcomes come in Eisenhower's order, page by page", async () => {
+    test("an agent's own outcomes are listed in Eisenhower's order, page by page", async () => {
       const eve = await org.agent("Eve");
       for (const [title, urgent, important] of [
         ["neither", false, false],
@@ -243,7 +243,7 @@ for (const kind of storeKinds)
       assert.deepEqual(titles, ["both", "important", "urgent", "neither"]);
     });
 
-    test("when an agent leaves, its reports and its work go to its boss", async () => {
+    test("when an agent leaves, its reports and its work go to its manager", async () => {
       const boss = await org.agent("Stayer");
       const leaver = await org.agent("Leaver", boss.id);
       const report = await org.agent("Orphan", leaver.id);

@@ -57,7 +57,7 @@ export const notDelegated = (outcome: Named): Refusal =>
 export const hasLiveChildren = (outcome: Named, live: readonly Named[]): Refusal =>
   refused(
     `${named(outcome)} can't end yet. It has ${plural(live.length, "open outcome")} below it: ${namedFirst(live)}.`,
-    "Complete or close them first.",
+    "Complete or close them first: complete_outcome, close_outcome.",
   );
 
 export const alreadyOpen = (outcome: Named): Refusal =>

@@ -97,7 +97,7 @@ for (const kind of storeKinds)
       await board(contract.removePerson, { id: other.id });
     });
 
-    test("a code works once: of two at the same time one wins, and an old or replaced one says so", async () => {
+    test("a code works once, even if used twice at the same time, and an old or replaced code is named as such", async () => {
       const { id, signIn } = await board(contract.createPerson, { name: "Twice", role: "viewer" });
       const stranger = as(undefined);
       const both = await Promise.allSettled(
@@ -334,7 +334,7 @@ for (const kind of storeKinds)
       assert.equal((await board(viewAgent, { id: seat.id })).person, null);
     });
 
-    test("several positions are told apart by --as, which opens no position that is not one's own", async () => {
+    test("--as chooses among several positions, and only among one's own", async () => {
       const bo = await add("Bo", "member");
       const [one, two, other] = [await position(bo.id), await position(bo.id), await position(undefined)];
       const { hint } = await refusal(bo.call(myOutcomes, {}), "invalid");

@@ -161,7 +161,7 @@ for (const kind of storeKinds)
       assert.equal(await tool(dan.token, "lock", "mail", "read_inbox"), "forbidden");
     });
 
-    test("a name is changed but not to another's, a look-alike finds no one, and 1,000 people are the most", async () => {
+    test("a person can't take another's name, a look-alike name finds no person, and 1,000 people are the maximum", async () => {
       const board = createClient(daemon);
       await add("Mira", "viewer");
       const { id } = await add("Nina", "member");

@@ -20,7 +20,7 @@ export const tooManyPeople = (most: number): Refusal =>
 export const lastBoardPerson = (name: string): Refusal =>
   refused(
     `${name} is the only board person who has signed in, and an installation always has one.`,
-    "Add another first, who has to sign in: agency people add <name> --role board.",
+    "First add another board person, who has to sign in: agency people add <name> --role board.",
   );
 
 export const hasSignedIn = (name: string): Refusal =>
@@ -35,7 +35,7 @@ export const onlyBoardLinks = (name: string): Refusal =>
 export const boardTokenStays = (): Refusal =>
   refused(
     "This call came with the board token of the daemon's home, which can't be signed out.",
-    "Sign out a browser or a program: name its id, which GET /api/me shows.",
+    "To sign out a browser or a program, pass its id. `agency me` shows the ids.",
   );
 
 export const noSuchSignIn = (id: string): Refusal =>

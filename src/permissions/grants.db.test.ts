@@ -19,7 +19,7 @@ for (const kind of storeKinds)
     const { org } = await sharedOrganization(kind);
 
     // covers CAP-05, CAP-07, CAP-18, CAP-24, BND-02
-    test("a right goes down the reporting line, never wider, and dies with a link of its chain", async () => {
+    test("a right is passed down the reporting line, never with a higher level, and ends with any grant in its chain", async () => {
       const boss = await org.agent("Chief");
       const report = await org.agent("Report", boss.id);
       const file = await boss.call(createFile, { description: "plan", content: "one" });
@@ -76,7 +76,7 @@ for (const kind of storeKinds)
     });
 
     // covers CAP-06
-    test("a right for an outcome ends when it closes, and is back when it reopens", async () => {
+    test("a right for an outcome ends when the outcome closes, and returns when it reopens", async () => {
       const worker = await org.agent("Scoped");
       const work = await org.outcome("scoped work");
       const file = await org.board(createFile, { companyId: org.companyId, description: "x", content: "x" });
@@ -94,7 +94,7 @@ for (const kind of storeKinds)
     });
 
     // covers BND-01, BND-06
-    test("delegation moves write below, keeps it on the outcome itself, and reclaim brings it back", async () => {
+    test("delegation gives write below the outcome to the report, keeps write on the outcome, and reclaiming returns it", async () => {
       const boss = await org.agent("Delegator");
       const report = await org.agent("Delegate", boss.id);
       const top = await boss.call(createOutcome, { title: "top", parents: [boss.id] });

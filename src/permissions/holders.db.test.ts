@@ -22,7 +22,7 @@ for (const kind of storeKinds)
     const { org } = await sharedOrganization(kind, { fast: true });
     const { board, companyId } = org;
 
-    test("the list is what asking about each agent gives, for files, outcomes, mail and servers", async () => {
+    test("the list equals the answers about each agent, for files, outcomes, mail and servers", async () => {
       const { lead, ann, bob, olga, outcomes } = await buildScene(org);
       const { id: file } = await ann.call(createFile, { description: "Report", content: "x" });
       const { id: job } = await lead.call(createOutcome, { title: "Job", parents: [outcomes.goal] });
@@ -115,7 +115,7 @@ for (const kind of storeKinds)
       assert.deepEqual(await finds(lead), [false, false, false]);
     });
 
-    test("a page continues where the last one ended, and a thing that is not here is not found", async () => {
+    test("a page continues where the last one ended, and a thing of another company is not found", async () => {
       const ids = [];
       const { id: file } = await org.root(createFile, { description: "Shared", content: "x" });
       for (const name of ["Cy", "Di", "Ed", "Flo"]) {

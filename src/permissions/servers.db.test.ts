@@ -31,7 +31,7 @@ for (const kind of storeKinds)
       grants: [{ resource }],
     });
 
-    test("no way of granting one works, and each answer names the servers there are", async () => {
+    test("no such server can be granted in any way, and each refusal names the existing servers", async () => {
       const [one, two] = [await work("one"), await work("two")];
       const ways = {
         "the board": () => org.board(grantPermission, { companyId, to: ann.id, resource: "mcp:chta" }),
@@ -88,7 +88,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("neither with the files of a company; a tool of Claude Code is left out with a notice", async () => {
+    test("such a server can't come with the files of a company, and a tool of Claude Code is left out with a notice", async () => {
       const wants = definition("Ada", "grants: [{resource: mcp:wiki}]\n");
       const server = { name: "docs", config: { type: "http" as const, url: "https://docs.example/mcp" } };
       const files = [manifest({ mcpServers: [server] })];

@@ -21,7 +21,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-test("a process does nothing before it is let go, and then gets the briefing", async (context) => {
+test("a process does nothing before its release, and then gets the briefing", async (context) => {
   const { start, folder } = await place(context);
   const running = await start('touch ran; read -r line; echo "got $line"');
   const ran = join(folder, "workspaces", "one", "ran");
@@ -66,7 +66,7 @@ test("a session's workspace is separate and is removed with it; its transcript s
   });
 });
 
-test("a session gets a separate environment, with nothing of the daemon's", async (context) => {
+test("a session gets a separate environment without the daemon's variables", async (context) => {
   process.env["A_SECRET_OF_THE_DAEMON"] = "hidden";
   context.after(() => delete process.env["A_SECRET_OF_THE_DAEMON"]);
   const { start } = await place(context);
@@ -83,7 +83,7 @@ test("a session gets a separate environment, with nothing of the daemon's", asyn
   );
 });
 
-test("no secret that it prints is kept, neither in parts nor of those it was given", async (context) => {
+test("no secret that a process prints is stored, whether printed in parts or given to the process", async (context) => {
   const { start, folder } = await place(context);
   const running = await start(
     'printf "it has $AGENCY_TOKEN and $EXTRA, ghp_"; sleep 0.1; echo "Tok3nInTwoParts01 and more" >&2; echo Tok3nInTwoParts02',
@@ -156,7 +156,7 @@ test("an orphan is killed only if it is still the same process", async (context)
   assert.equal((await running.exited).code, null);
 });
 
-test("the last 64 kB are its output, whole characters only, wherever the pipe cut them", async (context) => {
+test("the output is the last 64 kB in whole characters, however the pipe splits them", async (context) => {
   const { start } = await place(context);
   const running = await start(
     `i=0; while [ $i -lt 3000 ]; do printf '語語語語語語語語語語'; i=$((i+1)); done > big; cat big; echo; echo '{"usage":{"inputTokens":7,"outputTokens":3,"costUsd":0.5}}'; printf '終わり'`,
@@ -169,7 +169,7 @@ test("the last 64 kB are its output, whole characters only, wherever the pipe cu
   assert.deepEqual(usage, { inputTokens: 7, outputTokens: 3, costUsd: 0.5 });
 });
 
-test("what was asked for before the last 64 kB is kept by itself, without secrets", async (context) => {
+test("directives before the last 64 kB are kept separately, without secrets", async (context) => {
   const { start } = await place(context);
   const running = await start(
     `echo '@board'; echo "HIRE[Writer]: Writes with $AGENCY_TOKEN."; echo '~~~'; echo 'HIRE[Spy]: x'; echo '~~~'
@@ -188,7 +188,7 @@ test("what was asked for before the last 64 kB is kept by itself, without secret
   assert.match(`${lost?.line}${output}`, /^0{80}\n0{80}\n/);
 });
 
-test("the last report of usage counts, also without a line end, and nonsense does not", async (context) => {
+test("the last valid report of usage counts, even without a line end", async (context) => {
   const { start } = await place(context);
   const running = await start(
     `echo '{"usage":{"inputTokens":1}}'; echo '{"usage": broken'; printf '{"usage":{"inputTokens":2,"outputTokens":1,"costUsd":0.1}}'`,
@@ -205,7 +205,7 @@ test("the last report of usage counts, also without a line end, and nonsense doe
   });
 });
 
-test("what a process prints without end is taken in pieces, with rests between, to its last word", async (context) => {
+test("endless output of a process is read in pieces with pauses, up to its end", async (context) => {
   const { start } = await place(context);
   const running = await start("head -c 1000000 /dev/zero | tr '\\0' a; echo end");
   const begun = performance.now();
@@ -215,7 +215,7 @@ test("what a process prints without end is taken in pieces, with rests between, 
   assert.ok(performance.now() - begun > 800);
 });
 
-test("a report is heard at once: in pieces, without a line end, on the error output, and not twice", async (context) => {
+test("a report is read at once and only once, even in pieces, without a line end, or on the error output", async (context) => {
   const { start, heard } = await place(context);
   const running = await start(
     `printf '{"usage":{"inputTo'; sleep 0.1; printf 'kens":5}}'; sleep 0.1; printf '\\n'; sleep 0.1
@@ -259,7 +259,7 @@ function isZombie(pid: number): boolean {
   }
 }
 
-test("how a process ended is kept until it is dealt with, also for the next life of the node", async (t) => {
+test("the end of a process is kept until it is handled, even across a restart of the node", async (t) => {
   const { folder, runner, nextLife, start } = await place(t);
   assert.equal(runner.takeExit("one"), undefined);
   const usage = '{"usage":{"inputTokens":3,"outputTokens":2,"costUsd":0.5,"consultants":{"inputTokens":1}}}';

@@ -59,7 +59,7 @@ for (const user of users)
       });
   });
 
-test("a workspace that became a link is removed, not what it points to", async (context) => {
+test("a workspace that became a link is removed, but not the link's target", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "agency-removal-"));
   context.after(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "outside"), { mode: 0o500 });

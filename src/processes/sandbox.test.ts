@@ -38,7 +38,7 @@ test("in a sandbox a session has its own user, processes and environment, and no
   );
 });
 
-test("a sandbox shows the system, the program and files that its arguments name, and nothing of a home", async (context) => {
+test("a sandbox shows the system, the program and files that its arguments name, and no file of a home", async (context) => {
   const { start, folder } = await place(context, { sandbox: true });
   const outside = mkdtempSync(join(tmpdir(), "agency-outside-"));
   context.after(() => rmSync(outside, { recursive: true, force: true }));

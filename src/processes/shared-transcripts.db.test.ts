@@ -64,7 +64,7 @@ for (const kind of bothStores)
           assert.deepEqual(await elsewhere(id, after), await here(id, after), `from ${after ?? "the end"}`);
       });
 
-      test("long ones are the same everywhere, in parts and from their end", async (t) => {
+      test("long transcripts are the same on every node, in parts and from their end", async (t) => {
         const { store, folder, share, elsewhere, here, session } = await stage(t);
         const id = await session();
         const wide = lineOf("\u0001".repeat(256 * 1024));
@@ -92,7 +92,7 @@ for (const kind of bothStores)
         assert.equal((await elsewhere(id)).entries.at(-1)?.text, "line 39999");
       });
 
-      test("what an earlier run did not store, the next one does", async (t) => {
+      test("the next run stores lines that an earlier run did not store", async (t) => {
         const { folder, share, elsewhere, session } = await stage(t);
         const id = await session();
         const file = join(folder, `${id}.jsonl`);

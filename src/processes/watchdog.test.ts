@@ -53,7 +53,7 @@ test("a watchdog that could not be started is started again, and watches the ses
   assert.match((await running.exited).reason, /^its files took \d+ MB/);
 });
 
-test("a home that takes too much is emptied, the agent's next session is told why and works", async (context) => {
+test("a home that is too large is emptied, and the agent's next session is told why and works", async (context) => {
   const { start, runner, folder } = await place(context, { limits: { diskMb: 10 } });
   const homes = () =>
     readdirSync(join(folder, "homes")).flatMap((id) => readdirSync(join(folder, "homes", id)));
@@ -84,14 +84,14 @@ test("a home that takes too much is emptied, the agent's next session is told wh
   assert.deepEqual(homes(), ["notes"]);
 });
 
-test("no file becomes larger than all files together may be", async (context) => {
+test("no file can become larger than the limit for all files", async (context) => {
   const { start } = await place(context, { limits: { diskMb: 2 } });
   const running = await start("head -c 5000000 /dev/zero > file; wc -c < file");
   running.release();
   assert.equal((await running.exited).output.trim(), String(2 * 1024 * 1024));
 });
 
-test("sessions whose leases are not confirmed for 15 seconds are ended, with what left their group", async (context) => {
+test("sessions whose leases are not confirmed for 15 seconds are ended, with processes that left their group", async (context) => {
   const { start, runner, watchdog } = await place(context, { leaseMilliseconds: 15_000 });
   const running = await start(
     "setsid sleep 100 & setsid env -i /bin/sh -c 'echo $$ > pid; mv pid left; exec sleep 100' & sleep 100",

@@ -17,7 +17,7 @@ const minute = 60_000;
 const day = 24 * 60 * minute;
 
 for (const kind of storeKinds)
-  describe(`what the attention list says beside its items (${kind})`, () => {
+  describe(`the notes of the attention list (${kind})`, () => {
     const staged = stagedOn(kind);
     const look = ({ board, companyId }: Organization) => board(viewAttention, { companyId });
     const said = (notes: readonly AttentionNote[]): string[] => notes.map(({ says }) => says).toSorted();
@@ -39,7 +39,7 @@ for (const kind of storeKinds)
         tx.run(spendSessions, { id, month: new Date(tx.now).toISOString().slice(0, 7), amount }),
       );
 
-    staged("next is the earliest time that a scheduled outcome waits for", async (stage) => {
+    staged("`next` is the earliest time that a scheduled outcome waits for", async (stage) => {
       const { org } = stage;
       const { mill, ann, otto, see } = await positions(stage);
       const at = (days: number): string => new Date(stage.now() + days * day).toISOString();
@@ -68,7 +68,7 @@ for (const kind of storeKinds)
       await refusal(ann.call(viewAttention, { companyId: org.companyId }), "forbidden");
     });
 
-    staged("a month that begins again is a date", async (stage) => {
+    staged("the beginning of the next month counts as such a time", async (stage) => {
       const { org } = stage;
       const ann = await org.agent("Ann");
       await ann.call(createOutcome, { title: "job", parents: [ann.id] });
@@ -79,7 +79,7 @@ for (const kind of storeKinds)
       assert.deepEqual(notes, []);
     });
 
-    staged("a budget that is nearly used up is good to know, and is not counted", async (stage) => {
+    staged("a budget that is nearly used up is a note and is not counted", async (stage) => {
       const { org } = stage;
       const { companyId } = org;
       const { mill, ann, otto, see } = await positions(stage);
@@ -110,7 +110,7 @@ for (const kind of storeKinds)
       assert.deepEqual([said(stopped.notes), stopped.pressing], [[ofMill, ofAnn], 1]);
     });
 
-    staged("signs of the last day that an agent is overloaded", async (stage) => {
+    staged("signs of overload from the last day are notes", async (stage) => {
       const { org } = stage;
       const { ann, otto, see } = await positions(stage);
       await org.board(updateCompany, {
@@ -134,7 +134,7 @@ for (const kind of storeKinds)
       assert.deepEqual(growth(await look(org)), []);
     });
 
-    staged("limits that are nearly reached", async (stage) => {
+    staged("limits that are nearly reached are notes", async (stage) => {
       const { org } = stage;
       const { companyId } = org;
       const { ann, otto, see } = await positions(stage);
@@ -154,7 +154,7 @@ for (const kind of storeKinds)
       await refusal(otto.call(viewAttention, { companyId }), "forbidden");
     });
 
-    staged("sessions at their maximum, while they run", async ({ org, runner, ...stage }) => {
+    staged("the maximum number of sessions is a note while they run", async ({ org, runner, ...stage }) => {
       const { companyId } = org;
       await org.board(updateCompany, { companyId, maxSessions: 1 });
       assert.deepEqual((await look(org)).notes, []);

@@ -85,7 +85,7 @@ for (const kind of storeKinds)
     };
 
     staged(
-      "an outcome has its own items: what it waits for, and what is asked during work on it",
+      "an outcome's items are those it waits for and requests made during work on it",
       async ({ org }) => {
         const { board, companyId } = org;
         const of = async (outcome: string) =>
@@ -151,35 +151,32 @@ for (const kind of storeKinds)
         await refusal(board(viewAttention, { companyId, cursor }), "invalid");
     });
 
-    staged(
-      "items that nothing but their names tells apart come in pages without a gap",
-      async ({ org, store }) => {
-        const { board, companyId } = org;
-        const names = ["Ida", "Jo"];
-        for (const name of names) {
-          const { id } = await org.agent(name);
-          await board(setBudget, { id, usd: 10, tokens: 10, sessions: 10 });
-          await store.write(async (tx) => {
-            const month = new Date(tx.now).toISOString().slice(0, 7);
-            for (const [measure, amount] of [
-              ["usd", 9_000_000],
-              ["tokens", 9],
-              ["sessions", 9],
-            ] as const)
-              await tx.run(spendOf, { id, month, measure, amount });
-          });
-        }
-        const all = (await look(org)).items.map(({ title }) => title);
-        assert.equal(all.length, 6);
-        const seen: string[] = [];
-        for (let cursor: string | null | undefined; cursor !== null;) {
-          const page = await board(viewAttention, { companyId, limit: 1, ...(cursor != null && { cursor }) });
-          seen.push(...page.items.map(({ title }) => title));
-          cursor = page.nextCursor;
-        }
-        assert.deepEqual(seen, all);
-      },
-    );
+    staged("items that differ only in their names come in pages without a gap", async ({ org, store }) => {
+      const { board, companyId } = org;
+      const names = ["Ida", "Jo"];
+      for (const name of names) {
+        const { id } = await org.agent(name);
+        await board(setBudget, { id, usd: 10, tokens: 10, sessions: 10 });
+        await store.write(async (tx) => {
+          const month = new Date(tx.now).toISOString().slice(0, 7);
+          for (const [measure, amount] of [
+            ["usd", 9_000_000],
+            ["tokens", 9],
+            ["sessions", 9],
+          ] as const)
+            await tx.run(spendOf, { id, month, measure, amount });
+        });
+      }
+      const all = (await look(org)).items.map(({ title }) => title);
+      assert.equal(all.length, 6);
+      const seen: string[] = [];
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page = await board(viewAttention, { companyId, limit: 1, ...(cursor != null && { cursor }) });
+        seen.push(...page.items.map(({ title }) => title));
+        cursor = page.nextCursor;
+      }
+      assert.deepEqual(seen, all);
+    });
 
     staged("an empty company needs nothing, and only people may ask", async ({ org }) => {
       await nothingLeft(org);
@@ -275,7 +272,7 @@ for (const kind of storeKinds)
       assert.equal((await look(org)).counts.verdict, 0);
     });
 
-    staged("a person with a position sees what waits for that position and nothing else", async ({ org }) => {
+    staged("a person with a position sees only the items of that position", async ({ org }) => {
       const { companyId, board } = org;
       const { id: personId, signIn: link } = await board(createPerson, { name: "Pia", role: "member" });
       const { token = "" } = await org.as(link.code)(signIn, { code: link.code, kind: "program" });
@@ -430,7 +427,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "work that depends on a closed outcome: reopen that, write to the owner, or close it",
+      "for work that depends on a closed outcome, the list offers to reopen that outcome, write to the owner, or close the work",
       async ({ org }) => {
         const ann = await org.agent("Ann");
         const first = await ann.call(createOutcome, { title: "first", parents: [ann.id] });
@@ -477,28 +474,37 @@ for (const kind of storeKinds)
       assert.match((await only(org))?.reason ?? "", /in a circle/);
     });
 
-    staged("a budget that is used up or nearly so, and a brain that fails", async ({ org, store }) => {
-      const ann = await org.agent("Ann");
-      await ann.call(createOutcome, { title: "job", parents: [ann.id] });
-      await org.board(setBudget, { id: ann.id, sessions: 10 });
-      await store.write((tx) =>
-        tx.run(spendSessions, { id: ann.id, month: new Date(tx.now).toISOString().slice(0, 7), amount: 8 }),
-      );
-      const nearly = await only(org);
-      assert.deepEqual([nearly?.kind, nearly?.facts["usedUp"], nearly?.facts["left"]], ["budget", false, 2]);
-      assert.match(nearly?.abilities[0]?.command ?? "", / --(?:usd|tokens|sessions) <\w+>$/);
-      assert.match(nearly?.reason ?? "", /^80 % is spent: 8 sessions of 10 sessions/);
-      await org.board(setBudget, { id: ann.id, sessions: 100 });
-      await nothingLeft(org);
-      await store.write((tx) => tx.run(setBrain, { id: ann.id, type: "retired_brain" }));
-      const brain = await only(org);
-      assert.deepEqual([brain?.kind, brain?.subject.id, brain?.holdsUp.count], ["brain", "retired_brain", 1]);
-      await org.board(updateAgent, { id: ann.id, adapterType: "rehearsal" });
-      await nothingLeft(org);
-    });
+    staged(
+      "a budget that is used up or nearly used up, and a failing brain, are items",
+      async ({ org, store }) => {
+        const ann = await org.agent("Ann");
+        await ann.call(createOutcome, { title: "job", parents: [ann.id] });
+        await org.board(setBudget, { id: ann.id, sessions: 10 });
+        await store.write((tx) =>
+          tx.run(spendSessions, { id: ann.id, month: new Date(tx.now).toISOString().slice(0, 7), amount: 8 }),
+        );
+        const nearly = await only(org);
+        assert.deepEqual(
+          [nearly?.kind, nearly?.facts["usedUp"], nearly?.facts["left"]],
+          ["budget", false, 2],
+        );
+        assert.match(nearly?.abilities[0]?.command ?? "", / --(?:usd|tokens|sessions) <\w+>$/);
+        assert.match(nearly?.reason ?? "", /^80 % is spent: 8 sessions of 10 sessions/);
+        await org.board(setBudget, { id: ann.id, sessions: 100 });
+        await nothingLeft(org);
+        await store.write((tx) => tx.run(setBrain, { id: ann.id, type: "retired_brain" }));
+        const brain = await only(org);
+        assert.deepEqual(
+          [brain?.kind, brain?.subject.id, brain?.holdsUp.count],
+          ["brain", "retired_brain", 1],
+        );
+        await org.board(updateAgent, { id: ann.id, adapterType: "rehearsal" });
+        await nothingLeft(org);
+      },
+    );
 
     staged(
-      "mail of the board that could not be delivered waits until the board puts it aside",
+      "an undelivered message of the board is an item until the board puts it aside",
       async ({ org, ...stage }) => {
         const ann = await org.agent("Ann");
         const deliverAt = new Date(stage.now() + 60_000).toISOString();
@@ -519,26 +525,29 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("what holds up most comes first, and one kind can be asked for", async ({ org }) => {
-      const ann = await org.agent("Ann");
-      const ben = await org.agent("Ben");
-      await org.root(sendMessage, { to: "board", body: "first of all" });
-      const job = await ann.call(createOutcome, { title: "job", parents: [ann.id] });
-      await ann.call(updateOutcome, { id: job.id, blocked: { reason: "no key" } });
-      const whole = await ben.call(createOutcome, { title: "whole", parents: [ben.id] });
-      const part = await ben.call(createOutcome, { title: "part", parents: [whole.id] });
-      await ben.call(updateOutcome, { id: part.id, blocked: { reason: "no door" } });
-      const { items } = await look(org);
-      assert.deepEqual(
-        items.map(({ title }) => title),
-        ["part", "first of all", "job"],
-      );
-      const stalls = await org.board(viewAttention, { companyId: org.companyId, kind: "stall", limit: 1 });
-      assert.deepEqual([stalls.items.length, stalls.counts.stall, stalls.total], [1, 2, 3]);
-      await demandAgreement(org);
-    });
+    staged(
+      "items that hold up most outcomes come first, and the list can be filtered by kind",
+      async ({ org }) => {
+        const ann = await org.agent("Ann");
+        const ben = await org.agent("Ben");
+        await org.root(sendMessage, { to: "board", body: "first of all" });
+        const job = await ann.call(createOutcome, { title: "job", parents: [ann.id] });
+        await ann.call(updateOutcome, { id: job.id, blocked: { reason: "no key" } });
+        const whole = await ben.call(createOutcome, { title: "whole", parents: [ben.id] });
+        const part = await ben.call(createOutcome, { title: "part", parents: [whole.id] });
+        await ben.call(updateOutcome, { id: part.id, blocked: { reason: "no door" } });
+        const { items } = await look(org);
+        assert.deepEqual(
+          items.map(({ title }) => title),
+          ["part", "first of all", "job"],
+        );
+        const stalls = await org.board(viewAttention, { companyId: org.companyId, kind: "stall", limit: 1 });
+        assert.deepEqual([stalls.items.length, stalls.counts.stall, stalls.total], [1, 2, 3]);
+        await demandAgreement(org);
+      },
+    );
 
-    staged("another company's items stay there", async ({ org }) => {
+    staged("the list has no items of another company", async ({ org }) => {
       const other = await org.another();
       await other.root(sendMessage, { to: "board", body: "over here" });
       await other.root(hireAgent, { name: "Extra", role: "writer" });

@@ -100,7 +100,7 @@ for (const kind of bothStores)
       assert.deepEqual([cut.outcomes.length, cut.edges, cut.truncated], [1, [], true]);
     });
 
-    test("why answers for several at once as for each, and leaves out what the caller may not ask about", async () => {
+    test("`why` gives the same answers for several things as for each, and leaves out those the caller may not ask about", async () => {
       const mia = await org.agent("Mia");
       const job = (await mia.call(outcomes.createOutcome, { title: "Job", parents: [mia.id] })).id;
       const hidden = await org.outcome("Hidden from Mia");
@@ -126,7 +126,7 @@ for (const kind of bothStores)
       await refusal(board(whyMany, { ids: Array.from({ length: 101 }, () => job) }), "invalid");
     });
 
-    test("short ids lead to things and back, stay, and are for people who see everything", async () => {
+    test("short ids are translated both ways, never change, and are only for people who see everything", async () => {
       const ken = await org.agent("Ken of short ids");
       const first = (await ken.call(outcomes.createOutcome, { title: "First", parents: [ken.id] })).id;
       const second = (await ken.call(outcomes.createOutcome, { title: "Second", parents: [ken.id] })).id;
@@ -181,7 +181,7 @@ for (const kind of bothStores)
       assert.deepEqual([hers?.id, hers?.health, hers?.attention], [companyId, undefined, undefined]);
     });
 
-    test("lists count what is on all their pages, with every filter", async () => {
+    test("lists count the entries on all their pages, with every filter", async () => {
       const lou = await org.agent("Lou");
       const [pat, far] = [await org.agent("Pat", lou.id), await org.agent("Far")];
       for (const { id } of [pat, far]) await org.session(id);
@@ -318,7 +318,7 @@ for (const kind of bothStores)
       assert.deepEqual(await details(org.root), []);
     });
 
-    test("the page of an agent has its work, money, rights and pause, for those who look after it", async () => {
+    test("the page of an agent shows work, costs, rights and pause to its manager and people", async () => {
       const boss = await org.agent("Ben");
       const rae = await org.agent("Rae", boss.id);
       await board(setPermissions, { id: rae.id, canCreateAgents: true });

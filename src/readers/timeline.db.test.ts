@@ -10,7 +10,7 @@ import { onStage } from "../testing/stage.ts";
 
 for (const kind of storeKinds)
   describe(`the timeline of an outcome on ${kind}`, () => {
-    test("shows sessions, calls and files to those who may look at them", () =>
+    test("shows sessions, calls and files only to readers with the right", () =>
       onStage(kind, async ({ org, runner, ...stage }) => {
         const chief = await org.agent("Chief");
         const ann = await org.agent("Ann", chief.id);

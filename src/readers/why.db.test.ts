@@ -67,7 +67,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "a session at work is a live path, for the outcome and for every agent that waits for it",
+      "a running session keeps its outcome moving, and every agent that waits for the outcome",
       async ({ org, runner, ...stage }, ask) => {
         const ann = await org.agent("Ann");
         const job = await make(ann.call, "job", [ann.id]);
@@ -119,7 +119,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "blocked by a time: it moves then; by a reason alone: it does not; the time counts also beside another outcome",
+      "an outcome blocked until a time is scheduled, and one blocked by a reason alone is stuck",
       async ({ org, ...stage }, ask) => {
         const ann = await org.agent("Ann");
         const job = await make(ann.call, "job", [ann.id]);
@@ -153,7 +153,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "open work below, and what it depends on, are followed to their end, the stuck one first",
+      "open work below and its dependencies are followed to their end, stuck work first",
       async ({ org }, ask) => {
         const ann = await org.agent("Ann");
         const ben = await org.agent("Ben");
@@ -180,7 +180,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "a closed outcome will not complete: agents that depend on it are told to change that",
+      "agents whose work depends on a closed outcome are told to change the dependency",
       async ({ org }, ask) => {
         const first = await make(org.root, "first", [org.rootId]);
         const second = await make(org.root, "second", [org.rootId], [first.id]);
@@ -250,7 +250,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "a verifier whose inbox is blocked will not look either",
+      "work submitted to a verifier with a blocked inbox is stuck",
       async ({ org, runner, ...stage }, ask) => {
         const boss = await org.agent("Chief");
         const ann = await org.agent("Ann", boss.id);
@@ -272,7 +272,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "a person's outcome moves, a standing mandate stands, and unassigned work does not move",
+      "a person's outcome counts as moving, a mandate without open work as permanent, and unassigned work as stuck",
       async ({ org }, ask) => {
         const person = await org.agent("Person");
         await org.board(updateAgent, { id: person.id, adapterType: "human" });
@@ -285,7 +285,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "people get the calls that help: those of the last link, the same as in the attention list",
+      "people get the calls that help with the last step, the same as in the attention list",
       async ({ org }, ask) => {
         const { board, companyId } = org;
         const chief = await org.agent("Chief");
@@ -323,23 +323,20 @@ for (const kind of storeKinds)
       },
     );
 
-    staged(
-      "an agent asks about itself, its reports and what it may read, and learns of nothing else",
-      async ({ org }) => {
-        const boss = await org.agent("Chief");
-        const ann = await org.agent("Ann", boss.id);
-        const ben = await org.agent("Ben");
-        const job = await make(ann.call, "job", [ann.id]);
-        assert.equal((await ann.call(why, { id: ann.id })).kind, "agent");
-        assert.equal((await boss.call(why, { id: ann.id })).kind, "agent");
-        assert.equal((await boss.call(why, { id: job.id })).kind, "outcome");
-        await refusal(ben.call(why, { id: job.id }), "not_found");
-        await refusal(ben.call(why, { id: ann.id }), "not_found");
-        const elsewhere = await org.another();
-        await refusal(elsewhere.root(why, { id: job.id }), "not_found");
-        await refusal(org.board(why, { id: org.companyId }), "not_found");
-      },
-    );
+    staged("an agent can ask only about itself, its reports and outcomes it may read", async ({ org }) => {
+      const boss = await org.agent("Chief");
+      const ann = await org.agent("Ann", boss.id);
+      const ben = await org.agent("Ben");
+      const job = await make(ann.call, "job", [ann.id]);
+      assert.equal((await ann.call(why, { id: ann.id })).kind, "agent");
+      assert.equal((await boss.call(why, { id: ann.id })).kind, "agent");
+      assert.equal((await boss.call(why, { id: job.id })).kind, "outcome");
+      await refusal(ben.call(why, { id: job.id }), "not_found");
+      await refusal(ben.call(why, { id: ann.id }), "not_found");
+      const elsewhere = await org.another();
+      await refusal(elsewhere.root(why, { id: job.id }), "not_found");
+      await refusal(org.board(why, { id: org.companyId }), "not_found");
+    });
   });
 
 const setBrain = query((db, p: { id: string; type: string }) =>

@@ -52,7 +52,7 @@ const isContent = ({ name }: Operation): boolean =>
 const reads = operations.filter(({ effect }) => effect !== "write");
 
 for (const kind of storeKinds)
-  describe(`what leaves a company on ${kind}`, async () => {
+  describe(`everything that leaves a company on ${kind}`, async () => {
     const { org, store } = await sharedOrganization(kind, { approvals: true });
     const { board, root, companyId, rootId } = org;
     const heard: { from: string; text: string }[] = [];

@@ -13,7 +13,7 @@ const letters = (name: string, length: number): string =>
     .replaceAll("1", "b")
     .slice(0, length);
 
-test("what any known text covers is hidden, and nothing else", () => {
+test("exactly the characters covered by known texts are hidden", () => {
   for (let round = 0; round < 200; round++) {
     const known = [8, 8, 9, 12, 15].map((length, at) => letters(`${round} ${at}`, length));
     const text = letters(`${round} text`, 500);

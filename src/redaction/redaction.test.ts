@@ -77,7 +77,7 @@ const placed = (value: unknown): unknown[] => [
   { config: JSON.stringify({ x: value }) },
 ];
 
-describe("what is a secret", () => {
+describe("the recognition of secrets", () => {
   // covers GOV-38, GOV-70
   for (const [group, samples] of Object.entries(groups))
     test(`${group}: ${samples.length} samples, of which only the secrets go`, () => {
@@ -102,7 +102,7 @@ describe("what is a secret", () => {
     );
   });
 
-  test("wherever it stands; what is shown stays as it is, and sending it back restores it", () => {
+  test("at any place, with other text unchanged, and sending the text back restores the secret", () => {
     for (const value of secrets.map(read).flatMap(placed)) {
       const { value: shown, redactedPaths } = redact(value);
       assert.ok(written(shown).includes(marker) && redactedPaths.length > 0, written(value));
@@ -184,7 +184,7 @@ test("a long value is hidden to its end", () => {
   }
 });
 
-describe("what a schema marks", () => {
+describe("a value that a schema marks as secret", () => {
   const schema = z.strictObject({
     env: z.record(z.string(), z.string()).meta({ secret: true }).optional(),
     servers: z.array(
@@ -197,7 +197,7 @@ describe("what a schema marks", () => {
     x: [{ config: { env: { A: "b", N: "c d" }, servers: [{ url: "u" }, { code: "e" }], deep: { a: "f" } } }],
   };
 
-  test("is hidden whatever it looks like, and comes back", () => {
+  test("is hidden whatever its form, and restored", () => {
     const { value: shown, redactedPaths } = redact(value, marks);
     assert.deepEqual(shown, {
       x: [
@@ -218,7 +218,7 @@ describe("what a schema marks", () => {
   });
 });
 
-describe("what is shown", () => {
+describe("the text that is shown", () => {
   test("paths name each hidden value, with quotes around unusual names", () => {
     const value = {
       adapterConfig: { env: { API_KEY: "x" } },
@@ -244,7 +244,7 @@ describe("what is shown", () => {
     });
   });
 
-  test("a value deeper than anything sensible goes whole", () => {
+  test("a value nested too deeply is hidden completely", () => {
     let value: unknown = { token: "hunter2" };
     for (let level = 0; level < 5000; level += 1) value = level % 2 === 0 ? [value] : { a: value };
     let shown = redact(value).value;
@@ -255,7 +255,7 @@ describe("what is shown", () => {
 });
 
 describe("sending back what was shown", () => {
-  test("keeps what was changed, added and left out, and means the same place", () => {
+  test("keeps changes, additions and omissions, and restores each secret at its place", () => {
     const former = { command: "run", env: { A: "1", B: "2" }, args: ["--token", "x", "y"] };
     const sent = { command: "walk", env: { A: marker, C: "3" }, args: ["--token", marker], more: [1] };
     assert.deepEqual(restore(sent, former), {

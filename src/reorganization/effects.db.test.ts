@@ -32,7 +32,7 @@ for (const kind of storeKinds)
       return { hash, lines };
     };
 
-    test("the plan tells of budgets far below who moves, and of what those without one draw from", async () => {
+    test("the plan shows budgets far below the moving agent, and the shared budgets of agents without one", async () => {
       const rich = await make("Rich", org.rootId, { tokens: 1000 });
       const middle = await make("Middle", rich);
       const low = await make("Low", middle, { tokens: 200 });
@@ -106,7 +106,7 @@ for (const kind of storeKinds)
       );
       assert.match(
         told.message,
-        /"whole".* includes "part".* for which you were hired\. Closing it would also terminate you/,
+        /"whole".* includes "part".* for which you were hired\. Closing the first would also terminate you/,
       );
       assert.equal((await org.board(viewAgent, { id: part.id })).status, "idle");
       await org.board(closeOutcome, { id: whole.id, rationale: "It does not work." });

@@ -62,7 +62,7 @@ for (const kind of storeKinds)
     const newcomer = (name: string) => ({ name: `${name} ${scene.n}`, role: "manager" });
 
     // covers UNI-03
-    test("inserting a layer: the reports have another boss, and else nothing is different for them", async () => {
+    test("inserting a layer changes only the manager of the reports", async () => {
       scene = await buildScene(org);
       const { lead, ann, bob, deep, outcomes, files } = scene;
       const rights = await Promise.all([ann, bob, deep].map(({ call }) => held(call)));
@@ -117,7 +117,7 @@ for (const kind of storeKinds)
     });
 
     // covers UNI-04
-    test("removing a layer: reports, work and reviews go up, rights with them where the boss holds them", async () => {
+    test("removing a layer moves reports, work and reviews up, with the rights that the manager above holds", async () => {
       scene = await buildScene(org);
       const { lead, ann, bob, deep, waits, outcomes, files } = scene;
       const { moves, warnings } = await carryOut({ kind: "remove_layer", agent: lead.id });
@@ -142,7 +142,7 @@ for (const kind of storeKinds)
       assert.ok(moves.some(({ what, to }) => what.includes("names as manager") && to === "Root"));
     });
 
-    test("moving a report: what it was handed is verified by the new boss; rights that one does not hold end", async () => {
+    test("a moved report's work is verified by the new manager, and rights that the new manager lacks end", async () => {
       scene = await buildScene(org);
       const { lead, other, ann, deep, outcomes, files } = scene;
       const { warnings } = await carryOut({ kind: "move_report", agent: ann.id, to: other.id });
@@ -172,7 +172,7 @@ for (const kind of storeKinds)
     });
 
     // covers UNI-08
-    test("splitting: newcomers beside it take the reports and the work that are named, and the rights for them", async () => {
+    test("in a split, new agents take over the named reports and work, with the rights for them", async () => {
       scene = await buildScene(org);
       const { lead, ann, bob, outcomes, files } = scene;
       await carryOut({
@@ -197,7 +197,7 @@ for (const kind of storeKinds)
       await ann.call(readFile, { id: files.shared });
     });
 
-    test("a right that its giver's place no longer carries does not come alive with a boss whose place would", async () => {
+    test("a right that ended with its giver's position does not return under a manager whose position includes it", async () => {
       scene = await buildScene(org);
       const { lead, bob, outcomes } = scene;
       await bob.call(viewOutcome, { id: outcomes.own });
@@ -213,7 +213,7 @@ for (const kind of storeKinds)
     });
 
     // covers UNI-08
-    test("merging: one agent takes over all work, and its manager stays the delegator", async () => {
+    test("after a merge one agent has all the work, and its manager stays the delegator", async () => {
       scene = await buildScene(org);
       const { lead, other, ann, bob, olga, waits, outcomes } = scene;
       await carryOut({ kind: "merge", agents: [lead.id], into: other.id });
@@ -231,7 +231,7 @@ for (const kind of storeKinds)
     });
 
     // covers UNI-08
-    test("handing a position to a person and back: it works from its inbox meanwhile", async () => {
+    test("a position that is handed to a person and back works from its inbox meanwhile", async () => {
       scene = await buildScene(org);
       const { ann, outcomes } = scene;
       const session = await org.session(ann.id);
@@ -268,7 +268,7 @@ for (const kind of storeKinds)
       assert.equal(await brainOf(ann.id), "rehearsal");
     });
 
-    test("firing and shrinking: the agents with the least work leave, the deepest first, with the reason", async () => {
+    test("firing and shrinking remove the agents with the least work, deepest first, and record the reason", async () => {
       const small = await createOrganization(store);
       scene = await buildScene(small);
       const shrink = { kind: "shrink", to: 6 } as const;
@@ -291,7 +291,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("the plan names what is on its way and will not come; agents are found by name as well", async () => {
+    test("the plan names pending hires that will not come, and agents are also found by name", async () => {
       scene = await buildScene(org);
       const { lead, ann } = scene;
       const plan = async (change: Change) =>
@@ -320,7 +320,7 @@ for (const kind of storeKinds)
       assert.deepEqual(compare(before, await dump(store)), []);
     });
 
-    test("a boss reorganizes only below itself; no change makes a circle or moves the root or a pending agent", async () => {
+    test("a manager reorganizes only below itself, and no change makes a circle or moves the root or a pending agent", async () => {
       scene = await buildScene(org);
       const { lead, other, ann, bob, deep, olga, waits } = scene;
       const { companyId } = org;

@@ -100,11 +100,11 @@ export const proposeBrain = (agent: string): Refusal =>
   );
 
 export const alreadyUndone = (): Refusal =>
-  conflict("This reorganization is already undone.", "To make the change again, apply it again.");
+  conflict("This reorganization is already undone.", "To make the change again, plan and apply it again.");
 
 export const planOutdated = (hash: string): Refusal =>
   conflict(
-    "The organization has changed since the plan was made, and other things would move now.",
+    "The organization has changed since the plan was made, so the change would move other things now.",
     "Plan the change again, check it, and apply it with the new hash.",
     { hash },
   );

@@ -87,7 +87,7 @@ for (const kind of storeKinds)
       assert.ok(after.some(({ id }) => id === org.rootId));
     }
 
-    test("whether it can be undone is known before it is tried, with the reason", async () => {
+    test("the answer says in advance whether a reorganization can be undone, and why not", async () => {
       const { ann, other } = await buildScene(org);
       const { id } = await apply({ kind: "move_report", agent: ann.id, to: other.id });
       const later = await apply({ kind: "move_report", agent: ann.id, to: org.rootId });
@@ -262,7 +262,7 @@ for (const kind of storeKinds)
       }
     });
 
-    test("the last is undone first; what a newcomer got meanwhile goes to its boss", async () => {
+    test("the last reorganization is undone first, and work a new agent got meanwhile goes to its manager", async () => {
       const scene = await buildScene(org);
       const { lead, ann, deep } = scene;
       const start = await dump(store);
@@ -372,7 +372,7 @@ for (const kind of storeKinds)
       await undo(id);
     });
 
-    test("a change that the manager of the meantime proposed ends, and the earlier one is open again", async () => {
+    test("a change proposed by the interim manager ends, and the earlier proposal is open again", async () => {
       const { board } = org;
       for (const hasProposed of [true, false]) {
         const { lead, other, ann } = await buildScene(org);
@@ -442,7 +442,7 @@ for (const kind of storeKinds)
         assert.equal((await board(viewApproval, { id: request })).status, "pending");
     });
 
-    test("only the board, or the boss who did it, undoes it", async () => {
+    test("only the board and the manager that applied a reorganization can undo it", async () => {
       const { lead, ann, bob } = await buildScene(org);
       const change: Change = { kind: "move_report", agent: bob.id, to: ann.id };
       const { id } = await lead.call(applyReorganization, { change });
@@ -453,7 +453,7 @@ for (const kind of storeKinds)
       assert.equal((await org.board(viewAgent, { id: bob.id })).boss?.id, lead.id);
     });
 
-    test("a layer is removed though its boss has handed all it has to it", async () => {
+    test("a layer can be removed even if its manager has given its whole budget to it", async () => {
       const { board, companyId } = await org.another();
       const make = async (name: string, reportsTo?: string) =>
         (await board(createAgent, { companyId, name, role: "worker", ...(reportsTo && { reportsTo }) })).id;

@@ -44,7 +44,7 @@ for (const kind of storeKinds)
     const add = (name: string, url: string, more: { privateNetwork?: boolean; secret?: string } = {}) =>
       org.board(contract.addRepo, { companyId, name, url, ...more });
 
-    test("ssh with a key: fetch and push with the secret, no key on disk, and the host's key is remembered", async () => {
+    test("fetch and push use the secret key over ssh, keep no key on disk, and remember the host's key", async () => {
       const place = join(scene.folder, "ssh");
       mkdirSync(place, { mode: 0o700 });
       const key = (name: string): string => {

@@ -100,7 +100,7 @@ for (const kind of storeKinds) {
       }
     });
 
-    test("git and ssh connect to the address that was checked, whatever they would find for the name", async () => {
+    test("git and ssh connect to the checked address, whatever address the name leads to later", async () => {
       const inside = await listener();
       try {
         // No name server knows this name, so git could not get there on its own.
@@ -154,7 +154,7 @@ for (const kind of storeKinds) {
       }
     });
 
-    test("a branch whose commit failed is in no clone, and an earlier one stays as it was", async () => {
+    test("a branch whose commit failed is in no clone, and an earlier branch is unchanged", async () => {
       const ada = await scene.developer("Ada", "read");
       const { path } = await ada.session.call(contract.cloneRepo, { name: "site" });
       gitAs(path, "checkout", "-qb", "kept");
@@ -214,7 +214,7 @@ for (const kind of storeKinds) {
       assert.ok(!other.has(first) && other.has(second));
     });
 
-    test("submodules and large files are named, and nothing of them is fetched", async () => {
+    test("submodules and large files are named but not fetched", async () => {
       const { folder } = scene;
       const inside = await listener();
       try {

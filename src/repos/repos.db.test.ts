@@ -89,7 +89,7 @@ for (const kind of storeKinds) {
       for (const { workspace } of developers) assert.ok(existsSync(join(workspace, "many", "price.js")));
     });
 
-    test("rights are checked on every call, and again when git is done", async () => {
+    test("rights are checked on every call, and again when git has ended", async () => {
       const none = await developer("None");
       await refusal(none.session.call(contract.cloneRepo, { name: "site" }), "not_found");
       assert.deepEqual((await none.session.call(contract.listRepos, {})).repos, []);
@@ -108,7 +108,7 @@ for (const kind of storeKinds) {
       await refusal(reader.session.call(contract.cloneRepo, { name: "site" }), "not_found");
     });
 
-    test("a branch is published with its diff, pushed by who may, and never over other commits", async () => {
+    test("a branch is published with its diff, pushed only with the right, and never over other commits", async () => {
       const ada = await developer("Ada", "read");
       const { path } = await ada.session.call(contract.cloneRepo, { name: "site" });
       gitAs(path, "checkout", "-qb", "fix");
@@ -233,7 +233,7 @@ for (const kind of storeKinds) {
       assert.deepEqual(after, []);
     });
 
-    test("no URL, name or branch makes git run something", async () => {
+    test("no URL, name or branch makes git run a program", async () => {
       const mark = join(folder, "executed");
       const { companyId } = org;
       const urls = [
@@ -364,7 +364,7 @@ for (const kind of storeKinds) {
       }
     });
 
-    test("a removal that is rolled back leaves everything, and one that a crash cut short is completed at the next start", async () => {
+    test("a removal that is rolled back changes nothing, and a removal cut short by a crash is completed at the next start", async () => {
       const { companyId } = org;
       const kept = { companyId, name: "kept" };
       const gone = { companyId, name: "gone", id: crypto.randomUUID() };

@@ -65,7 +65,7 @@ export const reservedBranch = (): Refusal =>
 export const noSuchBranch = (branch: string, says: string): Refusal =>
   refused(
     `Your clone has no branch "${branch}"${says === "" ? "" : ` (${says})`}.`,
-    "git branch lists the branches. Commit to one of them first.",
+    "`git branch` lists the branches. Commit to one of them first.",
   );
 
 export const nothingToPublish = (branch: string, base: string): Refusal =>

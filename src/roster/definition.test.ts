@@ -16,7 +16,7 @@ function refused(work: () => unknown): string {
   throw new Error("not refused");
 }
 
-test("a definition of ours says all a hire can say; its body is the mandate", () => {
+test("a definition can have every setting of a hire, and its body is the mandate", () => {
   const { definition, notices } = read(
     "---",
     "name: Ada",
@@ -54,7 +54,7 @@ test("a definition of ours says all a hire can say; its body is the mandate", ()
 });
 
 describe("a sub-agent of Claude Code", () => {
-  test("is taken as it is; what we do not know is named, not refused", () => {
+  test("is accepted as it is, and unknown keys are named, not refused", () => {
     const { definition, notices } = read(
       "---",
       "name: code-reviewer",
@@ -181,7 +181,7 @@ for (const [what, lines, message] of [
     );
   });
 
-test("what is written is read back, whatever characters are in it", () => {
+test("a written definition is read back unchanged, whatever characters it has", () => {
   const front = {
     name: 'Åda: "the" 1st',
     role: "- worker #1",
@@ -207,7 +207,7 @@ describe("reporting lines", () => {
   const order = (...files: [string, string, string?][]) =>
     arrange(files.map(([file, name, boss]) => made(file, name, boss)));
 
-  test("a boss comes before its reports, whatever its file is called", () => {
+  test("a manager comes before its reports, whatever its file is called", () => {
     const tree = order(
       ["a", "Low", "middle"],
       ["b", "Middle", " TOP "],

@@ -53,7 +53,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("what was exported makes the same files again, under other ids", async () => {
+    test("an imported export produces the same files again, under other ids", async () => {
       const source = await org.another();
       const { companyId, board } = source;
       await board(updateCompany, {
@@ -152,7 +152,7 @@ for (const kind of storeKinds)
       await refusal(asAda(readFile, { id: fileOf("画像") }), "not_found");
     });
 
-    test("skills travel, and so does what refers to them", async () => {
+    test("skills and references to them are exported and imported", async () => {
       const source = await org.another();
       const { companyId, board } = source;
       const notes = await board(createFile, { companyId, description: "Notes", content: "n" });
@@ -216,7 +216,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("a folder of skills as people share them is enough", async () => {
+    test("a folder of shared skills is enough for an import", async () => {
       const content = "---\nname: tidy\ndescription: Tidies: twice a day\nlicense: MIT\n---\nTidy.\n";
       const { company, agents } = await bring([{ path: "skills/tidy/SKILL.md", content }], { name: "Tidy" });
       assert.equal(agents, 1);
@@ -227,7 +227,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("secrets stay: they are named, and an agent that lacks one waits", async () => {
+    test("secrets are not exported but named, and an imported agent without its secret waits", async () => {
       const source = await org.another();
       const { companyId, board } = source;
       const secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF";
@@ -260,13 +260,13 @@ for (const kind of storeKinds)
       assert.deepEqual((await board(exportCompany, { companyId: made.company.id })).files, exported.files);
     });
 
-    test("a company without a name is none, and only the board imports or exports", async () => {
+    test("a company without a name is refused, and only the board imports or exports", async () => {
       await refusal(bring([definition("Ada")]), "invalid");
       await refusal(org.root(importCompany, { name: "Mine", files: [definition("Ada")] }), "forbidden");
       await refusal(org.root(exportCompany, {}), "forbidden");
     });
 
-    test("files reach nothing that exists: an id in them is that of a new thing, or of nothing", async () => {
+    test("an id in the files stands for a new thing or for nothing, never for an existing thing", async () => {
       const { id } = await org.agent("Known here");
       const file = await org.board(createFile, { companyId: org.companyId, description: "F", content: "f" });
       for (const resource of [`mail:${id}`, `kb:${file.id}`, `outcome:${id}`]) {

@@ -8,7 +8,7 @@ import { refusal, sharedOrganization, storeKinds } from "../testing/organization
 const oneFile = "00000000-0000-4000-8000-000000000001";
 
 for (const kind of storeKinds)
-  describe(`what is not imported (${kind})`, async () => {
+  describe(`files that an import refuses (${kind})`, async () => {
     const { org } = await sharedOrganization(kind);
 
     const count = async (): Promise<number> =>
@@ -234,7 +234,7 @@ for (const kind of storeKinds)
         assert.equal(await count(), before);
       });
 
-    test("too much is refused: one file, one definition, all together", async () => {
+    test("a file, a definition and a set of files that are too large are refused", async () => {
       const most = 200_001;
       await refusal(
         bring([{ path: "agents/x.md", content: "x".repeat(most) }], { name: "Big" }),

@@ -73,7 +73,7 @@ export const noFrontMatter = (file: string) =>
   );
 
 export const wrongMandate = (file: string, line: number) =>
-  wrongAt(file, line, "the mandate is too long or not valid text.", "Use at most 20000 characters.");
+  wrongAt(file, line, "the mandate is too long or not valid text.", "Use at most 20,000 characters.");
 
 export const secondRoot = (second: WithLines, root: string) =>
   second.wrong(

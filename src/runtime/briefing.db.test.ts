@@ -68,7 +68,7 @@ for (const kind of storeKinds)
     });
 
     // covers STA-02
-    test("says who it is, what waits, what to do in which order, and what it knew", async () => {
+    test("gives the agent's identity, its waiting work, the order of work, and its state document", async () => {
       const boss = await org.agent("Chief");
       const ann = await org.agent("Ann", boss.id);
       await org.agent("Helper", ann.id);
@@ -94,7 +94,7 @@ for (const kind of storeKinds)
       fits(text);
     });
 
-    test("says the date, the budget, the limits, and what is delegated, submitted, blocked and pending", async () => {
+    test("gives the date, the budget, the limits, and the delegated, submitted, blocked and pending work", async () => {
       const { companyId } = org;
       const boss = await org.agent("Lead");
       const ann = await org.agent("Planner", boss.id);
@@ -163,7 +163,7 @@ for (const kind of storeKinds)
       assert.match((await briefingOf(ann.id)).text, /You may hire\. Hires need no approval\./);
     });
 
-    test("stays within 4 kB, whatever it has to tell", async () => {
+    test("stays within 4 kB, however much work there is", async () => {
       const huge = [
         "x".repeat(32_000),
         "語".repeat(10_000),

@@ -75,7 +75,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "three sessions without progress in a row block the outcome and tell the boss, and nothing more is spent",
+      "three sessions in a row without progress block the outcome, notify the manager and stop further spending",
       async ({ org, runner, ...stage }) => {
         const boss = await org.agent("Chief");
         const ann = await org.agent("Ann", boss.id);
@@ -144,7 +144,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "reading, being refused and one's own state document are no progress",
+      "reads, refusals and writes of the agent's own state document don't count as progress",
       async ({ org, runner, ...stage }) => {
         const ann = await org.agent("Ann");
         const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
@@ -187,7 +187,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("a brain that cannot be started counts as one that did nothing", async (stage) => {
+    staged("a brain that can't be started counts as a session that did nothing", async (stage) => {
       const { org } = stage;
       const { ann, hard, errors, node } = await onNodeThatFails(stage);
       node.runner.plan(org.rootId, clearInbox);
@@ -325,7 +325,7 @@ for (const kind of storeKinds)
 
     // covers LOG-01, LOG-02, LOG-03, LOG-04, LOG-05, AGT-06
     staged(
-      "each session has its entry in the agent's log, in its own words or in the daemon's",
+      "each session has an entry in the agent's log, written by the session or by the daemon",
       async (stage) => {
         const { org, runner } = stage;
         const ann = await org.agent("Ann");
@@ -410,7 +410,7 @@ for (const kind of storeKinds)
 
     // covers STA-01, STA-02, STA-03, STA-04, STA-06, SES-03, AGT-05
     staged(
-      "the next session begins with what the last one wrote, and is told when it wrote nothing",
+      "the next session begins with the state document of the last one, or is told that the last one wrote nothing",
       async ({ org, runner, ...stage }) => {
         const ann = await org.agent("Ann");
         const job = await ann.call(createOutcome, { title: "long job", parents: [ann.id] });
@@ -455,7 +455,7 @@ for (const kind of storeKinds)
 
     // covers SES-05, SES-07
     staged(
-      "a session that ends early is followed by another while work is left, and by none when it is done",
+      "a session that ends early is followed by another while work is left, and by none when the work is done",
       async ({ org, runner, ...stage }) => {
         const ann = await org.agent("Ann");
         const jobs: string[] = [];
@@ -476,16 +476,19 @@ for (const kind of storeKinds)
     );
 
     // covers STA-05
-    staged("a state document has a size, and the refusal says what to do", async (stage) => {
-      const ann = await stage.org.agent("Ann");
-      const { stateFileId: id } = await stage.org.board(viewAgent, { id: ann.id });
-      const { version, hash } = await ann.call(readFile, { id });
-      const long = "x".repeat(32 * 1024);
-      const refused = await refusal(
-        ann.call(writeFile, { id, content: `${long}x`, version, hash }),
-        "too_large",
-      );
-      assert.match(refused.hint, /Keep what your next session needs/);
-      await ann.call(writeFile, { id, content: long, version, hash });
-    });
+    staged(
+      "a state document that is too large is refused, and the refusal says what to do",
+      async (stage) => {
+        const ann = await stage.org.agent("Ann");
+        const { stateFileId: id } = await stage.org.board(viewAgent, { id: ann.id });
+        const { version, hash } = await ann.call(readFile, { id });
+        const long = "x".repeat(32 * 1024);
+        const refused = await refusal(
+          ann.call(writeFile, { id, content: `${long}x`, version, hash }),
+          "too_large",
+        );
+        assert.match(refused.hint, /Keep what your next session needs/);
+        await ann.call(writeFile, { id, content: long, version, hash });
+      },
+    );
   });

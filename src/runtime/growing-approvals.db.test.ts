@@ -99,7 +99,7 @@ for (const kind of storeKinds)
         await board(decide, { id: writer, decisionNote: "too dear" });
         assert.match(
           await told(stage, rootId),
-          /Writer was not hired: .*too dear\. The work that was planned for it is back with you[\s\S]*- "Write\."/,
+          /Writer was not hired: .*too dear\. The work that was planned for this agent is back with you[\s\S]*- "Write\."/,
           word,
         );
         await ends(stage);
@@ -107,7 +107,7 @@ for (const kind of storeKinds)
       });
 
     staged(
-      "a hire that is revised keeps its work, and the work its new name",
+      "a revised hire keeps its work, and the work shows the new name",
       async (stage, { writer, checker }) => {
         const { board } = stage.org;
         await board(approvals.requestRevision, { id: writer, decisionNote: "call her Wanda" });
@@ -128,7 +128,7 @@ for (const kind of storeKinds)
       await board(approvals.approve, { id: ids.writer });
       assert.match(
         await told(stage, rootId),
-        /Writer doesn.t report to you\. The work that was planned for it is back with you/,
+        /Writer doesn.t report to you\. The work that was planned for this agent is back with you/,
       );
       await board(approvals.approve, { id: ids.checker });
       await ends(stage);

@@ -16,7 +16,7 @@ for (const kind of storeKinds)
     const staged = stagedPrinters(kind);
 
     staged(
-      "a plan task for the agent's own role is its own work; roles are matched before names",
+      "a plan task for the planner's own role becomes its own work, and roles are matched before names",
       async (stage) => {
         const { org } = stage;
         const editor = await report(stage, "Writer", "Editor");
@@ -89,7 +89,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "an agent that ends well without output has seen its notices, and is not started for them again",
+      "notices count as seen by an agent that ends well without output, and don't start it again",
       async (stage) => {
         const { org, runner } = stage;
         const mia = await report(stage, "Mia", "Manager");
@@ -109,7 +109,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "a part that was closed delays no other part: the rest is combined, and the result says so",
+      "a closed part delays no other part, and the combined result names the missing part",
       async (stage) => {
         const { org, runner } = stage;
         const ann = await report(stage, "Ann", "Writer");
@@ -177,41 +177,44 @@ for (const kind of storeKinds)
       return { mia, eve, verdict };
     };
 
-    staged("the manager that is asked decides about disputed work; its owner does not", async (stage) => {
-      const { org, runner } = stage;
-      const { eve, verdict } = await disputed(stage);
-      // The chief is shown the question and the last submission.
-      runner.plan(org.rootId, async (session) => {
-        const own = org.as((await org.board(createKey, { id: eve })).key);
-        const { id } = await byTitle(stage, "Build it.");
-        await assert.rejects(own(updateOutcome, { id, blocked: null }), /is waiting for a decision/);
-        await assert.rejects(
-          own(updateOutcome, { id, blocked: { reason: "mine" } }),
-          /is waiting for a decision/,
-        );
-        await assert.rejects(own(submitOutcome, { id, note: "again" }), /is waiting for a decision/);
+    staged(
+      "only the manager that is asked can decide about disputed work, and its owner can't",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { eve, verdict } = await disputed(stage);
+        // The chief is shown the question and the last submission.
+        runner.plan(org.rootId, async (session) => {
+          const own = org.as((await org.board(createKey, { id: eve })).key);
+          const { id } = await byTitle(stage, "Build it.");
+          await assert.rejects(own(updateOutcome, { id, blocked: null }), /is waiting for a decision/);
+          await assert.rejects(
+            own(updateOutcome, { id, blocked: { reason: "mine" } }),
+            /is waiting for a decision/,
+          );
+          await assert.rejects(own(submitOutcome, { id, note: "again" }), /is waiting for a decision/);
+          assert.match(
+            session.briefing.assignment,
+            /## Submissions waiting for your verdict\n\n### "Build it\."/,
+          );
+          assert.match(session.briefing.assignment, /> the work was sent back twice[\s\S]*> Second try\./);
+          return verdict("REWORK a flat roof will do")(session);
+        });
+        runner.otherwise(hang);
+        await passes(stage, 10);
+        const open = await byTitle(stage, "Build it.");
+        assert.deepEqual([open.status, open.blocked], ["open", null]);
         assert.match(
-          session.briefing.assignment,
-          /## Submissions waiting for your verdict\n\n### "Build it\."/,
+          await told(stage, eve),
+          /Root reopened "Build it\." .*\n\nRoot's reason:\n> a flat roof will do/,
         );
-        assert.match(session.briefing.assignment, /> the work was sent back twice[\s\S]*> Second try\./);
-        return verdict("REWORK a flat roof will do")(session);
-      });
-      runner.otherwise(hang);
-      await passes(stage, 10);
-      const open = await byTitle(stage, "Build it.");
-      assert.deepEqual([open.status, open.blocked], ["open", null]);
-      assert.match(
-        await told(stage, eve),
-        /Root reopened "Build it\." .*\n\nRoot's reason:\n> a flat roof will do/,
-      );
-      assert.deepEqual((await org.board(viewAgent, { id: eve })).reviews, {
-        pass: 0,
-        rework: 2,
-        escalated: 1,
-        unreadable: 0,
-      });
-    });
+        assert.deepEqual((await org.board(viewAgent, { id: eve })).reviews, {
+          pass: 0,
+          rework: 2,
+          escalated: 1,
+          unreadable: 0,
+        });
+      },
+    );
 
     staged(
       "disputed work that the next manager up accepts is done, and dependent work continues",

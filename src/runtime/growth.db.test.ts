@@ -45,7 +45,7 @@ for (const kind of storeKinds)
 
     // covers NOTE-02
     staged(
-      "work that waits: the boss and the board hear of it once a day, and nothing changes",
+      "the manager and the board are told of waiting work once a day, and nothing is changed",
       async (stage) => {
         const { org } = stage;
         await quiet(stage, { growthWaitingOutcomes: 3 });
@@ -87,7 +87,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "an inbox that piles up; the root agent's boss is the board, which hears of it once",
+      "the manager is told of a full inbox, and the board is told once about the root agent's",
       async (stage) => {
         const { org } = stage;
         await quiet(stage, { growthInboxMessages: 5 });
@@ -105,7 +105,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("long sessions, also the one that is under way", async (stage) => {
+    staged("long sessions are reported, including the running one", async (stage) => {
       const { org } = stage;
       await quiet(stage, { growthSessionMinutes: 10 });
       const ann = await org.agent("Ann");
@@ -120,7 +120,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "each sign is said by itself; a threshold of null says nothing, and neither does a paused agent",
+      "each sign is reported by itself, but not with a threshold of null or for a paused agent",
       async (stage) => {
         const { org } = stage;
         await quiet(stage, { growthWaitingOutcomes: 1, growthInboxMessages: 1, growthSessionMinutes: null });
@@ -143,7 +143,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("two nodes that look at the same agent say it once", async (stage) => {
+    staged("two nodes that check the same agent report a sign once", async (stage) => {
       const { org } = stage;
       await quiet(stage, { growthWaitingOutcomes: 1 });
       const ann = await org.agent("Ann");

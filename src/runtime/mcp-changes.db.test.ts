@@ -81,19 +81,19 @@ for (const kind of storeKinds)
       await demandReplaced(stage, scene, ["chat"]);
     });
 
-    staged("so does a revocation, also one further up the chain", async (stage) => {
+    staged("a revocation ends the session too, even one further up the chain", async (stage) => {
       const scene = await runningAnn(stage, true);
       await scene.org.board(revokePermission, { id: scene.ofLead.id });
       await demandReplaced(stage, scene, []);
     });
 
-    staged("so does the departure of the manager who granted it", async (stage) => {
+    staged("the departure of the manager who granted the right ends the session too", async (stage) => {
       const scene = await runningAnn(stage, true);
       await scene.org.board(terminateAgent, { id: scene.lead.id });
       await demandReplaced(stage, scene, []);
     });
 
-    staged("so does the end of the outcome that the grant was for", async (stage) => {
+    staged("the end of the outcome that the grant was for ends the session too", async (stage) => {
       const scene = await runningAnn(stage, true);
       await scene.give("mcp:wiki");
       await demandReplaced(stage, scene, ["chat", "wiki"]);
@@ -106,19 +106,22 @@ for (const kind of storeKinds)
       assert.deepEqual(scene.sessions().at(-1)?.briefing.mcpServers, ["chat"]);
     });
 
-    staged("so does the removal of the server, which also revokes the rights to use it", async (stage) => {
-      const scene = await runningAnn(stage, true);
-      const { org } = scene;
-      const { companyId } = org;
-      await org.board(removeMcpServer, { companyId, name: "chat" });
-      await demandReplaced(stage, scene, []);
-      // A later server with the same name is a different server.
-      await org.board(putMcpServer, { companyId, name: "chat", config });
-      await stage.rest();
-      stage.advance(60_000);
-      await stage.rest();
-      assert.deepEqual(scene.sessions().at(-1)?.briefing.mcpServers, []);
-    });
+    staged(
+      "the removal of the server ends the session too, and revokes the rights to use the server",
+      async (stage) => {
+        const scene = await runningAnn(stage, true);
+        const { org } = scene;
+        const { companyId } = org;
+        await org.board(removeMcpServer, { companyId, name: "chat" });
+        await demandReplaced(stage, scene, []);
+        // A later server with the same name is a different server.
+        await org.board(putMcpServer, { companyId, name: "chat", config });
+        await stage.rest();
+        stage.advance(60_000);
+        await stage.rest();
+        assert.deepEqual(scene.sessions().at(-1)?.briefing.mcpServers, []);
+      },
+    );
 
     staged("other grants, and a second grant of the same server, leave the session alone", async (stage) => {
       const { org, ann, give, sessions, told } = await runningAnn(stage, true);

@@ -109,7 +109,7 @@ for (const kind of bothStores)
         },
       );
 
-    staged("two nodes that look at once start an agent once", async (stage) => {
+    staged("two nodes that check at the same time start an agent once", async (stage) => {
       const { org, runner } = stage;
       const other = stage.node("node-2");
       await other.scheduler.start();

@@ -127,69 +127,76 @@ for (const kind of bothStores)
       },
     );
 
-    staged("a session starts only where its program is, and waits if it is on no node", async (stage) => {
-      const { org } = stage;
-      const { board, companyId } = org;
-      stage.crash(stage);
-      const folder = mkdtempSync(join(tmpdir(), "agency-program-"));
-      try {
-        const program = join(folder, "thinker");
-        const ann = await org.agent("Ann");
-        await board(updateAgent, { id: ann.id, adapterType: "process", adapterConfig: { command: program } });
-        await org.root(sendMessage, { to: ann.id, body: "x" });
-        const [one, two] = [nodeOn(stage, "one"), nodeOn(stage, "two")];
-        const told = async () =>
-          (await board(boardInbox, { companyId })).messages.filter(({ body }) => body?.includes(program))
-            .length;
-        // The second node has not looked yet, so it may have the program.
-        await two.scheduler.renewLeases();
-        await one.scheduler.start();
-        await one.scheduler.renewLeases();
-        assert.deepEqual(
-          (await two.list()).map(({ lacks }) => lacks),
-          [[program], []],
-        );
-        assert.equal(await told(), 0);
-        assert.match((await one.explain(ann.id)).says, /is idle/);
-        await two.scheduler.start();
-        await two.scheduler.renewLeases();
-        for (let round = 0; round < 2; round++) {
+    staged(
+      "a session starts only on a node with its program, and waits if no node has the program",
+      async (stage) => {
+        const { org } = stage;
+        const { board, companyId } = org;
+        stage.crash(stage);
+        const folder = mkdtempSync(join(tmpdir(), "agency-program-"));
+        try {
+          const program = join(folder, "thinker");
+          const ann = await org.agent("Ann");
+          await board(updateAgent, {
+            id: ann.id,
+            adapterType: "process",
+            adapterConfig: { command: program },
+          });
+          await org.root(sendMessage, { to: ann.id, body: "x" });
+          const [one, two] = [nodeOn(stage, "one"), nodeOn(stage, "two")];
+          const told = async () =>
+            (await board(boardInbox, { companyId })).messages.filter(({ body }) => body?.includes(program))
+              .length;
+          // The second node has not looked yet, so it may have the program.
+          await two.scheduler.renewLeases();
+          await one.scheduler.start();
+          await one.scheduler.renewLeases();
+          assert.deepEqual(
+            (await two.list()).map(({ lacks }) => lacks),
+            [[program], []],
+          );
+          assert.equal(await told(), 0);
+          assert.match((await one.explain(ann.id)).says, /is idle/);
+          await two.scheduler.start();
+          await two.scheduler.renewLeases();
+          for (let round = 0; round < 2; round++) {
+            stage.advance(31_000);
+            for (const node of [one, two]) await node.scheduler.tick();
+          }
+          assert.equal(one.runner.started.length + two.runner.started.length, 0);
+          for (const node of [one, two]) {
+            const { state, says } = await node.explain(ann.id);
+            assert.equal(state, "stuck");
+            assert.ok(says.includes(`There is no program called "${program}"`), says);
+            assert.match(says, /agency agents update/);
+            // On SQLite there is only one node, so a second one soon counts as silent.
+            if (kind === "postgres") assert.match(says, /No node has it\./);
+          }
+          assert.equal(await told(), 1);
+          // Both nodes on one machine. The first node is down when the program is installed.
+          stage.crash(one);
+          writeFileSync(program, "#!/bin/sh\n");
+          chmodSync(program, 0o700);
+          two.runner.plan(ann.id, clearInbox);
           stage.advance(31_000);
-          for (const node of [one, two]) await node.scheduler.tick();
+          await stage.rest();
+          assert.equal(two.runner.started.length, 1);
+          await two.scheduler.renewLeases();
+          assert.deepEqual(
+            (await two.list()).map(({ state, lacks }) => [state, lacks.length]),
+            [
+              ["silent", 1],
+              ["running", 0],
+            ],
+          );
+        } finally {
+          rmSync(folder, { recursive: true, force: true });
         }
-        assert.equal(one.runner.started.length + two.runner.started.length, 0);
-        for (const node of [one, two]) {
-          const { state, says } = await node.explain(ann.id);
-          assert.equal(state, "stuck");
-          assert.ok(says.includes(`There is no program called "${program}"`), says);
-          assert.match(says, /agency agents update/);
-          // On SQLite there is only one node, so a second one soon counts as silent.
-          if (kind === "postgres") assert.match(says, /No node has it\./);
-        }
-        assert.equal(await told(), 1);
-        // Both nodes on one machine. The first node is down when the program is installed.
-        stage.crash(one);
-        writeFileSync(program, "#!/bin/sh\n");
-        chmodSync(program, 0o700);
-        two.runner.plan(ann.id, clearInbox);
-        stage.advance(31_000);
-        await stage.rest();
-        assert.equal(two.runner.started.length, 1);
-        await two.scheduler.renewLeases();
-        assert.deepEqual(
-          (await two.list()).map(({ state, lacks }) => [state, lacks.length]),
-          [
-            ["silent", 1],
-            ["running", 0],
-          ],
-        );
-      } finally {
-        rmSync(folder, { recursive: true, force: true });
-      }
-    });
+      },
+    );
 
     staged(
-      "a node with a full disk leaves agents to a healthy one, and people see which it is",
+      "a node with a full disk leaves agents to a healthy one, and people see which node it is",
       async (stage) => {
         const { org } = stage;
         stage.crash(stage);
@@ -247,7 +254,7 @@ for (const kind of bothStores)
       },
     );
 
-    staged("a node without a sandbox leaves programs to one that has one", async (stage) => {
+    staged("a node without a sandbox leaves programs to a node with one", async (stage) => {
       const { org } = stage;
       stage.crash(stage);
       const bare = nodeOn(stage, "bare", undefined, false);

@@ -14,26 +14,29 @@ for (const kind of storeKinds)
     const names = ({ runner }: Pick<Stage, "runner">) => runner.started.map(({ agent }) => agent.name);
 
     // covers AGT-09
-    staged("one session at a time, however much there is to do", async ({ org, runner, ...stage }) => {
-      const ann = await org.agent("Ann");
-      const gate = Promise.withResolvers<void>();
-      runner.plan(ann.id, async (session) => {
-        await session.hold(gate.promise);
-        await clearInbox(session);
-      });
-      for (let index = 0; index < 5; index++) await org.root(sendMessage, { to: ann.id, body: `${index}` });
-      await stage.rest();
-      await org.root(sendMessage, { to: ann.id, body: "more" });
-      await org.board(wakeAgent, { id: ann.id });
-      stage.advance(40_000);
-      await stage.rest();
-      assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
-      assert.equal(runner.started.length, 1);
-      gate.resolve();
-      await stage.rest();
-      assert.equal(runner.started.length, 1);
-      assert.equal((await org.board(viewAgent, { id: ann.id })).status, "idle");
-    });
+    staged(
+      "an agent has one session at a time, however much work it has",
+      async ({ org, runner, ...stage }) => {
+        const ann = await org.agent("Ann");
+        const gate = Promise.withResolvers<void>();
+        runner.plan(ann.id, async (session) => {
+          await session.hold(gate.promise);
+          await clearInbox(session);
+        });
+        for (let index = 0; index < 5; index++) await org.root(sendMessage, { to: ann.id, body: `${index}` });
+        await stage.rest();
+        await org.root(sendMessage, { to: ann.id, body: "more" });
+        await org.board(wakeAgent, { id: ann.id });
+        stage.advance(40_000);
+        await stage.rest();
+        assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
+        assert.equal(runner.started.length, 1);
+        gate.resolve();
+        await stage.rest();
+        assert.equal(runner.started.length, 1);
+        assert.equal((await org.board(viewAgent, { id: ann.id })).status, "idle");
+      },
+    );
 
     staged(
       "a company has at most maxSessions, shared fairly: the agent that waited longest goes first",

@@ -171,7 +171,7 @@ test("every tool the prompt names is in the list of the agents it is named for",
   }
 });
 
-test("the page that all agents share comes first and is the same for all; the rest is short", (t) => {
+test("the page that all agents share comes first and is identical, and the rest is short", (t) => {
   const other = { ...agent, id: agent.mandate_id, name: "Zoë", role: "Baker", prompt: "Be brief." };
   for (const one of [prompt, systemPromptFor(other, null)]) {
     assert.ok(one.startsWith(sharedPrompt));
@@ -183,7 +183,7 @@ test("the page that all agents share comes first and is the same for all; the re
   assert.ok(tokens <= 2500, `${tokens} tokens`);
 });
 
-test("the root's manager is the board, and what was written at hiring comes last, labelled as such", () => {
+test("the prompt names the board as the root agent's manager, and the labelled hiring prompt comes last", () => {
   assert.match(systemPromptFor(agent, null), /Your manager is the board \(people\)/);
   const own = systemPromptFor({ ...agent, prompt: "Be brief." }, boss);
   assert.ok(own.startsWith(prompt));

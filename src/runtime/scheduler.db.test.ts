@@ -95,7 +95,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "new work starts its agent; what it depends on goes first, then what waited for it",
+      "new work starts its agent, and dependencies are worked on before the outcomes that wait for them",
       async (stage) => {
         const { org, runner } = stage;
         const ann = await org.agent("Ann");
@@ -163,7 +163,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "a block that runs out, and one whose cause has gone, start the agent; a mere reason does not",
+      "a block starts the agent when its time or its cause has ended, and a block with only a reason does not",
       async (stage) => {
         const { org, runner } = stage;
         const ann = await org.agent("Ann");
@@ -202,7 +202,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "a new agent starts on what it was hired for, and what is taken back starts the boss",
+      "a new agent starts on the work it was hired for, and reclaimed work starts the manager",
       async (stage) => {
         const { org, runner } = stage;
         const job = await org.root(createOutcome, { title: "job", parents: [org.rootId] });
@@ -225,7 +225,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "people, paused agents and those who left are never started; resume starts what waited",
+      "people, paused and departed agents are never started, and a resumed agent starts on its waiting work",
       async (stage) => {
         const { org, runner } = stage;
         const person = await org.agent("Person");

@@ -65,7 +65,7 @@ for (const kind of bothStores)
 
     // covers SES-01, CAP-03
     staged(
-      "a session is on record with its epoch, briefing, prompt version and usage",
+      "a session is recorded with its epoch, briefing, prompt version and usage",
       async ({ org, runner, ...stage }) => {
         const ann = await org.agent("Ann");
         runner.plan(ann.id, async (session) => {

@@ -48,7 +48,7 @@ for (const kind of storeKinds)
         await stage.rest();
       }));
 
-    test("what could not be written is tried again, and the newest report counts", () =>
+    test("a report that could not be written is tried again, and the newest report counts", () =>
       onBudget(kind, async ({ org, runner, store, ...stage }) => {
         const ann = await org.agent("Ann");
         await givenWork(org, ann.id);

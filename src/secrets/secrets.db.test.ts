@@ -57,7 +57,7 @@ for (const kind of bothStores)
       assert.deepEqual(await hits(store), []);
     });
 
-    test("encrypted values outlive the daemon with the same key only, and only at their own place", async () => {
+    test("encrypted values survive a restart only with the same key, and only in their own row", async () => {
       const id = await made({ API_KEY: value });
       assert.deepEqual(await resolved(keepSecrets({ key }), id), { env: { API_KEY: value }, missing: [] });
       const names = (await resolved(keepSecrets({ key: `${key}!` }), id)).missing;
@@ -89,7 +89,7 @@ for (const kind of bothStores)
       assert.equal(await read(started()), ambient);
     });
 
-    test("the board refers to a secret by name; what waits for it is named, until it is set", async () => {
+    test("the board refers to a secret by name, and agents that wait for the secret are listed until it is set", async () => {
       const id = await made({ TOKEN: { secret: "DEPLOY_TOKEN" } });
       const { says, moves } = await board(why, { id });
       assert.equal(moves, false);
@@ -153,7 +153,7 @@ for (const kind of bothStores)
       assert.equal(secrets.hide(`${value}-refused`), `[redacted]-refused`);
     });
 
-    test("known values are hidden in every text that comes in, also encoded; ordinary words of a configuration are not", async () => {
+    test("known values are hidden in every incoming text, even encoded, but ordinary words of a configuration are not", async () => {
       await made({ NODE_ENV: "production", API_KEY: value });
       const encoded = Buffer.from(`key=${value};`).toString("base64");
       const content = `a ${value} b ${encoded} c production`;
@@ -164,7 +164,7 @@ for (const kind of bothStores)
       assert.deepEqual(await hits(store), []);
     });
 
-    test("a file that a session takes from its workspace loses known values too, whatever else it contains", async () => {
+    test("known values are also hidden in a file that a session takes from its workspace", async () => {
       await made({ API_KEY: value });
       const workspace = mkdtempSync(join(tmpdir(), "agency-secrets-"));
       after(() => rmSync(workspace, { recursive: true }));
@@ -214,7 +214,7 @@ for (const kind of bothStores)
       assert.deepEqual([env, missing], [{ HANDED: `${value}-handed` }, []]);
     });
 
-    test("without a key only the name is stored; values given at start need no row", async () => {
+    test("without a key only the name is stored, and values given at the start need no row", async () => {
       const given = {
         GIVEN: "a given value",
         [org.companyId]: { OWN: "an own value" },

@@ -40,7 +40,7 @@ async function repeated(act: () => void, until: Promise<void>): Promise<void> {
   clearInterval(beat);
 }
 
-describe("a list that changes at an MCP server behind the broker", () => {
+describe("a changed list of tools at an MCP server behind the broker", () => {
   const home = mkdtempSync(join(tmpdir(), "agency-lists-"));
   const bugs: unknown[] = [];
   let growing: Awaited<ReturnType<typeof growingServer>>;

@@ -86,7 +86,7 @@ describe("a sign-in for a remote MCP server", () => {
       assert.ok(Date.now() < end, "it takes too long");
   }
 
-  test("without it, the server, why and attention name the command that helps", async () => {
+  test("before the sign-in, the server, `why` and the attention list name the command that helps", async () => {
     assert.match(await call(), /agency servers signin calendar/);
     await until(async () => (await entry())?.status === "signed_out");
     assert.match((await entry())?.says ?? "", /no person of the board has signed in yet\. Sign in: agency/);
@@ -107,7 +107,7 @@ describe("a sign-in for a remote MCP server", () => {
     assert.equal(url.searchParams.get("resource"), guarded.url);
   });
 
-  test("a page with a wrong, used or older state is refused, and nothing is kept", async () => {
+  test("a page with a wrong, used or older state is refused, and no token is stored", async () => {
     const older = await backFrom(await link());
     const back = await backFrom(await link());
     const wrong = new URL(back);
@@ -145,7 +145,7 @@ describe("a sign-in for a remote MCP server", () => {
     assert.deepEqual(guarded.asked.slice(asked), []);
   });
 
-  test("a sign-in works once, gives agents the server at once, and shows the tokens to no one", async () => {
+  test("a sign-in works once, gives agents the server at once, and never shows the tokens", async () => {
     const back = await backFrom(await link());
     const page = await fetch(back);
     assert.equal(page.status, 200);
@@ -181,7 +181,7 @@ describe("a sign-in for a remote MCP server", () => {
     await until(async () => (await call()).includes("You hold"));
   });
 
-  test("a revoked sign-in is named by the server, why and attention, and another one helps", async () => {
+  test("the server, `why` and the attention list report a revoked sign-in, and a new sign-in helps", async () => {
     guarded.revoke();
     await call();
     await until(async () => (await entry())?.status === "signed_out");
@@ -195,7 +195,7 @@ describe("a sign-in for a remote MCP server", () => {
     await until(async () => (await call()).includes("You hold"));
   });
 
-  test("only the board makes a link, and a person who has left the board signs in for nothing", async () => {
+  test("only the board makes a link, and the link of a person who has left the board has no effect", async () => {
     const { companyId } = org;
     const ada = createClient({ url: daemon.url, token: agent.token });
     await refusal(ada.call(signInMcpServer, { companyId, name }), "forbidden");

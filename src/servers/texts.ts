@@ -6,8 +6,8 @@ import { shown } from "../contract/visible-text.ts";
 
 export const onlyAgentsUse = (server: string) =>
   forbidden(
-    `Only agents use the MCP server ${server} here. You govern it.`,
-    `Check it with: agency servers test ${server}`,
+    `Only agents can use the MCP server ${server} at this address.`,
+    `To check the server, run: agency servers test ${server}`,
   );
 
 /** A quotation of the server. An agent must not take it for a text of Agency. */
@@ -135,7 +135,7 @@ export const signInEnded = (server: string): string =>
 export const needsNoSignIn = (server: string) =>
   refused(
     `The MCP server ${server} does not use a sign-in: its record is a program, or names an Authorization header.`,
-    `Check it with: agency servers test ${server}`,
+    `To check the server, run: agency servers test ${server}`,
   );
 
 export const signInFails = (server: string, says: string) =>

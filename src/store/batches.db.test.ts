@@ -72,7 +72,7 @@ if (testStores.has("postgres"))
         ),
       );
 
-    test("each sees what those before it changed, and one that throws changes nothing", async () => {
+    test("each write sees the changes of earlier ones, and a write that throws changes nothing", async () => {
       let runs = 0;
       const results = await writes(20, async (tx, index) => {
         runs++;
@@ -157,7 +157,7 @@ if (testStores.has("postgres"))
       assert.equal((await keysOf(other, "d")).length, made.length + 1);
     });
 
-    test("a write reads again what it, another write or another node has changed, and what was undone", async () => {
+    test("a write reads rows again after a change by itself, another write or another node, and after an undo", async () => {
       const id = "company";
       await store.write((tx) => tx.run(put, { id, name: "first" }));
       const nameIn = async (tx: Tx): Promise<string | undefined> => (await tx.first(company, { id }))?.name;
@@ -195,7 +195,7 @@ if (testStores.has("postgres"))
       );
     });
 
-    test("of what an earlier write has read, the next one uses only agents of the company whose lock is held", async () => {
+    test("of the rows an earlier write read, the next write uses only agents of the company whose lock is held", async () => {
       const roleOf = async (tx: Tx, id: string): Promise<string> =>
         (await tx.first(agent, { id }))?.role ?? "none";
       await store.write((tx) => tx.run(addAgent, agentIn("company", "mine")));
@@ -227,7 +227,7 @@ if (testStores.has("postgres"))
       );
     });
 
-    test("what waiting writes announce is read together, and again if an earlier write has changed it", async () => {
+    test("rows that waiting writes announce are read together, and again if an earlier write has changed them", async () => {
       await store.write(async (tx) => {
         for (const id of ["a1", "a2", "a3"]) await tx.run(addAgent, agentIn("company", id));
       });
@@ -300,7 +300,7 @@ if (testStores.has("postgres"))
         for (const id of ids) await tx.run(addAgent, agentIn("company", id));
       });
 
-    test("writes read while others have their turn, and one runs again if what it has read was changed", async () => {
+    test("writes read while others have their turn, and a write runs again if its rows were changed meanwhile", async () => {
       await addAgents("e1", "e2", "e3");
       const { first, release } = await holdTurn();
       const runs = [0, 0, 0];
@@ -324,7 +324,7 @@ if (testStores.has("postgres"))
       assert.deepEqual(runs, [1, 1, 2]);
     });
 
-    test("a write that has read what is undone runs again", async () => {
+    test("a write that has read an undone change runs again", async () => {
       await addAgents("u1", "u2");
       let calls = 0;
       const { first, release } = await holdTurn(async (tx) => {
@@ -369,7 +369,7 @@ if (testStores.has("postgres"))
       assert.deepEqual(await keysOf(other, "spoilt"), ["k0", "k1", "k2"]);
     });
 
-    test("a write whose batch failed meanwhile reads nothing more over the connection that was given back", async () => {
+    test("a write whose batch failed meanwhile no longer reads over the connection that was given back", async () => {
       let calls = 0;
       const { first, release } = await holdTurn(async () => {
         if ((calls += 1) % 2 === 0) throw new Error("undo");

@@ -35,7 +35,7 @@ test("every column with known values is checked, however a query names it", () =
   );
 });
 
-test("of a union, what comes from the same column in all its parts is checked", () => {
+test("a column of a union is checked if all parts take it from the same column", () => {
   const open = (db: Db) => db.selectFrom("outcomes").select(["id", "status"]);
   assert.deepEqual(
     checksOf((db) => open(db).unionAll(open(db))),

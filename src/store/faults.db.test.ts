@@ -25,7 +25,7 @@ if (testStores.has("postgres"))
   describe("a database that other nodes and the network disturb", async () => {
     const { url, store, proxy, other } = await twoNodes();
 
-    test("a node that stands still with many transactions holds a company up for seconds, and nothing else", async () => {
+    test("a node that stands still with many transactions delays a company for seconds, and delays no other", async () => {
       const standing = Promise.withResolvers<void>();
       const entered = Promise.withResolvers<void>();
       // As in a stopped process: the first holds the lock and is silent, and the others ask for it.
@@ -53,7 +53,7 @@ if (testStores.has("postgres"))
       await Promise.all(stopped);
     });
 
-    test("connections that die without a word are given up, and new ones are used at once", async () => {
+    test("connections that die silently are given up, and new ones are used at once", async () => {
       await Promise.all([locked(store, "a"), store.read((tx) => tx.all(companies, {}))]);
       await store.write((tx) => tx.lock("c"), "leases");
       proxy.swallow();
@@ -80,7 +80,7 @@ if (testStores.has("postgres"))
       await store.read((tx) => tx.all(companies, {}));
     });
 
-    test("a store that closes while the database is silent refuses what is under way and what comes later", async () => {
+    test("a store that closes while the database is silent refuses running and later calls", async () => {
       const silent = await startTcpProxy(url);
       const closing = await openPostgres({ url: silent.url, key: "key" });
       const usual = await openPostgres({ url: silent.url, key: "key" });
@@ -109,7 +109,7 @@ if (testStores.has("postgres"))
       await silent.stop();
     });
 
-    test("a start and a copy over a path that dies without a word give up and say so", async () => {
+    test("a start and a copy over a connection that dies silently give up and say so", async () => {
       const empty = await testDatabase();
       const looking = new pg.Client({ connectionString: empty.url });
       await looking.connect();

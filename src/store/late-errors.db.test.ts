@@ -26,7 +26,7 @@ if (testStores.has("postgres"))
       await database.drop();
     });
 
-    test("does not undo what another attempts", async () => {
+    test("does not undo an attempt of another write", async () => {
       const [isInside, mayContinue] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const first = store.write(async (tx) => {
         await tx.lock("attempts");
@@ -116,7 +116,7 @@ if (testStores.has("postgres"))
       }
     });
 
-    test("leaves nothing that a part of the write does afterwards", async () => {
+    test("undoes everything that a part of the write does afterwards", async () => {
       for (let round = 0; round < 20; round++) {
         const file = `late ${round}`;
         const part = async (tx: Tx): Promise<void> => {
@@ -151,7 +151,7 @@ if (testStores.has("postgres"))
       ["reads the ledger", (tx, goesOn) => goesOn.then(() => tx.all(eventsOf, { company_id: "" })), true],
     ] as const satisfies [string, (tx: Tx, goesOn: Promise<void>) => Promise<unknown>, boolean][])
       for (const isGood of [true, false])
-        test(`takes nothing from others if it ${what} after ${isGood ? "its end" : "it failed"}`, async () => {
+        test(`does not harm other writes if it ${what} after ${isGood ? "its end" : "it failed"}`, async () => {
           const file = `${what} ${isGood}`;
           const [hasTurn, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
           let late: Promise<unknown> = Promise.resolve();
@@ -187,7 +187,7 @@ if (testStores.has("postgres"))
           assert.equal(events.length, 2);
         });
 
-    test("wakes what waits for the turn of that write", async () => {
+    test("wakes callers that wait for the turn of that write", async () => {
       for (const part of [
         (tx) => tx.turn(),
         (tx) => tx.count(keep, row("waits", "part")),
@@ -222,7 +222,7 @@ if (testStores.has("postgres"))
       assert.deepEqual(await keysOf(store, "waits"), []);
     });
 
-    test("is heard when a part of the write records something after its end", async () => {
+    test("is reported when a part of the write records something after its end", async () => {
       const late = Promise.withResolvers<unknown>();
       await store.write(async (tx) => {
         await tx.lock("records");

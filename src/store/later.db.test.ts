@@ -77,7 +77,7 @@ if (testStores.has("postgres"))
       for (const index of results.keys()) assert.deepEqual(await keysOf(store, `of ${index}`), ["k"]);
     });
 
-    test("a write that throws leaves nothing, and takes nothing from the writes before it", async () => {
+    test("a write that throws leaves no row, and rows of earlier writes stay", async () => {
       const results = await writes(12, async (tx, index) => {
         await tx.run(keepLater, row("c", `k${index}`));
         // Every third write makes the store insert the held rows, within a part that will be undone.

@@ -6,7 +6,7 @@ import { startTcpProxy } from "../testing/tcp-proxy.ts";
 import { listen } from "./listening.ts";
 
 if (testStores.has("postgres"))
-  test("commits that come faster than the server answers are told of together, and none is left out", async () => {
+  test("commits that come faster than the server answers are announced together, and none is left out", async () => {
     const database = await storeDatabase();
     const proxy = await startTcpProxy(database.url);
     let heard = 0;

@@ -51,7 +51,7 @@ const index = laterInsertion("search", (p: { id: string }) => ({
 }));
 
 if (testStores.has("postgres"))
-  describe("rows whose numbers are drawn before", () => {
+  describe("rows whose numbers are drawn in advance", () => {
     let database: PostgresDatabase;
     let nodes: Store[];
     before(async () => {
@@ -89,7 +89,7 @@ if (testStores.has("postgres"))
       }
     };
 
-    test("they rise in the order of the commits of all nodes, and many rows take one statement", async () => {
+    test("the numbers rise in the order of the commits of all nodes, and many rows take one statement", async () => {
       await writes(16, "warm", async () => undefined);
       const watched = watchStatements();
       try {
@@ -143,7 +143,7 @@ if (testStores.has("postgres"))
       await assertIntact();
     });
 
-    test("a write sees and changes its row, and one that is undone leaves none", async () => {
+    test("a write sees and changes its row, and a write that is undone leaves no row", async () => {
       for (let round = 0; round < 3; round++) {
         const results = await writes(16, `mixed ${round}`, async (tx, index, name) => {
           const undone = tx.attempt(async () => {

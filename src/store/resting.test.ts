@@ -8,7 +8,7 @@ import { createFile, readFile } from "../contract/knowledge.ts";
 import { mappedKilobytes } from "../testing/mapped-memory.ts";
 import { openSqlite } from "./sqlite.ts";
 
-test("a resting store gives up what it mapped, answers as before, and rests in vain inside a transaction", async () => {
+test("a resting store releases its mapped memory and answers as before, and a rest inside a transaction has no effect", async () => {
   const folder = mkdtempSync(join(tmpdir(), "agency-resting-"));
   const path = join(folder, "agency.db");
   const store = openSqlite({ path, clock: Date.now });

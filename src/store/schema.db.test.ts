@@ -71,7 +71,7 @@ async function insert(
 
 for (const kind of bothStores)
   describe(`the schema on ${kind}`, async () => {
-    test("the migrations make exactly the columns it declares", async () => {
+    test("the migrations make exactly the columns that the schema declares", async () => {
       const { store, close } = await openTestStore(kind, { fast: true });
       try {
         const found = await store.read((tx) => tx.all(raw(columnsIn[kind]), {}));
@@ -93,7 +93,7 @@ for (const kind of bothStores)
       }
     });
 
-    test("a value the code does not know is read from no column", async () => {
+    test("a read fails on a value that the code does not know, in every column", async () => {
       assert.equal(checked.length, 42);
       const { store, close } = await openTestStore(kind, { fast: true });
       try {
@@ -114,7 +114,7 @@ for (const kind of bothStores)
       }
     });
 
-    test("an operation that meets such a value fails instead of answering something else", async () => {
+    test("an operation that reads such a value fails and does not answer with another value", async () => {
       const { org, store } = await sharedOrganization(kind, { approvals: true });
       const { companyId, rootId, board } = org;
       const { id } = await org.agent("Ada");

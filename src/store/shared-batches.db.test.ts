@@ -51,7 +51,7 @@ if (testStores.has("postgres"))
       assert.deepEqual(problems, []);
     };
 
-    test("they share transactions, and each company has its own chain", async () => {
+    test("the writes share transactions, and each company has its own chain", async () => {
       const write = async (tx: Tx, index: number): Promise<void> => {
         await tx.run(keep, row("a", `k${index} ${(serial += 1)}`));
         record(tx, index);
@@ -314,7 +314,7 @@ if (testStores.has("postgres"))
       assert.equal((await keysOf(other, "many")).length, many + 5);
     });
 
-    test("companies whose locks are held elsewhere take few connections, also if all of them come in one batch", async () => {
+    test("companies whose locks are held elsewhere take few connections, even if all of them come in one batch", async () => {
       const many = 40;
       const lockAll = (how: string): Promise<unknown> =>
         outside.query(
@@ -338,7 +338,7 @@ if (testStores.has("postgres"))
       assert.equal((await keysOf(other, "crowded")).length, many);
     });
 
-    test("nor do they if they come one after another", async () => {
+    test("companies whose locks are held elsewhere take few connections if they come one after another", async () => {
       const many = 12;
       const key = (index: number): string => `hashtextextended('slow ${index}', 0)`;
       const waiting = async (): Promise<number> => {
@@ -372,7 +372,7 @@ if (testStores.has("postgres"))
       assert.equal((await keysOf(other, "slow")).length, many + 5);
     });
 
-    test("none of more busy companies than a batch has writes is passed over", async () => {
+    test("no company is passed over if more companies are busy than a batch has writes", async () => {
       const runs = Array.from({ length: 70 }, () => 0);
       let serial = 0;
       const write = async (index: number): Promise<void> => {

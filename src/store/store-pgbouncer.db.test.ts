@@ -132,7 +132,7 @@ if (testStores.has("postgres"))
       );
     });
 
-    test("a node hears of the commits of another", async () => {
+    test("a node is notified of the commits of another", async () => {
       const heard = new Promise<void>((resolve) => {
         const stop = node(1).onCommit(() => {
           stop();
@@ -193,4 +193,4 @@ if (testStores.has("postgres"))
       );
     });
   });
-else test("it is played with PostgreSQL only", () => assert.ok(program));
+else test("these tests need PostgreSQL", () => assert.ok(program));

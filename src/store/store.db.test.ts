@@ -197,7 +197,7 @@ for (const kind of bothStores)
           for (const plan of plans) assert.match(JSON.stringify(plan), /Index Scan/);
         }));
 
-    test("ten stores do not see each other's rows", async () => {
+    test("none of ten stores sees the rows of another", async () => {
       const opened = await Promise.all(Array.from({ length: 10 }, () => openTestStore(kind)));
       await Promise.all(
         opened.map(({ store }, index) => store.write((tx) => tx.run(put, { id: "me", name: String(index) }))),

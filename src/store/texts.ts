@@ -25,7 +25,7 @@ export const poolNeedsDirectUrl = () =>
 export const addressesDiffer = () =>
   refused(
     "DATABASE_URL and DATABASE_DIRECT_URL lead to two databases.",
-    "Correct one of them. The first leads through the pool to the database that the second names.",
+    "Correct one of them. Both must lead to the same database: DATABASE_URL through the pool, DATABASE_DIRECT_URL without it.",
   );
 
 export const directIsPool = () =>

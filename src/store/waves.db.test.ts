@@ -113,7 +113,7 @@ if (testStores.has("postgres"))
       assert.deepEqual(sent, [2]);
     });
 
-    test("the same read is one statement, with rows for each who asks", async () => {
+    test("the same read from several callers is one statement, with rows for each caller", async () => {
       const read = (value: number) =>
         waves.ask({ text: "select $1::bigint as n", values: [value], isRead: true });
       sent = [];
@@ -207,7 +207,7 @@ if (testStores.has("postgres"))
       assert.deepEqual((await ask(text)).rows, [{ id: "changed", number: null, bytes: null, more: 5 }]);
     });
 
-    test("a part that is given up is undone, also after a statement in it that failed unnoticed", async () => {
+    test("a part that is given up is undone, even if a statement in it failed unnoticed", async () => {
       const store = await openPostgres({ url: database.url, key: "key" });
       try {
         const refusal = new Error("no");
@@ -267,7 +267,7 @@ if (testStores.has("postgres"))
       }
     });
 
-    test("a wave without an answer breaks its connection", async () => {
+    test("a wave without an answer ends its connection", async () => {
       const lost = new pg.Client({ connectionString: database.url });
       lost.on("error", () => undefined);
       try {

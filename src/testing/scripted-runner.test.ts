@@ -10,7 +10,7 @@ const make = () =>
     return { agents: [], nextCursor: null };
   });
 
-test("a session plays the planned script, calls with its own token, and exits as the script says", async () => {
+test("a session plays the planned script, calls with its own token, and exits with the script's exit code", async () => {
   const runner = make();
   runner.plan(scriptedAgent.id, async ({ call }) => {
     await call(listRoster, {});

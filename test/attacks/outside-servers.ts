@@ -303,7 +303,7 @@ const keys: readonly DaemonAttack[] = [
         ["tools/list", {}],
         ["resources/read", { uri: "x:y" }],
       ] as const) {
-        assert.match(await rpc(method, params), /This needs use on mcp:/);
+        assert.match(await rpc(method, params), /This call needs use on mcp:/);
         const unknown = (await rpc(method, params, "/mcp/nothing")).replaceAll("nothing", name);
         assert.doesNotMatch(unknown, /"result":\{"(?:tools|contents)"/);
       }

@@ -10,7 +10,7 @@ const value = "house-key-0123456789-abcdef";
 const look = 'printf %s "$HOUSE_KEY" | sha256sum; echo "shown: $HOUSE_KEY"; echo "other: ${OTHER_KEY:-none}"';
 
 export function testExposedSecrets(adapter: Adapter): void {
-  test("a secret that is exposed can be used in the shell, others can't, and none is shown", () =>
+  test("an exposed secret can be used in the shell, other secrets can't, and no secret is shown", () =>
     onBrain(
       adapter,
       diligent(adapter.shell(look)),

@@ -140,7 +140,7 @@ export function testBrain(adapter: Adapter): void {
 
     if (program !== undefined) testRecordings(adapter, program, ["work", "refused", "server-down"]);
 
-    test("a wrong token ends it at once, and nothing is asked", () =>
+    test("a wrong token ends the session at once, and no model is asked", () =>
       onBrain(adapter, steps(), async (stage) => {
         const { cause, toolCalls } = await withToken(adapter, stage.daemon().url, "not-a-token");
         assert.notEqual(cause, "done");
@@ -222,7 +222,7 @@ export function testBrain(adapter: Adapter): void {
       });
     });
 
-    test("waits out 429 and 529 without counting them as a session without progress", () => {
+    test("waits after 429 and 529, and the wait does not count as a session without progress", () => {
       const busy = failing(
         2,
         { fault: 529, headers: { "retry-after": "0" } },

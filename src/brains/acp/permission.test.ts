@@ -103,7 +103,7 @@ test("with the rights to consult and to reach every host, sub-agents and searche
   assert.equal(await answer({ kind: "switch_mode", title: "Plan" }, everywhere), "no");
 });
 
-test("a kind that is not known is refused, and so is a tool that names no kind and no server", async () => {
+test("an unknown kind of tool is refused, and so is a tool that names no kind and no server", async () => {
   for (const kind of ["teleport", "toString", "__proto__"])
     assert.equal(
       await answer({ title: "Go", ...JSON.parse(JSON.stringify({ kind })) }, everywhere),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { entriesOf } from "./updates.ts";
 
-test("words are told as a whole, before the call that follows them, and a call keeps its name", () => {
+test("words are reported as a whole before the call that follows them, and a call keeps its name", () => {
   const told: unknown[] = [];
   const { hear, end } = entriesOf((entry) => told.push(entry));
   const words = (text: string): void =>

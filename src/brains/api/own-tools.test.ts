@@ -42,7 +42,7 @@ describe("the tools of an API brain", () => {
     assert.equal(readFileSync(join(folder, "file"), "utf8"), "c $& $1 c");
   });
 
-  test("shell bounds what it returns, and ends a command with everything it started", async () => {
+  test("shell limits the length of its output, and ends a command with all processes it started", async () => {
     const { text } = await run("shell", { command: "echo begin; yes | head -c 300000; echo end" });
     assert.ok(
       text.length < 31_000 && text.startsWith("begin") && text.endsWith("end\n\n(exit code 0)"),

@@ -28,7 +28,7 @@ for (const kind of storeKinds)
 
     // covers ORG-14, ORG-15, ORG-16, ORG-27, ORG-30, ORG-31, ORG-32, ORG-39
     staged(
-      "a plan in a fence: outcomes in order, a hire for the role that lacks, one integration",
+      "a plan in a fence makes outcomes in order, a hire for the missing role, and one integration",
       async (stage) => {
         const { org } = stage;
         const ann = await report(stage, "Ann", "Writer");
@@ -166,7 +166,7 @@ for (const kind of storeKinds)
       });
 
     // covers ORG-44
-    staged("depth: the work goes two levels down and no further", async (stage) => {
+    staged("work can be delegated two levels down and no further", async (stage) => {
       const mia = await report(stage, "Mia", "Manager");
       const eve = await report(stage, "Eve", "Engineer", mia);
       await report(stage, "Ian", "Intern", eve);
@@ -181,7 +181,7 @@ for (const kind of storeKinds)
     });
 
     // covers ORG-13, ORG-24
-    staged("hiring without the right is refused; what else was said happens", async (stage) => {
+    staged("a hire without the right is refused, and the other directives take effect", async (stage) => {
       const mia = await report(stage, "Mia", "Manager");
       await report(stage, "Eve", "Engineer", mia);
       const { org } = stage;
@@ -199,42 +199,45 @@ for (const kind of storeKinds)
     });
 
     // covers ORG-25, ORG-40
-    staged("an integration is neither handed out nor hired for, in whatever way", async (stage) => {
-      const ann = await report(stage, "Ann", "Writer");
-      await work(stage);
-      stage.runner.plan(ann, says("A text."));
-      stage.runner.plan(
-        stage.org.rootId,
-        says("DELEGATE[Writer]: Write it."),
-        async () => {
-          const waiting = (await outcomes(stage)).find(({ status }) => status === "submitted");
-          return { output: `VERDICT[${waiting?.id ?? ""}]: PASS` };
-        },
-        says(
-          "HIRE[Editor]: Edits.",
-          "DELEGATE[Writer]: Write the rest.",
-          "```plan",
-          '[{"title":"A","assignee":"Writer"}]',
-          "```",
-        ),
-      );
-      stage.runner.otherwise(hang);
-      await stage.rest();
-      const said = await told(stage, stage.org.rootId);
-      assert.equal(said.match(/It can't be delegated, and no agent can be hired for it/g)?.length, 3, said);
-      assert.equal((await eventsOf(stage, "outcome.delegate")).length, 1);
-      // It can't be delegated below the integration either, through an outcome created for the purpose.
-      const integration = await byTitle(stage, "Integrate: The whole");
-      const below = await stage.org.board(createOutcome, { title: "Below", parents: [integration.id] });
-      const session = await stage.org.session(stage.org.rootId);
-      await assert.rejects(
-        session.call(delegateOutcome, { id: below.id, to: "Writer" }),
-        /can't be delegated/,
-      );
-    });
+    staged(
+      "an integration can't be delegated, and no agent can be hired for it, by any directive",
+      async (stage) => {
+        const ann = await report(stage, "Ann", "Writer");
+        await work(stage);
+        stage.runner.plan(ann, says("A text."));
+        stage.runner.plan(
+          stage.org.rootId,
+          says("DELEGATE[Writer]: Write it."),
+          async () => {
+            const waiting = (await outcomes(stage)).find(({ status }) => status === "submitted");
+            return { output: `VERDICT[${waiting?.id ?? ""}]: PASS` };
+          },
+          says(
+            "HIRE[Editor]: Edits.",
+            "DELEGATE[Writer]: Write the rest.",
+            "```plan",
+            '[{"title":"A","assignee":"Writer"}]',
+            "```",
+          ),
+        );
+        stage.runner.otherwise(hang);
+        await stage.rest();
+        const said = await told(stage, stage.org.rootId);
+        assert.equal(said.match(/It can't be delegated, and no agent can be hired for it/g)?.length, 3, said);
+        assert.equal((await eventsOf(stage, "outcome.delegate")).length, 1);
+        // It can't be delegated below the integration either, through an outcome created for the purpose.
+        const integration = await byTitle(stage, "Integrate: The whole");
+        const below = await stage.org.board(createOutcome, { title: "Below", parents: [integration.id] });
+        const session = await stage.org.session(stage.org.rootId);
+        await assert.rejects(
+          session.call(delegateOutcome, { id: below.id, to: "Writer" }),
+          /can't be delegated/,
+        );
+      },
+    );
 
     staged(
-      "what a session without tools prints is its result; of one that used them it is not",
+      "the output of a session without tool calls is its result, and that of a session with tool calls is not",
       async (stage) => {
         const { org } = stage;
         const ann = await report(stage, "Ann", "Writer");
@@ -257,7 +260,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("a review: one rework, then its boss is asked; the results are kept", async (stage) => {
+    staged("after one rework the reviewer's manager is asked, and the results are kept", async (stage) => {
       const { org } = stage;
       const mia = await report(stage, "Mia", "Manager");
       const eve = await report(stage, "Eve", "Engineer", mia);
@@ -298,7 +301,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "a verdict that cannot be read is not a pass, and the second time its boss is asked",
+      "an unreadable verdict is not a pass, and after the second one the reviewer's manager is asked",
       async (stage) => {
         const { org } = stage;
         const mia = await report(stage, "Mia", "Manager");
@@ -331,7 +334,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("only what was submitted to it can be judged by it", async (stage) => {
+    staged("an agent can judge only work that was submitted to it", async (stage) => {
       const mia = await report(stage, "Mia", "Manager");
       await report(stage, "Eve", "Engineer", mia);
       const other = await work(stage, "Another");
@@ -344,7 +347,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "an agent that keeps asking for what is refused stops getting answers, and the board is told once",
+      "an agent that repeats refused directives gets no more answers, and the board is told once",
       async (stage) => {
         const { org } = stage;
         await report(stage, "Ann", "Writer");

@@ -77,7 +77,7 @@ for (const kind of storeKinds)
         assert.equal(await told(stage, org.rootId), "");
       });
 
-    staged("what is refused of it goes back, and the rest still happens", async (stage) => {
+    staged("refused directives go back to their author, and the others take effect", async (stage) => {
       await report(stage, "Ann", "Writer");
       await work(stage);
       await printLines(
@@ -116,7 +116,7 @@ for (const kind of storeKinds)
       });
 
     staged(
-      "a directive before the end that is read is reported, and what is in the end happens",
+      "a directive before the part that is read is reported, and directives in that part take effect",
       async (stage) => {
         const { org } = stage;
         await report(stage, "Ann", "Writer");

@@ -62,7 +62,7 @@ describe("final outputs made of many pieces", () => {
     }
   });
 
-  test("of an output that is cut anywhere, what is lost is reported and the rest is read as it was meant", () => {
+  test("in an output cut at any place, lost directives are reported and the others are read correctly", () => {
     for (let seed = 1; seed <= seeds; seed++) {
       const chance = new Chance(seed, "cut");
       const { text, means } = output(seed);

@@ -90,7 +90,7 @@ for (const kind of storeKinds)
         },
       );
 
-    staged("by way of texts that come back it stops as well", async (stage, { ada }) => {
+    staged("a chain of returned texts stops as well", async (stage, { ada }) => {
       const started = await playing(stage, ada, async ({ agent }) => ({
         output: agent.name === "Ada" ? "@Bob\ndo it" : "@Nobody\nwho does it?",
       }));
@@ -105,7 +105,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "an agent that fails every time is not started for ever by a boss that writes every time",
+      "an agent that always fails is not started forever by a manager that always writes",
       async (stage, { ada }) => {
         const started = await playing(stage, ada, async ({ agent }) =>
           agent.name === "Ada" ? { output: "@Bob\ntry again" } : { code: 1, reason: "exited with code 1" },

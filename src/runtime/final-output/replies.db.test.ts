@@ -21,7 +21,7 @@ import { type Stage, stagedOn } from "../../testing/stage.ts";
 const minute = 60_000;
 
 for (const kind of storeKinds)
-  describe(`what sessions say last on ${kind}`, () => {
+  describe(`the last words of sessions on ${kind}`, () => {
     const staged = stagedOn(kind);
     /** An agent created with create_agent, below the root unless another boss is named. */
     const made = async ({ org }: Stage, input: Record<string, unknown>, boss = org.root): Promise<string> => {
@@ -73,7 +73,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "an agent is addressed by id, slug or name, and what follows on the line belongs to the text",
+      "an agent is addressed by id, slug or name, and the rest of the line belongs to the text",
       async (stage) => {
         const { org, runner } = stage;
         const lead = await org.agent("Lead Dev", (await org.agent("Department")).id);
@@ -104,7 +104,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("the board is answered also by who may not write to it otherwise", async (stage) => {
+    staged("an agent without a mail route to the board can still answer the board", async (stage) => {
       const { org, runner } = stage;
       const lead = await org.agent("Lead");
       const nia = await made(stage, { name: "Nia", nextAgent: "Lead" });
@@ -116,7 +116,7 @@ for (const kind of storeKinds)
       assert.deepEqual(await board(stage), [["Nia", "here is your answer"]]);
     });
 
-    staged("a text that can't be sent goes back to its author and to no one else", async (stage) => {
+    staged("a text that can't be sent goes back only to its author", async (stage) => {
       const { org, runner } = stage;
       const ann = await org.agent("Ann");
       const stranger = await org.agent("Stranger", ann.id);
@@ -289,7 +289,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "each message is answered once, the oldest first, also one that the session dealt with itself",
+      "each message is answered once, oldest first, including one that the session acknowledged itself",
       async (stage) => {
         const { runner } = stage;
         const nia = await made(stage, { name: "Nia" });
@@ -340,7 +340,7 @@ for (const kind of storeKinds)
       assert.equal(runner.started.length, 1);
     });
 
-    staged("a session that failed, was stopped or said nothing sends nothing", async (stage) => {
+    staged("a session that failed, was stopped or printed nothing sends no reply", async (stage) => {
       const { org, runner } = stage;
       const nia = await made(stage, { name: "Nia" });
       await personRoot(stage);
@@ -367,7 +367,7 @@ for (const kind of storeKinds)
       assert.ok(sessions.every(({ endedAt }) => endedAt !== null));
     });
 
-    staged("bytes that no store keeps do not hold up the end of a session", async (stage) => {
+    staged("bytes that no store can keep do not delay the end of a session", async (stage) => {
       const nia = await made(stage, { name: "Nia" });
       await personRoot(stage);
       await write(stage, nia);

@@ -21,6 +21,6 @@ for (const [what, said, to, body] of [
   ["nothing but usage", `${usage}\n${usage}\n`, null, ""],
   ["JSON that does not report usage", '@human\n{"result":1}', "human", '{"result":1}'],
 ] as const)
-  test(`in ${what} is found what is meant`, () => {
+  test(`in ${what} the addressee is found`, () => {
     assert.deepEqual(wordsIn(said), { to, body });
   });

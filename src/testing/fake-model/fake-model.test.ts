@@ -94,7 +94,7 @@ for (const [name, { path, body }] of Object.entries(dialects))
       model.check();
     });
 
-    test("says which steps were not used, and which calls were not expected", async () => {
+    test("reports unused steps and unexpected calls", async () => {
       const model = await start(steps(use("look"), answers("Done.")));
       await ask(model);
       assert.throws(() => model.check(), /ada: Step 2 was never asked for/);
@@ -109,7 +109,7 @@ for (const [name, { path, body }] of Object.entries(dialects))
       assert.throws(() => missing.check(), /jump is not offered/);
     });
 
-    test("fails as asked: statuses, a cut stream, no answer", async () => {
+    test("fails as planned, with a status, a cut stream or no answer", async () => {
       const model = await start(
         steps(failing(2, { fault: 529, headers: { "retry-after": "1" } }, answers("Done."))),
       );
