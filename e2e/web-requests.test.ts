@@ -58,7 +58,7 @@ describe("the requests of the dashboard", () => {
     await page.locator(".card .facts", { hasText: "agents now" }).waitFor();
     await page.locator(".spend .big").waitFor();
     await page.getByText("No agent is working.").waitFor();
-    await page.getByText("No outcome ended since then.").waitFor();
+    await page.getByText("No outcome has ended since then.").waitFor();
     await page.getByLabel("A goal for Marlow").waitFor();
     await page.locator(".nav .n.call", { hasText: "1" }).waitFor();
     // The stream is open. A worker for all tabs reads it, so the browser does not list it with the page's requests.

@@ -34,4 +34,4 @@ export function Meanwhile<T extends object>({
 }
 
 /** The reason why saving is off until the person has chosen. */
-export const chooseFirst = "It was changed elsewhere meanwhile. Keep yours or take theirs first.";
+export const chooseFirst = "This text was changed elsewhere meanwhile. First keep yours or take theirs.";

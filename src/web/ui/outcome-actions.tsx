@@ -20,7 +20,7 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
             look="solid"
             text="Accept"
             title="Accept this result?"
-            says="The outcome is completed, and what waited for it continues."
+            says="The outcome is completed, and work that waited for it continues."
             fields={[note]}
             operation={ops.decideOutcome}
             input={(values) => ({
@@ -47,7 +47,7 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
           about={id}
           text="Complete"
           title="Complete this outcome?"
-          says="Completes it even if no session has reported a result."
+          says="The outcome is completed even if no session has reported a result."
           fields={[{ ...note, label: "The result" }]}
           operation={ops.completeOutcome}
           input={(values) => ({ id, ...(values["note"] && { note: values["note"] }) })}
@@ -122,7 +122,7 @@ export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode 
           danger
           text="Close"
           title="Close this outcome?"
-          says="The outcome is given up. What is below it and serves nothing else is closed too."
+          says="The outcome is given up. Outcomes below it that serve no other outcome are closed too."
           operation={ops.closeOutcome}
           input={(rationale = "") => ({ id, rationale })}
           done="Closed."
@@ -155,7 +155,7 @@ function Delegate({ id, owner }: { id: string; owner: string | null }): ReactNod
             text: [one.name, ...(roles.has(one.id) ? [roles.get(one.id)] : [])].join(", "),
           })),
         },
-        { name: "message", label: "What to tell the new owner", optional: true, long: true },
+        { name: "message", label: "Message to the new owner", optional: true, long: true },
       ]}
       operation={ops.delegateOutcome}
       input={(values) => ({

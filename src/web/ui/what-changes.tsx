@@ -238,7 +238,7 @@ function Probe({ type }: { type: string }): ReactNode {
       {found?.version != null && <span className="lab">{found.version}</span>}
       {!isThere && (
         <p>
-          <Line text={found?.says ?? "It is not installed here."} />
+          <Line text={found?.says ?? "This brain is not installed here."} />
         </p>
       )}
     </>

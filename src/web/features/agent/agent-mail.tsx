@@ -23,7 +23,7 @@ export function AgentMail({ id }: { id: string }): ReactNode {
         <>
           {messages.length === 0 ? (
             <Empty title="No messages yet.">
-              <p>Messages to and from this agent are listed here, with what became of each.</p>
+              <p>Messages to and from this agent are listed here, each with its state.</p>
             </Empty>
           ) : (
             <p className="lab">

@@ -46,7 +46,7 @@ export function AgentRights({ id }: { id: string }): ReactNode {
       <label className="box toggle">
         <span>
           <b>Can create new agents</b>
-          <small>It may hire, within its budget and the company's limits.</small>
+          <small>The agent may hire, within its budget and the company's limits.</small>
         </span>
         <input
           type="checkbox"

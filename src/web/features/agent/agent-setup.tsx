@@ -104,7 +104,7 @@ function Fields({ agent, configuration }: { agent: Agent; configuration: object 
         {short("role", "Role")}
         {short("title", "Title", "Optional.")}
       </div>
-      {long("capabilities", "Capabilities", 2, "What it can do, for colleagues.")}
+      {long("capabilities", "Capabilities", 2, "Description of the agent's skills, for colleagues.")}
       {long("prompt", "Prompt", 5, "How it should work.")}
       <Box title="Brain">
         <div className="pad form">

@@ -10,7 +10,7 @@ export const pageIsRecord = "This page is now a record.";
 export const tookOver = (outcomes: number): string =>
   `has its reports, files and mail${outcomes === 0 ? "." : `, and took over ${counted(outcomes, "outcome")}:`}`;
 export const agentHasLeft = "This agent has left.";
-export const agentChanged = "This agent was changed elsewhere while you wrote. What you typed is still here.";
+export const agentChanged = "This agent was changed elsewhere while you wrote. Your text is still here.";
 export const setupWords = {
   name: "Name",
   role: "Role",

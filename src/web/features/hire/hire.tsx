@@ -120,7 +120,7 @@ export function HirePage(): ReactNode {
               <div className="pad form">
                 <div className="two">
                   {text("name", "Name")}
-                  {text("role", "Role", "What it does, such as Release engineer.")}
+                  {text("role", "Role", "Role, such as Release engineer.")}
                   {text("title", "Title", "Optional.")}
                   <label className="field">
                     <span>Reports to</span>
@@ -140,8 +140,8 @@ export function HirePage(): ReactNode {
             </Box>
             <Box title="What for">
               <div className="pad form">
-                {long("mandate", "Mandate", "What it is responsible for, and how to tell that it does well.")}
-                {long("capabilities", "Capabilities", "What it can do, for colleagues.")}
+                {long("mandate", "Mandate", "The agent's responsibility, and how to measure its success.")}
+                {long("capabilities", "Capabilities", "Description of the agent's skills, for colleagues.")}
                 {long("prompt", "Prompt", "How it should work.")}
                 {refusal("purpose")}
               </div>

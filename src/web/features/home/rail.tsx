@@ -126,7 +126,7 @@ function SinceLastVisit({ companyId }: { companyId: string }): ReactNode {
             </span>
           </li>
         ))}
-        {ended.length === 0 && <li className="none">No outcome ended since then.</li>}
+        {ended.length === 0 && <li className="none">No outcome has ended since then.</li>}
       </ul>
     </section>
   );

@@ -159,7 +159,7 @@ export function AccessPart({ id }: { id: string }): ReactNode {
         <LoadedList of={log}>
           {({ accesses }) =>
             accesses.length === 0 ? (
-              <p className="none">It was not read or written yet.</p>
+              <p className="none">This file was not read or written yet.</p>
             ) : (
               <ul className="lines">
                 {runsOf(accesses, ({ action, by, version }) =>

@@ -15,8 +15,8 @@ export const noneOfKind = (kind: string): string => `No ${kind.toLowerCase()} ye
 export const kindHints = {
   result: "The result of an outcome is kept here when the outcome is completed.",
   message: "Every message is kept here.",
-  log: "What each agent did in its sessions is added here when they end.",
-  state: "An agent keeps here what it wants to know in its next session.",
+  log: "The log entry of each session is added here when the session ends.",
+  state: "Each agent keeps notes for its next session here.",
   outcome: "Every outcome has a file with its description.",
   skill: "The board adds skills with agency skills add.",
 } as const;
@@ -38,7 +38,7 @@ export const linksToDeleted = "links to a deleted file:";
 export const versionKeys = "Keys: [ and ] change the version, D shows what changed";
 export const deletedIt = "deleted it";
 export const meanwhile = (version: number): string =>
-  `Version ${version} was saved while you wrote. Below is what differs from your text; your text is still here.`;
+  `Version ${version} was saved while you wrote. The differences from your text are below. Your text is still here.`;
 export const newerText = (version: number): string => `The text of version ${version}`;
 export const edit = (isEditing: boolean, hasDraft: boolean): string =>
   isEditing ? "Stop editing" : hasDraft ? "Continue editing" : "Edit";

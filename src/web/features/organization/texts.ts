@@ -17,7 +17,7 @@ export const mapOf = (count: number): string =>
 export const arrives = "would report here";
 export const leaves = "moves away";
 export const nothingChanged = "nothing has changed yet";
-export const canUndo = "You can undo it while nothing of it has changed since.";
+export const canUndo = "You can undo the change until one of the things it moved has changed again.";
 export const moveTitle = (agent: string, to: string, from: string): string =>
   `${agent} reports to ${to} instead of ${from}`;
 export const removeTitle = (agent: string): string => `${agent} leaves, and its reports move up`;
@@ -40,12 +40,12 @@ export const kindWords = {
 } as const;
 export const kindSays = {
   move_report: "The agent gets another manager. Everyone below it moves with it.",
-  insert_layer: "A new manager is hired above it.",
-  remove_layer: "It leaves, and its reports move up to its manager.",
-  split: "A new agent is hired beside it and takes over some of its reports.",
-  merge: "It leaves, and a colleague takes over its reports and outcomes.",
+  insert_layer: "A new manager is hired above the agent.",
+  remove_layer: "The agent leaves, and its reports move up to its manager.",
+  split: "A new agent is hired beside the agent and takes over some of its reports.",
+  merge: "The agent leaves, and a colleague takes over its reports and outcomes.",
   hand_over: "Another brain or a person takes the position, with everything that belongs to it.",
-  fire: "It leaves. Its reports and outcomes go to its manager.",
+  fire: "The agent leaves. Its reports and outcomes go to its manager.",
 } as const;
 export const newManager = "New manager";
 export const mergeInto = "Who takes over";
@@ -54,7 +54,7 @@ export const alsoMoves = "Colleagues that also move below the new manager";
 export const findAgent = "Find an agent";
 export const findHint = "Key: /. Enter goes to the next one.";
 export const moreAgents = (count: number): string => `and ${count} more. Type more letters to find them.`;
-export const noneFound = "No agent is called that.";
-export const noReorganizations = "The organization was never changed.";
+export const noneFound = "No agent has this name.";
+export const noReorganizations = "The organization has not been changed yet.";
 export const noReorganizationsHint = "Drag an agent to another card on the map, or press Shift M on it.";
 export const readOnlyPast = "Earlier states of the organization are not shown here yet. You see the present.";

@@ -85,7 +85,7 @@ function Whole({ outcome }: { outcome: OneOutcome }): ReactNode {
         )}
         <Box title="How it is verified">
           {outcome.acceptance === null ? (
-            <p className="none">No criteria were written down.</p>
+            <p className="none">There are no criteria.</p>
           ) : (
             <blockquote className="pad said-text">
               <Said text={outcome.acceptance} most={4000} />

@@ -14,10 +14,10 @@ export const noMatch = "No outcome matches these filters.";
 export const whyNotMoving = "Why it is not moving";
 
 export const mapLabel = (count: string): string =>
-  `Map of ${count}, from why on the left to how on the right. Arrow keys move, Enter opens.`;
+  `Map of ${count}, with reasons on the left and steps on the right. Arrow keys move, Enter opens.`;
 export const mapItem = (title: string, state: string, owner: string): string =>
   `${title}. ${state}. ${owner}.`;
 export const mapLegend =
-  "A solid line leads from an outcome to what serves it. A dashed line leads to what it waits for.";
+  "A solid line leads from an outcome to the outcomes that serve it. A dashed line leads to those it waits for.";
 export const graphIsCut = "Only the newest 20,000 outcomes are shown here. The table lists all.";
 export const moreChains = "It serves more outcomes than are listed here.";

@@ -53,7 +53,7 @@ export function BranchDiff({ repo, branch }: { repo: string; branch: string }): 
               </div>
             </header>
             <Quote
-              title="What it changes, and why"
+              title="The changes and their reason"
               by={{ id: data.by.id, name: data.by.name }}
               text={data.message}
             />

@@ -35,7 +35,7 @@ export function CompanySettings(): ReactNode {
         />
         <Field
           label="Monthly budget in US dollars"
-          hint="What the company may spend in a calendar month (UTC). 0 stops all spending. Empty: no limit."
+          hint="Limit for the company in a calendar month (UTC). 0 stops all spending. Empty: no limit."
           value={valueText(settings.monthlyBudget.usd)}
           isNumber
           changed={changes.get("monthlyBudget")}

@@ -27,7 +27,7 @@ export function Servers(): ReactNode {
         <AskFor
           text="Add"
           title="Add an MCP server"
-          says="Use a name that exists to replace its configuration."
+          says="To replace a configuration, use its name."
           fields={[
             { name: "name", label: "Name" },
             { name: "url", label: "URL", hint: "For a server reached over HTTP.", optional: true },

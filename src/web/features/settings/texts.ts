@@ -53,8 +53,9 @@ export const brainStates = {
   running: "testing",
 } as const;
 export const noServersYet = "No MCP servers yet.";
-export const noServersHint = "An agent can use one once it holds a right on it.";
-export const secretsForServer = "A program gets them as variables, and a URL as headers of each request.";
+export const noServersHint = "An agent can use a server once it holds a right to that server.";
+export const secretsForServer =
+  "A program gets secrets as variables. A server with a URL gets them as headers of each request.";
 export const noSecretsForServer = "Add a secret under Secrets first. Then you can choose it here.";
 export const noSecrets = "No secrets yet.";
 export const noSecretsHint =
@@ -71,9 +72,9 @@ export const privateNetwork = {
 export const mayBePrivate = ", may be in a private network";
 
 export const noRepos = "No repositories yet.";
-export const noReposHint = "Agents clone a repository once they hold a right on it, such as repo:shop.";
+export const noReposHint = "Agents can clone a repository once they hold a right to it, such as repo:shop.";
 export const addRepoSays =
-  "Agency fetches it once. Agents clone from that mirror, and publish branches to it.";
+  "Agency fetches the repository once. Agents clone from that mirror, and publish branches to it.";
 export const repoUrlHint =
   "https://…, ssh://…, git@host:path, or a folder of this machine. Without a password.";
 export const repoSecretHint =
@@ -83,9 +84,9 @@ export const emptyRepo = "Empty";
 export const discardSays = "The bundle with these commits is deleted. They can't be restored.";
 export const pushSays = "The commits reach the origin. A push never overwrites commits there.";
 export const pushOntoHint = "Such as main. Empty: the branch keeps its name, for a pull request.";
-export const diffIsCut = "The diff is longer than what is shown. Clone the repository to see all of it.";
+export const diffIsCut = "Only the beginning of the diff is shown. Clone the repository to see all of it.";
 export const notText = "not a text";
 export const settingIsNow = (value: string): string =>
   value === ""
-    ? "It was emptied elsewhere while you wrote. What you typed is still here."
-    : `It was changed elsewhere while you wrote, to: ${value}. What you typed is still here.`;
+    ? "This setting was emptied elsewhere while you wrote. Your text is still here."
+    : `This setting was changed elsewhere while you wrote, to: ${value}. Your text is still here.`;
