@@ -115,7 +115,7 @@ for (const kind of sampleOf(bothStores, 1))
       assert.match(await ann.types("access", "mine"), /use on org:hire, from Root/);
       const asked = await ann.types("hire", "Setter", "--role", "Typesetter", "--brain", "rehearsal");
       const [, approval = ""] = new RegExp(`needs approval ${id}`).exec(asked) ?? [];
-      assert.match(asked, /The board decides about it/);
+      assert.match(asked, /The board decides about the request/);
       assert.match(await ann.types("approvals"), new RegExp(`${approval} +hire_agent`));
       assert.match(await ann.refused("approve", approval), /Only the board/);
 

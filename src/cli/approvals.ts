@@ -25,7 +25,7 @@ export function addApprovals(program: Command, context: Context): void {
   nounOf(program, "approvals")
     .command("show")
     .alias("view")
-    .description("Show a request, what approving would change, and everything said and done about it.")
+    .description("Show a request with its changes, comments and steps.")
     .argument("<id>", "Id or short id of the request.")
     .option(...jsonFlag)
     .addHelpText("after", example("agency approvals show A7"))

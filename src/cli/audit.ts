@@ -17,7 +17,7 @@ export function addAudit(program: Command, context: Context): void {
   audit
     .command("verify")
     .description(
-      "Verify the record of every company against its hashes and its anchor, and name what was changed.",
+      "Verify the record of every company against its hashes and its anchor, and name each change.",
     )
     .argument("[file]", "Verify only this file, which `agency audit export` wrote. It needs no daemon.")
     .option(
@@ -26,7 +26,7 @@ export function addAudit(program: Command, context: Context): void {
     )
     .option(
       "--audit-key <file>",
-      "With a file: the file with the audit key. Defaults to that of the home folder.",
+      "File with the audit key, to check an exported file. Defaults to the one in the home folder.",
     )
     .option(...jsonFlag)
     .addHelpText(

@@ -56,7 +56,7 @@ export function addConnect(program: Command, context: Context): void {
     .command("connect")
     .description("Give your own Claude Code or Codex the tools of Agency, with your rights.")
     .addArgument(which())
-    .option("--remove", "Take the tools away again, and end the sign-in.")
+    .option("--remove", "Remove the tools, and end the sign-in.")
     .option(...jsonFlag)
     .addHelpText("after", example("agency connect claude", "agency connect codex --remove"))
     .action(async (key: string, flags: { remove?: true; json?: true }) => {

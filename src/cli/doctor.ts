@@ -34,9 +34,9 @@ interface Finding {
 export function addDoctor(program: Command, context: Context): void {
   program
     .command("doctor")
-    .description("Check the installation and explain how to fix what is wrong.")
+    .description("Check the installation and explain how to fix each problem.")
     .option("--deep", "Also check every invariant of the stored rows, with a fix or advice for each finding.")
-    .option("--fix", "Like --deep, and repair what can be repaired without a decision.")
+    .option("--fix", "Like --deep, and fix the findings that need no decision.")
     .option("--company <id or name>", "With --deep or --fix: check only the rows of this company.")
     .option(...jsonFlag)
     .addHelpText("after", example("agency doctor", "agency doctor --deep", "agency doctor --fix"))

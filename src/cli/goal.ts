@@ -40,8 +40,8 @@ export function addRun(program: Command, context: Context): void {
   const run = program
     .command("run")
     .description("Give the organization a goal, watch it work and accept the result.")
-    .argument("<goal>", "What you want done, as you would tell a person.")
-    .option("--max-usd <amount>", "Most that all work on this goal may cost, in US dollars.", dollarsIn)
+    .argument("<goal>", "Goal to reach, in the words you would use to a person.")
+    .option("--max-usd <amount>", "Maximum cost of all work on this goal, in US dollars.", dollarsIn)
     .option("--allow-unsandboxed", "If this starts a daemon: run programs even without a sandbox.");
   followFlags(run)
     .addHelpText(
@@ -109,7 +109,7 @@ export function addFollow(program: Command, context: Context): void {
     .command("cancel")
     .description("Cancel a goal or an outcome, with everything below it. All its owners are told.")
     .argument("<goal>", "Id, short id or title.")
-    .argument("[reason]", "Why. Its owners read it.", "The board cancelled it.")
+    .argument("[reason]", "Reason, which its owners read.", "The board cancelled it.")
     .option(...companyFlag)
     .option(...jsonFlag)
     .addHelpText("after", example('agency cancel O41 "We buy the bread instead."'))

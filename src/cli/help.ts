@@ -26,36 +26,36 @@ export const firstScreenEnd = [
 const topics: Readonly<Record<string, string>> = {
   concepts: `An agent is a durable member of a company: it has a role, a manager, rights and a brain.
 A session is one short run of an agent's brain. It starts when the agent has work, and ends by itself.
-An outcome is a result that should become true. Outcomes form a tree: children are how, parents are why.
+An outcome is a result that should become true. Outcomes form a tree: the children of one say how, its parents say why.
 A goal is an outcome that you want. The root agent divides it, hires and delegates; you accept the result.
 The board is you: the people who govern a company. The root agent reports to the board.
 
   agency run "<goal>"   give the company a goal and follow it
   agency org            the reporting lines
   agency tree           the outcomes, and who is responsible
-  agency why <name>     why something moves or does not`,
+  agency why <name>     why something is or isn't moving`,
   brains: `A brain thinks for an agent. It is a program such as Claude Code or Codex, a model behind an API, a person
 (\`human\`), your own program (\`process\`), or a rehearsal without a model.
 
-  agency brains                 which brains are here
-  agency brains test <type>     whether one works with its key and model
+  agency brains                 the brains, and whether each could work
+  agency brains test <type>     test a brain with its key and model
   agency brains use <type>      choose the brain of the root agent and of later hires
   agency hire <name> --brain <type>   choose one for a new agent`,
   approvals: `Agents ask the board before they hire, and before other changes that only people decide. Nothing happens until you do.
 What you approve is exactly what runs: a decision carries the hash of the request that was shown to you.
 
   agency approvals              all requests
-  agency approvals show A7      what approving would change, and everything said about it
-  agency approve A7             approve it; the change takes effect immediately
-  agency reject A7              reject it for good
-  agency revise A7 "<note>"     send it back; the requester can change and resubmit it`,
+  agency approvals show A7      the changes of a request, and its comments
+  agency approve A7             approve the request; the change takes effect immediately
+  agency reject A7              reject the request for good
+  agency revise A7 "<note>"     send the request back, to be changed and resubmitted`,
   budgets: `Money is limited in three places. At a limit the work stops, and you are told.
 
   agency run "<goal>" --max-usd 2                 one goal
   agency agents budget <agent> --usd 20           an agent and its team, monthly
   agency companies update --monthly-budget 50     the company, monthly
   agency companies update --monthly-budget none   no limit any more
-  agency costs --by outcome                       what was spent, and on what`,
+  agency costs --by outcome                       the costs of each outcome`,
 };
 
 /** `agency help`, `agency help <command>` and `agency help <topic>`. */

@@ -20,7 +20,7 @@ interface Flags {
 export function addLogs(program: Command, context: Context): void {
   program
     .command("logs")
-    .description("Print what happened in the company, the newest last.")
+    .description("Print the events of the company, newest last.")
     .option("-f, --follow", "Keep printing new events until Ctrl-C.")
     .option("--limit <number>", "How many of the last events to print.", Number, 30)
     .option("--daemon", "Print the log of a daemon that was started with `agency up --detach`.")

@@ -14,7 +14,7 @@ export function addBench(program: Command, context: Context): void {
       "--home <folder>",
       "Home whose disk or database server is measured. Defaults to AGENCY_HOME, then ~/.agency.",
     )
-    .option("--seconds <number>", "How long each figure is measured.", Number, 2)
+    .option("--seconds <number>", "Seconds to measure each figure.", Number, 2)
     .option(...jsonFlag)
     .addHelpText("after", example("agency bench", "agency bench --seconds 10 --json"))
     .action(async (flags: { home?: string; seconds: number; json?: true }) => {

@@ -119,7 +119,7 @@ function verb(parent: Command, usage: string, description: string): Command {
     .command(name)
     .description(description)
     .option(...companyFlag)
-    .option("--plan", "Show what would move, without changing anything.")
+    .option("--plan", "Show the plan without changing anything.")
     .option(...jsonFlag)
     .addHelpText("after", `${example(usage)}\n\nTo undo a change, run \`agency reorg undo <id>\`.`);
 }

@@ -279,7 +279,7 @@ describe("the command line", () => {
     await json("companies", "create", "Other");
     const { code, err } = await agency("agents", "list");
     assert.equal(code, 2);
-    assert.match(err, /Which company\?/);
+    assert.match(err, /There are several companies, and the command names none/);
     const wrong = await agency("org", "--company", "nope");
     assert.match(wrong.err, /^There is no company called "nope"\.\nCompanies here: (Acme|Other) \(/);
     assert.match((await agency("agents", "list", "--company", "other")).out, /Root/);

@@ -42,7 +42,7 @@ export function addShortcuts(program: Command, context: Context): void {
     'agency done M3 "Answered by phone."',
   )
     .argument("<message>", "Id or short id of the message.")
-    .argument("[result]", "What became of it. Its sender can see this.")
+    .argument("[result]", "Result, which the sender can see.")
     .action(async (given: string, result: string | undefined, flags: Flags) => {
       const id = await named("message", given, flags);
       const message = await clientOf(env).call(acknowledgeMessage, { id, ...(result && { result }) });

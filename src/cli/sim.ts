@@ -7,7 +7,7 @@ export function addSim(program: Command, context: Context): void {
   program
     .command("sim")
     .description(
-      "Simulate an organization under faults. A broken rule is reported with the way to reproduce it.",
+      "Simulate an organization under faults. A broken rule is reported with the command that reproduces it.",
     )
     .requiredOption("--seed <number>", "Seed of the run. The same seed gives the same run.", Number)
     .option(

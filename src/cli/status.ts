@@ -30,7 +30,7 @@ export interface StatusPage {
 export function addStatus(program: Command, context: Context): void {
   program
     .command("status")
-    .description("Show the company's state: who works, what it spends, what needs you, what is stuck.")
+    .description("Show the company's state: working agents, spending, items that need you, and stuck work.")
     .option("--company <company>", "Company to use: id, name or slug.")
     .option("--json", "Print the result as JSON.")
     .addHelpText("after", "\nExample:\n  agency status\n\n`agency` alone shows the same page.")

@@ -36,7 +36,7 @@ export const notSignedIn = () =>
 
 export const nounHelp: Readonly<Record<string, string>> = {
   companies: "Create companies and change their settings.",
-  people: "Add, change and remove the people who govern, work in and watch the companies.",
+  people: "Add, change and remove people: the board, members and viewers.",
   agents: "Manage agents and their API keys.",
   brains: "List, test and choose the brains that run agents.",
   goals: "Give a company goals, list them, and limit what they may cost.",
@@ -47,11 +47,11 @@ export const nounHelp: Readonly<Record<string, string>> = {
   skills: "Manage the skills agents can read (folders with a SKILL.md).",
   servers: "Add, import, list, test and remove the MCP servers that agents may use.",
   secrets: "Set, list and remove the secrets that configurations refer to by name.",
-  sessions: "See what agents did and printed in each session.",
+  sessions: "See the sessions of agents and their transcripts.",
   access: "Grant, revoke and explain access rights.",
   approvals: "List and manage requests that need a decision.",
-  reorg: "Change the reporting lines: plan, apply, undo.",
-  repos: "Add git repositories, and see and publish what agents did in them.",
+  reorg: "Plan, apply and undo changes of the reporting lines.",
+  repos: "Add git repositories, and see and push the branches that agents published.",
   audit: "Read and verify the record of everything that happened.",
 };
 
@@ -85,7 +85,7 @@ export const howToDecide = (id: string): string =>
   `Approve it:   agency approve ${id}\nReject it:    agency reject ${id}\nSend it back: agency revise ${id} "<what should change>"`;
 
 export const boardDecidesHire = (id: string): string =>
-  `The board decides about it, and you get a message then. See how it stands: agency approvals show ${id}`;
+  `The board decides about the request, and you get a message then. To see its state: agency approvals show ${id}`;
 
 /** The question before a decision on a request that was just shown. */
 export const decideQuestion: Readonly<Record<string, string>> = {
@@ -100,7 +100,7 @@ export const notDecided = (id: string) =>
 export const lookAgain = (message: string, id: string) =>
   conflict(
     `${message} Nothing was decided.`,
-    `Look at it again: agency approvals show ${id}. Then repeat the command.`,
+    `Look at the request again: agency approvals show ${id}. Then repeat the command.`,
   );
 
 export const notAPort = (value: string, variable = "AGENCY_PORT") =>
@@ -108,8 +108,8 @@ export const notAPort = (value: string, variable = "AGENCY_PORT") =>
 
 export const notNodeSessions = (value: string) =>
   invalid(
-    `A node can't run at most "${value}" sessions.`,
-    "Give --node-sessions a whole number from 1, or leave it out for no limit. With --no-agents, the node starts none.",
+    `--node-sessions is "${value}", which is not a number of sessions.`,
+    "Give a whole number from 1, or leave the flag out for no limit. With --no-agents, the node starts no sessions.",
   );
 
 export const notDrainSeconds = (value: string) =>
@@ -189,7 +189,7 @@ export function whichCompany(
   const list = `${shown.join(", ")}${companies.length > shown.length ? ", …" : ""}`;
   if (wanted === undefined)
     return invalid(
-      "Which company? There are several.",
+      "There are several companies, and the command names none.",
       `Add --company <company>, or choose one with agency use <company>. Companies here: ${list}.`,
     );
   if (isAmbiguous) return invalid(`Several companies are called "${wanted}".`, `Use an id instead: ${list}.`);
@@ -221,7 +221,8 @@ export const hireNeeds = () =>
 export const notifyFailed = (why: string): string =>
   `The notify command failed, so you were not notified: ${why} To see what needs you: agency attention`;
 
-export const yourAnswersStay = "Your answers stay: Enter keeps one, `none` empties it, Ctrl-C gives up.";
+export const yourAnswersStay =
+  "Your answers are kept. Enter keeps an answer, `none` empties it, and Ctrl-C gives up.";
 
 export const notJson = (argument: string) =>
   invalid(
@@ -241,7 +242,7 @@ export const nothingToAdd = (paths: readonly string[], skipped: readonly { path:
   );
 
 export const fileTooLarge = (size: number, most: number) =>
-  tooLarge(`It has ${size} bytes. The maximum is ${most}.`, "Split it into several files.");
+  tooLarge(`The file has ${size} bytes. The maximum is ${most}.`, "Split it into several files.");
 
 export const wouldOverwrite = (
   paths: readonly string[],
@@ -256,7 +257,9 @@ export const noResultYet = (id: string, all: boolean) =>
   new Refusal(
     "not_found",
     `The outcome ${id} has no result and no deliverables yet.`,
-    all ? `See what it waits for: agency why ${id}` : "Add --all to save those of the outcomes below it.",
+    all
+      ? `To see what the outcome waits for: agency why ${id}`
+      : "Add --all to save those of the outcomes below it.",
   );
 
 export const noFolder = (folder: string, which: string) =>

@@ -58,14 +58,11 @@ export function addUp(program: Command, context: Context): void {
     .addOption(
       new Option(
         "--node-sessions <number>",
-        "The most sessions to run here at the same time, for all companies. Default: AGENCY_NODE_SESSIONS, then no limit.",
+        "Maximum number of sessions here at the same time, for all companies. Default: AGENCY_NODE_SESSIONS, then no limit.",
       ),
     )
     .option("--company <name>", "Name of the first company.", "My company")
-    .option(
-      "--brain <type>",
-      "Brain of companies that are created. Default: AGENCY_BRAIN, then the first that is found.",
-    )
+    .option("--brain <type>", "Brain of new companies. Default: AGENCY_BRAIN, then the first working brain.")
     .option(
       "--allow-commands",
       "Let agents defined in <home>/agents/*.md run commands. Read the files first.",
@@ -337,8 +334,8 @@ export function addStop(program: Command, context: Context): void {
   program
     .command("stop")
     .description("Stop the daemon of this home. Open work continues at the next start.")
-    .option("--seconds <number>", "Seconds to wait for it to stop.", "90")
-    .option("--force", "Kill it. Running sessions lose unsaved work.")
+    .option("--seconds <number>", "Seconds to wait for the daemon to stop.", "90")
+    .option("--force", "Kill the daemon. Running sessions lose unsaved work.")
     .option(...jsonFlag)
     .addHelpText("after", example("agency stop", "agency stop --force"))
     .action(async (flags: { seconds: string; force?: true; json?: true }) => {

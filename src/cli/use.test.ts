@@ -30,7 +30,7 @@ describe("choosing a company", async () => {
     assert.equal(code, 2);
     assert.match(
       err,
-      /Which company\? There are several\.\n.*Companies here: Acme \(\S+\), Bread & Butter \(/,
+      /There are several companies, and the command names none\.\n.*Companies here: Acme \(\S+\), Bread & Butter \(/,
     );
     for (const wanted of ["Bread & Butter", "bread & butter", "bread-butter"])
       assert.equal(await named("--company", wanted), "Bread & Butter");

@@ -14,7 +14,7 @@ export function addUse(program: Command, context: Context): void {
   const file = join(homeOf(env), chosenFile);
   program
     .command("use")
-    .description("Choose the company for the commands that follow. Without a company, show the choice.")
+    .description("Choose the company for the following commands. Without a company, show the choice.")
     .argument("[company]", "Id, name or slug of a company.")
     .option("--none", "Forget the choice.")
     .option(...jsonFlag)

@@ -297,7 +297,9 @@ export const listRevisions = operation("approval.list_revisions", "GET /api/appr
 const deciding = {
   input: z.strictObject({
     id: approvalId,
-    decisionNote: text(10_000).optional().describe("The reason, for the other side."),
+    decisionNote: text(10_000)
+      .optional()
+      .describe("Reason for this step, which the requester and the board can read. Default: none."),
     payloadHash: z
       .string()
       .max(200)
@@ -338,7 +340,7 @@ export const requestRevision = operation(
 /** Agents give a reason in a comment instead. */
 const asking = deciding.input.extend({
   decisionNote: deciding.input.shape.decisionNote
-    .describe("The reason, for the other side.")
+    .describe("Reason for this step, which the requester and the board can read. Default: none.")
     .register(hiddenInSessions, {}),
 });
 

@@ -103,7 +103,7 @@ export const otherMonth = (path: string, month: string) =>
   );
 
 export const monthMoved = (month: string) =>
-  conflict(`An event of ${month} was recorded during the export.`, "Export it again.");
+  conflict(`An event of ${month} was recorded during the export.`, "Export the month again.");
 
 export const otherShape = (path: string, version: string, own: string) =>
   refused(
