@@ -221,7 +221,7 @@ export const pauseAgent = operation("agent.pause", "POST /api/agents/:id/pause",
 
 export const resumeAgent = operation("agent.resume", "POST /api/agents/:id/resume", {
   summary: "Resume a paused agent.",
-  guidance: "New sessions start when it has work.",
+  guidance: "Use it once the reason for the pause is gone. New sessions start when the agent has work.",
   input: z.strictObject({ id: reportId }),
   output: AgentDetail,
   needs: "member",

@@ -262,8 +262,8 @@ export const viewApproval = operation("approval.view", "GET /api/approvals/:id",
 });
 
 export const approvalTimeline = operation("approval.timeline", "GET /api/approvals/:id/timeline", {
-  summary: "Show everything that happened to an approval request, oldest first.",
-  guidance: "Revisions list the changed fields.",
+  summary: "Show every step of an approval request, oldest first.",
+  guidance: "Use it to see who changed the request or decided on it. Each revision lists its changed fields.",
   input: z.strictObject({ id: approvalId, ...Page }),
   output: z.object({ timeline: z.array(Step), nextCursor }),
   needs: "member",
@@ -312,6 +312,7 @@ const deciding = {
 
 export const approve = operation("approval.approve", "POST /api/approvals/:id/approve", {
   summary: "Approve a request. The change takes effect immediately.",
+  guidance: "Look at the request and its changes first. Returns the request with your decision.",
   ...deciding,
   mcp: { server: "org", tool: "approve_request", for: ["person"] },
   cli: { command: "approve <id>", example: "<approval id>" },
@@ -319,6 +320,7 @@ export const approve = operation("approval.approve", "POST /api/approvals/:id/ap
 
 export const reject = operation("approval.reject", "POST /api/approvals/:id/reject", {
   summary: "Reject a request for good. An agent that was waiting for it is terminated.",
+  guidance: "Look at the request and its comments first. Returns the request with your decision.",
   ...deciding,
   mcp: { server: "org", tool: "reject_request", for: ["person"] },
   cli: { command: "reject <id>", example: '<approval id> --decision-note "We have a writer already."' },
@@ -346,7 +348,7 @@ const asking = deciding.input.extend({
 
 export const resubmit = operation("approval.resubmit", "POST /api/approvals/:id/resubmit", {
   summary: "Resubmit a request after the board asked for a revision.",
-  guidance: "Send only the keys to change. It is then pending again.",
+  guidance: "Send only changed keys. The request is then pending again.",
   ...deciding,
   input: asking.extend({
     payload: Payload.optional()
@@ -391,7 +393,7 @@ export const listComments = operation("approval.list_comments", "GET /api/approv
 
 export const commentOnApproval = operation("approval.comment", "POST /api/approvals/:id/comments", {
   summary: "Comment on an approval request.",
-  guidance: "The other side gets it by mail.",
+  guidance: "The requester or the board gets it by mail.",
   input: z.strictObject({
     id: approvalId,
     body: text(20_000)

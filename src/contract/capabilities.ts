@@ -84,7 +84,8 @@ export const listAgentGrants = operation("permission.of_agent", "GET /api/agents
 
 export const grantPermission = operation("permission.grant", "POST /api/companies/:companyId/grants", {
   summary: "Give a direct report a right that you hold.",
-  guidance: "The grant ends with its outcome, or when you revoke it.",
+  guidance:
+    "Use it when a report asks for a right, or needs one for its work. The grant ends with its outcome, or when you revoke it.",
   input: z.strictObject({
     companyId: CompanyId,
     to: text(100).min(1).describe("UUID or slug of your direct report."),

@@ -124,6 +124,7 @@ export const createCompany = operation("company.create", "POST /api/companies", 
 
 export const listCompanies = operation("company.list", "GET /api/companies", {
   summary: "List the companies of this installation. An agent sees only its own.",
+  guidance: "Use it to find the id of a company. Returns the name, slug and state of each.",
   lists: "company",
   input: z.strictObject({
     archived: Flag.optional().describe("true also lists archived companies. Default false."),

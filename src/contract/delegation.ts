@@ -11,7 +11,7 @@ import { Outcome } from "./outcomes.ts";
 export const delegateOutcome = operation("outcome.delegate", "POST /api/outcomes/:id/delegate", {
   summary: "Delegate an outcome, with everything below it, to a direct report or a new agent.",
   guidance:
-    "The report becomes responsible, and you verify the result. Divide delegated work with plan_work.",
+    "The report becomes responsible, and you verify the result. To divide an outcome among several reports, use plan_work.",
   input: z.strictObject({
     id: idOf("outcome"),
     to: text(100).min(1).optional().describe("UUID, slug or role of a direct report."),

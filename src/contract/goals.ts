@@ -13,7 +13,7 @@ const Goal = Outcome.extend({
 export const createGoal = operation("goal.create", "POST /api/companies/:companyId/goals", {
   summary: "Create a goal for the company.",
   guidance:
-    "The root agent becomes responsible for it, divides it and submits it when it is done. The board then accepts it, or sends it back with a note. Its deliverables are the result.",
+    "Use it to give the company work. For a question, use send_message. The root agent becomes responsible for the goal, divides it and submits the result. The board then accepts the result, or sends it back with a note.",
   input: z.strictObject({
     companyId: CompanyId,
     title: Title.describe("The result to reach, in one line of up to 300 characters."),

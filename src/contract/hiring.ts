@@ -25,12 +25,12 @@ import {
 export const hireShape = {
   name: Name.describe("Name, unique in the company."),
   role: Name.describe("Role, such as `Release engineer`."),
-  title: Name.optional().describe("Job title.").register(hiddenInSessions, {}),
+  title: Name.optional().describe("Job title. Default: none.").register(hiddenInSessions, {}),
   capabilities: text(4000)
     .optional()
-    .describe("Description of what the agent can do.")
+    .describe("Description of what the agent can do. Default: none.")
     .register(hiddenInSessions, {}),
-  prompt: text(50_000).optional().describe("Instructions on how the agent works."),
+  prompt: text(50_000).optional().describe("Instructions on how the agent works. Default: none."),
   adapterType: AdapterType.optional().describe("Type of brain. Default: the company's."),
   adapterConfig: Data.optional().describe(
     "Configuration of the brain, as JSON. Copy one from view_configurations. Default: the company's.",
@@ -44,7 +44,7 @@ export const hireShape = {
 
 const Mandate = text(20_000)
   .optional()
-  .describe("What the agent is responsible for, and how to measure its success.");
+  .describe("The agent's responsibility, and how to measure its success. Default: none.");
 
 /** The rights that a hire starts with. Its manager passes them on. */
 export const hireGrants = ResourceGrants.optional().describe(
@@ -90,7 +90,7 @@ export type HireConfiguration = z.infer<typeof HireConfiguration>;
 export const hireAgent = operation("agent.hire", "POST /api/companies/:companyId/agent-hires", {
   summary: "Hire an agent with a standing mandate.",
   guidance:
-    "Use it for a lasting position. For one outcome, use delegate_outcome with `hire`. If the answer has an `approval`, the agent starts when it is approved.",
+    "Use it for a lasting position. For one outcome, use delegate_outcome with `hire`. If the answer has an `approval`, the agent starts once a person approves the hire.",
   input: z.strictObject({
     companyId: CompanyId,
     ...positionShape,
@@ -133,7 +133,8 @@ export const ProposalRevision = z.strictObject({ ...proposalShape, reason: Chang
 
 export const changeAgent = operation("agent.propose_change", "POST /api/agents/:agent/changes", {
   summary: "Propose a change of a direct report's prompt, brain, model, effort or budget.",
-  guidance: "A person decides, and the decision arrives by mail.",
+  guidance:
+    "Use it when a report needs other instructions, another brain or another budget. A person decides, and the decision arrives by mail.",
   input: z.strictObject({
     agent: text(100).min(1).describe("UUID or slug of your direct report."),
     reason: ChangeReason,
@@ -159,7 +160,7 @@ export const listConfigurations = operation(
   "GET /api/companies/:companyId/agent-configurations",
   {
     summary: "List how the agents of the company are configured, without secrets.",
-    guidance: "Use it before hire_agent to copy what works.",
+    guidance: "Use it before hire_agent, to copy a configuration. For names and roles, use list_roster.",
     input: z.strictObject({ companyId: CompanyId, ...Page }),
     output: z.object({ configurations: z.array(Configuration), nextCursor }),
     needs: "member",

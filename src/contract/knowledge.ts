@@ -85,7 +85,9 @@ export const createFile = operation("knowledge.create", "POST /api/companies/:co
     companyId: CompanyId,
     description: Description.describe("What the file contains. Others search this."),
     ...source,
-    mediaType: MediaType.optional().describe("Default `text/markdown`."),
+    mediaType: MediaType.optional()
+      .describe("Media type of the content. Default `text/markdown`.")
+      .register(shownInTools, { description: "Default `text/markdown`." }),
   }),
   output: Saved,
   carriesFiles: 1,
@@ -112,9 +114,13 @@ export const writeFile = operation("knowledge.write", "PUT /api/kb/:id", {
     id: fileId,
     ...source,
     path: source.path.clone().register(shownInTools, { description: "As for create_file." }),
-    version: VersionNumber.describe("Last version you read."),
+    version: VersionNumber.describe("Number of the last version you read.").register(shownInTools, {
+      description: "Last version you read.",
+    }),
     hash: Hash.describe("Hash of that version.").register(shownInTools, { description: "Its hash." }),
-    description: Description.optional().describe("New description."),
+    description: Description.optional()
+      .describe("New description. Default: unchanged.")
+      .register(shownInTools, { description: "New description." }),
   }),
   output: Saved,
   carriesFiles: 1,
@@ -140,7 +146,9 @@ export const listFiles = operation("knowledge.list", "GET /api/companies/:compan
       .default("oldest")
       .describe("Whether the oldest or the newest files come first. Default `oldest`.")
       .register(hiddenInTools, {}),
-    materialize: Flag.optional().describe("true copies them into your workspace."),
+    materialize: Flag.optional()
+      .describe("true copies the files into your workspace. Default false.")
+      .register(shownInTools, { description: "true copies them into your workspace." }),
     ...Page,
   }),
   output: z.object({
@@ -249,7 +257,7 @@ const Link = z.object({
 
 export const viewLinks = operation("knowledge.links", "GET /api/kb/:id/links", {
   summary: "List the kb:// links in a knowledge file and the files that link to it.",
-  guidance: "Use it before you delete or move a file. Each link is `live`, `deleted` or `broken`.",
+  guidance: "Use it before you delete a file. Each link is `live`, `deleted` or `broken`.",
   input: z.strictObject({ id: fileId }),
   output: z.object({ id: z.string(), links: z.array(Link), backlinks: z.array(Link) }),
   needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],

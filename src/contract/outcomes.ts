@@ -133,7 +133,7 @@ export const Status = z
   .register(shownInTools, { description: "Only this status." });
 
 export const createOutcome = operation("outcome.create", "POST /api/companies/:companyId/outcomes", {
-  summary: "Create an outcome below outcomes you are responsible for.",
+  summary: "Create an outcome below your outcomes.",
   guidance: "An outcome is a result that another agent can verify.",
   input: z.strictObject({
     companyId: CompanyId,
@@ -142,8 +142,12 @@ export const createOutcome = operation("outcome.create", "POST /api/companies/:c
       .describe("Details, as Markdown.")
       .register(shownInTools, { description: "Markdown." }),
     parents: Ids.min(1).describe("UUIDs of the outcomes it serves."),
-    acceptance: Acceptance.optional().describe("How to verify the result."),
-    dependsOn: Ids.optional().describe("UUIDs of outcomes to complete first."),
+    acceptance: Acceptance.optional()
+      .describe("Criteria for verifying the result. Default: none.")
+      .register(shownInTools, { description: "How to verify the result." }),
+    dependsOn: Ids.optional()
+      .describe("UUIDs of outcomes to complete first. Default: none.")
+      .register(shownInTools, { description: "UUIDs of outcomes to complete first." }),
     urgent: Flag.optional()
       .describe("true puts it before ordinary outcomes. Default false.")
       .register(shownInTools, { description: "true puts it before ordinary outcomes." }),
@@ -161,8 +165,8 @@ export const createOutcome = operation("outcome.create", "POST /api/companies/:c
 });
 
 export const viewOutcome = operation("outcome.view", "GET /api/outcomes/:id", {
-  summary: "Show an outcome with criteria, owner, neighbours, history, and the results it builds on.",
-  guidance: "Use it before you start work.",
+  summary: "Show an outcome with criteria, owner, parents, children, history, and the results it builds on.",
+  guidance: "Use it before you start.",
   input: z.strictObject({ id: outcomeId }),
   output: Outcome.extend({
     depth: z.number().describe("How many times the work was delegated to get here."),
@@ -337,19 +341,33 @@ export const listAgentOutcomes = operation("outcome.of_agent", "GET /api/agents/
 export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:id", {
   summary: "Change an outcome, or mark it as blocked. Fields left out stay unchanged.",
   guidance:
-    "Block it instead of waiting. A session starts when the block ends. If it was delegated to you, change only `blocked`.",
+    "Block it instead of waiting. A session starts when the block ends. If it was delegated to you, you can change only `blocked`.",
   input: z.strictObject({
     id: outcomeId,
-    title: Title.optional().describe("New title."),
-    description: Description.optional().describe("New description."),
-    acceptance: Acceptance.nullable().optional().describe("New criteria. Null removes them."),
-    parents: Ids.min(1).optional().describe("UUIDs of all parents."),
-    dependsOn: Ids.optional().describe("UUIDs of all dependencies."),
+    title: Title.optional()
+      .describe("New title, in one line. Default: unchanged.")
+      .register(shownInTools, { description: "New title." }),
+    description: Description.optional()
+      .describe("New description, as Markdown. Default: unchanged.")
+      .register(shownInTools, { description: "New description." }),
+    acceptance: Acceptance.nullable()
+      .optional()
+      .describe("New criteria. Null removes them. Default: unchanged.")
+      .register(shownInTools, { description: "New criteria. Null removes them." }),
+    parents: Ids.min(1)
+      .optional()
+      .describe("UUIDs of all parents, which replace the present ones. Default: unchanged.")
+      .register(shownInTools, { description: "UUIDs of all parents." }),
+    dependsOn: Ids.optional()
+      .describe(
+        "UUIDs of all outcomes to complete first, which replace the present ones. Default: unchanged.",
+      )
+      .register(shownInTools, { description: "UUIDs of all dependencies." }),
     urgent: Flag.optional()
-      .describe("true puts it before ordinary outcomes.")
+      .describe("true puts it before ordinary outcomes. Default: unchanged.")
       .register(shownInTools, { description: "As for create_outcome." }),
     important: Flag.optional()
-      .describe("true puts it before urgent outcomes.")
+      .describe("true puts it before urgent outcomes. Default: unchanged.")
       .register(shownInTools, { description: "As for create_outcome." }),
     blocked: Blocked.register(shownInTools, { type: "object" })
       .nullable()

@@ -208,7 +208,7 @@ export const applyReorganization = operation("reorganization.apply", `POST ${pat
 export const undoReorganization = operation("reorganization.undo", "POST /api/reorganizations/:id/undo", {
   summary: "Undo a reorganization.",
   guidance:
-    "The call restores everything that the reorganization moved. It is refused if one of these things has changed since.",
+    "Everything that the reorganization moved is restored. The call is refused if one of these things has changed since.",
   input: z.strictObject({ id: idOf("reorganization") }),
   output: Reorganization,
   needs: "member",

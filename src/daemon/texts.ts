@@ -156,13 +156,13 @@ export const nodesRunning = (nodes: readonly string[]) =>
 export const notAUrl = (file: string) =>
   refused(
     `${file} has no address like postgres://…`,
-    "Write the address of the database to it, in one line.",
+    "Write the address of the database to this file, in one line.",
   );
 
 export const noDescriptor = (number: number) =>
   refused(
     `Descriptor ${number} is not open for reading.`,
-    `Open it where Agency is started: agency up ${number}< file. Or name a file instead.`,
+    `Open the descriptor when you start Agency: agency up ${number}< file. Or name a file instead.`,
   );
 
 export const othersCanRead = (file: string) =>

@@ -79,7 +79,7 @@ export const whichPosition = (positions: readonly Place[]) =>
 
 export const paused = (name: string) =>
   forbidden(
-    `${name} is paused.`,
+    `${name} is paused, so its calls are refused.`,
     "Its manager or the board can resume it: resume_agent, agency agents resume.",
   );
 

@@ -57,7 +57,7 @@ export const notMovable = (member: Named & { readonly status: string }): Refusal
 export const rootStays = (): Refusal =>
   refused(
     "The root agent can't be moved or removed, because it reports to the board.",
-    "Pause it, change its role, or give its position to another brain or a person (hand_over).",
+    "Pause the root agent, change its role, or give its position to another brain or a person (hand_over).",
   );
 
 export const notAReport = (report: Named, manager: Named): Refusal =>
