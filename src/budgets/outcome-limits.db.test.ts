@@ -72,7 +72,7 @@ for (const kind of storeKinds)
         );
         const owned = (await org.root(readInbox, {})).messages.map(({ body }) => body ?? "");
         const isTold = owned.some(
-          (body) => body.includes("it has cost $1.10.") && body.includes("The board was told"),
+          (body) => body.includes("have cost $1.10.") && body.includes("The board was told"),
         );
         assert.ok(isTold, owned.join());
         const { items } = await org.board(viewAttention, { companyId });
