@@ -39,7 +39,7 @@ export const WhyAnswer = z.object({
 export const why = operation("why", "GET /api/why/:id", {
   summary: "Explain why an agent or outcome is or isn't moving.",
   guidance:
-    "Use it when work doesn't advance. You can ask about yourself, a direct report, or an outcome you can read. Returns the chain of causes in words.",
+    "Use it when work doesn't advance. You can ask about yourself, a direct report, or an outcome you can read. Returns the chain of causes as sentences.",
   // The call looks at up to 500 outcomes.
   heavy: () => true,
   input: z.strictObject({

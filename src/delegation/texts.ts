@@ -81,7 +81,7 @@ export const mandateReclaimed = (
     "",
     quotation(who, "reason", reason),
     "",
-    `You are responsible for it again. ${plural(ended.length, "agent")} left with it. Read what they knew:`,
+    `You are responsible for it again. ${plural(ended.length, "agent")} left with it. Read their documents:`,
     ...ended.map(
       ({ name, state_file_id: state, log_file_id: log }) =>
         `- ${name}: state kb://${state}${log === null ? "" : `, log kb://${log}`}`,
