@@ -27,7 +27,7 @@ export async function ownNode(parts: {
   const look = () => store.read(async (tx) => ({ row: (await tx.all(nodeRow, { id }))[0], now: tx.now }));
   const { row: before, now } = await look();
   if (before === undefined || before.heartbeat <= now - leaseMilliseconds) return id;
-  const isHere = before.name === name && (port === 0 || new URL(before.address).port === String(port));
+  const isHere = before.name === name && (port === 0 || before.address.endsWith(`:${port}`));
   for (let waited = 0; !isHere && waited < renewEvery + 2000; waited += lookEvery) {
     await pause(lookEvery);
     const { row } = await look();
