@@ -307,10 +307,10 @@ describe("the trace of the caller", () => {
     }
     assert.deepEqual(receiver.wrong, []);
     const own = receiver.spans.filter(({ traceId }) => traceId === trace);
-    assert.deepEqual(own.map(({ name, parentSpanId }) => [name, parentSpanId]).toSorted(), [
-      ["company.list", span],
-      ["company.list", span],
-      ["person.list", span],
+    assert.deepEqual(own.map(({ name, parentSpanId }) => `${name} ${parentSpanId}`).toSorted(), [
+      `company.list ${span}`,
+      `company.list ${span}`,
+      `person.list ${span}`,
     ]);
     const others = receiver.spans.filter(({ traceId }) => traceId !== trace);
     assert.deepEqual(

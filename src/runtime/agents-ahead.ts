@@ -11,12 +11,12 @@
 export interface AgentsAhead {
   lookAt(id: string): void;
   lookAfter(id: string, time: number): void;
-  waitIn(companyId: string, id: string): void;
+  readonly waitIn: (companyId: string, id: string) => void;
   waitForRoom(id: string): void;
   /** Looks again at those that waited in this company, because a place may be free. */
-  placeFreed(companyId: string): void;
+  readonly placeFreed: (companyId: string) => void;
   /** Looks at those that waited for room, in the order in which they came. */
-  roomFreed(): void;
+  readonly roomFreed: () => void;
   /** The node is full: all that it would look at wait for room. */
   leaveToOthers(): void;
   /** Looks at those whose time has come. */
