@@ -335,7 +335,7 @@ describe("the trace of the caller", () => {
       `00-${trace.toUpperCase()}-${span}-01`,
       `00-${trace}-${span}`,
     ])
-      assert.equal(of(bad), undefined, bad);
+      assert.equal(of(bad), undefined, String(bad));
   });
 });
 
