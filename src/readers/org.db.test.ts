@@ -3,11 +3,19 @@ import { changeAgent, createAgent, hireAgent } from "../contract/hiring.ts";
 import { sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { pauseAgent, terminateAgent, viewAgent } from "../contract/agents.ts";
-import { createOutcome, listAgentOutcomes, submitOutcome, updateOutcome } from "../contract/outcomes.ts";
+import {
+  createOutcome,
+  listAgentOutcomes,
+  submitOutcome,
+  updateOutcome,
+  viewOutcome,
+} from "../contract/outcomes.ts";
 import { delegateOutcome } from "../contract/delegation.ts";
 import { viewOrg } from "../contract/roster.ts";
 import { drawOrg } from "../cli/screens.ts";
-import { organizedOn, storeKinds } from "../testing/organization.ts";
+import { newId, newSecret } from "../daemon/ids.ts";
+import { openSession } from "../runtime/sessions.ts";
+import { organizedOn, refusal, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   organizedOn(kind)(
@@ -91,5 +99,34 @@ for (const kind of storeKinds)
         (await board(viewOrg, { companyId: other.companyId })).agents.map(({ name }) => name),
         ["Root"],
       );
+    },
+  );
+
+for (const kind of storeKinds)
+  organizedOn(kind)(
+    `a manager sees what its report works on only if it may read that outcome (${kind})`,
+    async (org) => {
+      const { board, companyId, core } = org;
+      const lead = await org.agent("Lead");
+      const ann = await org.agent("Ann", lead.id);
+      const olga = await org.agent("Olga");
+      const { id: shared } = await olga.call(createOutcome, { title: "Shared", parents: [olga.id] });
+      const { id: secret } = await ann.call(createOutcome, { title: "Secret", parents: [ann.id] });
+      await board(updateOutcome, { id: secret, parents: [shared] });
+      await refusal(lead.call(viewOutcome, { id: secret }), "not_found");
+      const session = { id: newId(), agentId: ann.id, credentialId: newId(), token: newSecret() };
+      await core.store.write((tx) =>
+        openSession(tx, { ...session, workspace: null, firstOutcomeId: secret }),
+      );
+      for (const [call, on] of [
+        [board, "Secret"],
+        [ann.call, "Secret"],
+        [lead.call, null],
+      ] as const) {
+        const { agents } = await call(viewOrg, call === board ? { companyId } : {});
+        const shown = agents.find(({ id }) => id === ann.id);
+        assert.deepEqual([shown?.working?.session, shown?.working?.on], [session.id, on]);
+        assert.equal(shown?.says.includes("Secret"), on !== null);
+      }
     },
   );

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { type Position, viewOrg } from "../contract/roster.ts";
 import { presentShown, shownAfter } from "../agents/table.ts";
 import { fromUnits, monthOf } from "../budgets/budget.ts";
+import { type Viewer, visible } from "../capabilities/visible.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { workable } from "../outcomes/workable.ts";
 import { type Db, query, selection } from "../store/query.ts";
@@ -20,10 +21,13 @@ const onView = guarded(viewOrg, async ({ tx, actor, companyId }) => {
   const facts = await factsOf(tx, companyId);
   const reports = Map.groupBy(rows, ({ boss_id }) => boss_id);
   const there = new Set(rows.map(({ id }) => id));
+  // An agent sees all reporting lines, but the work only of itself and its direct reports, and only its own mail.
+  const sees = ({ id, boss_id }: Pick<(typeof rows)[number], "id" | "boss_id">): boolean =>
+    actor.agentId === null || [id, boss_id].includes(actor.agentId);
+  const titles = await titlesFor(tx, actor, rows.filter(sees), facts.sessions);
   const agents: Position[] = [];
   const place = (row: (typeof rows)[number], depth: number): void => {
-    // An agent sees all reporting lines, but the work only of itself and its direct reports, and only its own mail.
-    const isSeen = actor.agentId === null || [row.id, row.boss_id].includes(actor.agentId);
+    const isSeen = sees(row);
     const work = isSeen ? facts.work.get(row.id) : undefined;
     const session = isSeen ? facts.sessions.get(row.id) : undefined;
     const position = {
@@ -32,7 +36,11 @@ const onView = guarded(viewOrg, async ({ tx, actor, companyId }) => {
       working:
         session === undefined
           ? null
-          : { session: session.id, since: new Date(session.started_at).toISOString(), on: session.title },
+          : {
+              session: session.id,
+              since: new Date(session.started_at).toISOString(),
+              on: titles.get(session.id) ?? null,
+            },
       open: work?.open ?? 0,
       workable: work?.workable ?? 0,
       blocked: work?.blocked ?? 0,
@@ -58,6 +66,28 @@ const onView = guarded(viewOrg, async ({ tx, actor, companyId }) => {
 });
 
 export const orgHandlers = [onView];
+
+/**
+ * The titles of the outcomes that the sessions of these agents work on, by session. A manager may not be able to read what its
+ * report works on.
+ */
+async function titlesFor(
+  tx: ReadTx,
+  viewer: Viewer,
+  agents: readonly { readonly id: string }[],
+  sessions: ReadonlyMap<
+    string,
+    { readonly id: string; readonly outcome: string | null; readonly title: string | null }
+  >,
+): Promise<ReadonlyMap<string, string>> {
+  const titles = new Map<string, string>();
+  for (const { id: agentId } of agents) {
+    const { id, outcome, title } = sessions.get(agentId) ?? { id: "", outcome: null, title: null };
+    if (outcome !== null && title !== null && (await visible(tx, viewer, `outcome:${outcome}`)))
+      titles.set(id, title);
+  }
+  return titles;
+}
 
 async function factsOf(tx: ReadTx, companyId: string) {
   const p = { companyId };
@@ -118,7 +148,7 @@ const liveSessions = query((db, p: { companyId: string }) =>
   db
     .selectFrom("sessions as s")
     .leftJoin("outcomes as o", "o.id", "s.first_outcome_id")
-    .select(["s.id", "s.agent_id", "s.started_at", "o.title"])
+    .select(["s.id", "s.agent_id", "s.started_at", "s.first_outcome_id as outcome", "o.title"])
     .where("s.company_id", "=", p.companyId)
     .where("s.ended_at", "is", null),
 );
