@@ -205,6 +205,28 @@ describe("what is shown first of many things", () => {
     await open("can iris duarte read competitor prices");
     await options.filter({ hasText: "Can Iris Duarte read “Competitor prices”?" }).waitFor();
     await page.keyboard.press("Escape");
+    // Every level asks about the things that can have it, and about nothing else.
+    const answer = page.getByRole("dialog", { name: "Explain access" });
+    for (const [question, option, says] of [
+      [
+        "can milo drive newsletter",
+        /^Can Milo drive “[^”]*Newsletter/,
+        /^Milo is responsible for the outcome/,
+      ],
+      ["can sanne drive newsletter", /^Can Sanne drive “/, /^Sanne is not responsible for the outcome/],
+      ["can milo send sanne", /^Can Milo send “Sanne”\?/, /mail route to Sanne/],
+      ["can milo send board", /^Can Milo send “board”\?/, /the mail route to/],
+      ["can milo use org hire", /^Can Milo use “org:hire”\?/, /org:hire/],
+    ] as const) {
+      await open(question);
+      const each = options.filter({ hasText: option });
+      await each.first().waitFor();
+      assert.equal(await options.filter({ hasNotText: option }).count(), 0, question);
+      await page.keyboard.press("Enter");
+      await answer.getByRole("status").getByText(says).first().waitFor();
+      await page.keyboard.press("Escape");
+      await answer.waitFor({ state: "hidden" });
+    }
     await open("sanne");
     await options.filter({ hasText: "Sanne" }).first().click();
     await page.getByRole("heading", { level: 1, name: "Sanne" }).waitFor();

@@ -4,6 +4,7 @@ import { refusalOf } from "../contract/refusal.ts";
 import {
   defaultLevel,
   type GrantableLevel,
+  type Level,
   levelAt,
   noRight,
   ranks,
@@ -19,7 +20,7 @@ import { demandRepository, demandServer, isWithin } from "./grants.ts";
 import { isActive, type Member, memberById } from "./members.ts";
 import { effectiveRank, worthOf } from "./rights.ts";
 import { pinsOn, reasonOf } from "./pinned.ts";
-import { departedOwner, structuralRank } from "./structure.ts";
+import { departedOwner, outcomeRights, structuralRank } from "./structure.ts";
 import { isKnown, type Viewer, visibleName, visibleScope } from "./visible.ts";
 import { chainOf, type GrantRow, heldOn, levelOf } from "./table.ts";
 import { explained, resourceWords } from "./texts.ts";
@@ -36,10 +37,9 @@ export async function explain(
   viewer: Viewer,
   agent: Member,
   resource: Resource,
-  level: GrantableLevel = defaultLevel(resourceKind(resource)),
+  level: Level = defaultLevel(resourceKind(resource)),
 ): Promise<Explanation> {
   const kind = resourceKind(resource);
-  const wanted = ranks[level];
   const named = await visibleName(tx, viewer, agent.company_id, resource);
   const on = resourceWords(resource, named);
   const references: Reference[] = [{ kind: "agent", id: agent.id, title: agent.name }];
@@ -58,6 +58,19 @@ export async function explain(
 
   const whole = await effectiveRank(tx, agent.id, resource);
   const id = resourceId(resource);
+  if (level === "drive") {
+    const { drive } = await outcomeRights(tx, agent.id, id);
+    return {
+      ...answer,
+      allowed: drive,
+      held: whole === noRight ? null : levelAt(kind, whole),
+      because: drive ? explained.drives(agent, on) : explained.drivesNot(agent, on),
+      chain: [],
+      pinned: [],
+      fix: [],
+    };
+  }
+  const wanted = ranks[level];
   const pins =
     kind === "kb" && whole < ranks.read && (await exists(tx, agent.company_id, resource))
       ? await pinsOn(tx, agent.id, id)

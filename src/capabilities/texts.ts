@@ -29,8 +29,9 @@ export const needsRight = (need: {
       : `Ask your manager for it: request_permission {"resource":"${need.on}","level":"${need.levels[0] ?? "read"}","reason":"…"}. explain_access shows what is missing.`,
   );
 
-export const noSuchLevel = (kind: ResourceKind, level: string): Refusal =>
-  invalid(`${kind} has no level "${level}".`, `Use one of: ${ladders[kind].join(", ")}.`);
+/** `more`: levels that can be named here, besides those that can be granted. */
+export const noSuchLevel = (kind: ResourceKind, level: string, more: readonly string[] = []): Refusal =>
+  invalid(`${kind} has no level "${level}".`, `Use one of: ${[...ladders[kind], ...more].join(", ")}.`);
 
 export const notYourReport = (agent: { readonly name: string }, code: RefusalCode, hint: string): Refusal =>
   new Refusal(code, `${agent.name} is not your direct report.`, hint);
@@ -123,6 +124,10 @@ export const explained = {
     `${name} has ${level} on ${on} because ${author}, who has left, created it, and ${name} is the nearest manager above ${author}.`,
   answer: ({ name }: Agent, on: string): string =>
     `${name} doesn't hold ${on}, but has an unanswered message that came that way. ${name} can answer it once.`,
+  drives: ({ name }: Agent, on: string): string =>
+    `${name} is responsible for ${on}, so ${name} can create outcomes below it, submit it and mark it as blocked.`,
+  drivesNot: ({ name }: Agent, on: string): string =>
+    `${name} is not responsible for ${on}. Only the agent responsible for an outcome can drive it, and this can't be granted.`,
   tooLow: ({ name }: Agent, on: string, level: GrantableLevel): string =>
     `${name} has a right on ${on}, but a lower one than ${level}.`,
   ended: ({ name }: Agent, on: string): string =>

@@ -1,7 +1,19 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { LevelArgument, LevelName, ResourceName, sameAsRequested } from "./resources.ts";
-import { AgentRef, CompanyId, Data, Flag, idOf, nextCursor, Page, Reference, said, text } from "./words.ts";
+import { AnyLevel, LevelArgument, LevelName, ResourceName, sameAsRequested } from "./resources.ts";
+import {
+  AgentRef,
+  CompanyId,
+  Data,
+  Flag,
+  idOf,
+  nextCursor,
+  Page,
+  Reference,
+  said,
+  shownInTools,
+  text,
+} from "./words.ts";
 
 /** Where a grant comes from: the board gave it, its holder created the thing, or a manager passed a right on. */
 export const grantOrigins = ["board", "creation", "boss"] as const;
@@ -199,6 +211,11 @@ export const explainAccess = operation("permission.explain", "GET /api/access", 
   guidance: "Use it after a refusal. `fix` lists calls that help.",
   input: z.strictObject({
     ...sameAsRequested,
+    level: AnyLevel.optional()
+      .describe(
+        "`read`, `write` or `drive` for outcome, `read` or `write` for kb, `read` or `push` for repo. Default: the lowest.",
+      )
+      .register(shownInTools, { type: "string", enum: undefined, description: "As for request_permission." }),
     agent: text(100).min(1).optional().describe("UUID or slug of a direct report. Default: you."),
     companyId: CompanyId,
   }),
@@ -206,7 +223,7 @@ export const explainAccess = operation("permission.explain", "GET /api/access", 
     allowed: z.boolean(),
     agent: AgentRef,
     resource: z.string(),
-    level: LevelName,
+    level: AnyLevel,
     held: LevelName.nullable().describe("The level held now. Null: the thing does not exist for this agent."),
     because: z.string().describe("The explanation. It names things by their titles."),
     references: z.array(Reference).describe("What the explanation names, with ids."),
@@ -214,7 +231,9 @@ export const explainAccess = operation("permission.explain", "GET /api/access", 
     pinned: Pinned,
     fix: z
       .array(Fix)
-      .describe("Calls that would change the answer, all of them, in this order. Empty if none would."),
+      .describe(
+        "Calls that would change the answer, all of them, in this order. Empty if none would, and for `drive`, which no call gives alone.",
+      ),
   }),
   within: { agent: "agent" },
   needs: "member",

@@ -45,6 +45,9 @@ export const ResourceName = z
 
 export const LevelName = z.enum(["none", "read", "write", "send", "use", "push"]);
 
+/** Any level. Only questions can name `drive`: it can't be granted. */
+export const AnyLevel = z.enum([...LevelName.options, "drive"]);
+
 /** A level as an argument; without one, the lowest level that allows something. */
 export const LevelArgument = LevelName.register(shownInTools, { type: "string", enum: undefined })
   .optional()
@@ -127,6 +130,11 @@ export function levelAt(kind: ResourceKind, rank: number): GrantableLevel | null
 
 export function isOnLadder(kind: ResourceKind, level: string): level is GrantableLevel {
   return ladders[kind].some((rung) => rung === level);
+}
+
+/** Whether an agent can have this level on a resource of this kind: a rung of its ladder or, on an outcome, `drive`. */
+export function isHoldable(kind: ResourceKind, level: Level): boolean {
+  return level === "drive" ? kind === "outcome" : isOnLadder(kind, level);
 }
 
 /** The level of a grant that names none: the lowest one that allows something. */

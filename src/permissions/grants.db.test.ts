@@ -117,6 +117,32 @@ for (const kind of storeKinds)
       assert.equal((await boss.call(viewOutcome, { id: child.id })).responsible?.id, boss.id);
     });
 
+    // covers CAP-08, BND-01
+    test("explain_access says who drives an outcome, with or without other rights on it", async () => {
+      const boss = await org.agent("Planner");
+      const report = await org.agent("Doer", boss.id);
+      const { id } = await boss.call(createOutcome, { title: "Plan", parents: [boss.id] });
+      const resource = `outcome:${id}`;
+      const about = (agent: string) => org.board(explainAccess, { agent, resource, level: "drive" });
+      const yes = await about(boss.id);
+      assert.deepEqual([yes.allowed, yes.level, yes.held], [true, "drive", "write"]);
+      await boss.call(grantPermission, { to: report.id, resource, level: "write" });
+      const no = await about(report.id);
+      assert.deepEqual([no.allowed, no.held, no.fix], [false, "write", []]);
+      assert.match(no.because, /^Doer is not responsible for the outcome "Plan"/);
+      await boss.call(delegateOutcome, { id, to: report.id });
+      const after = [await about(boss.id), await about(report.id)];
+      assert.deepEqual(
+        after.map(({ allowed }) => allowed),
+        [false, true],
+      );
+      // Nothing but an outcome is driven, and an outcome has no other levels.
+      const file = await boss.call(createFile, { description: "Notes", content: "" });
+      const wrong = { agent: boss.id, resource: `kb:${file.id}`, level: "drive" as const };
+      await refusal(org.board(explainAccess, wrong), "invalid");
+      await refusal(org.board(explainAccess, { agent: boss.id, resource, level: "push" }), "invalid");
+    });
+
     // covers CAP-08, CAP-09
     test("explain_access names the chain and a fix that works", async () => {
       const boss = await org.agent("Explainer");

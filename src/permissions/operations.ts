@@ -1,7 +1,14 @@
 import { sql } from "kysely";
 import * as contract from "../contract/capabilities.ts";
 import { notFound } from "../contract/refusal.ts";
-import { defaultLevel, isOnLadder, ranks, resourceId, resourceKind } from "../contract/resources.ts";
+import {
+  defaultLevel,
+  isHoldable,
+  isOnLadder,
+  ranks,
+  resourceId,
+  resourceKind,
+} from "../contract/resources.ts";
 import { redactText } from "../redaction/redact.ts";
 import { insertion } from "../store/inserts.ts";
 import { type Db, query, selection, textQuery } from "../store/query.ts";
@@ -65,7 +72,8 @@ const onListRequests = guarded(contract.listPermissionRequests, async ({ tx, com
 
 const onExplain = guarded(contract.explainAccess, async ({ tx, actor, companyId, input }) => {
   const kind = resourceKind(input.resource);
-  if (input.level !== undefined && !isOnLadder(kind, input.level)) throw noSuchLevel(kind, input.level);
+  if (input.level !== undefined && !isHoldable(kind, input.level))
+    throw noSuchLevel(kind, input.level, kind === "outcome" ? ["drive"] : []);
   if (input.agent === undefined && actor.agentId === null) throw texts.whoseAccess();
   const agent =
     input.agent === undefined

@@ -254,6 +254,7 @@ export function explain(world: World, me: Agent | null, input: Inputs["permissio
   const isPlain = input.agent !== undefined && isId(input.agent);
   const byId = isPlain ? owned(world.agents, me, input.agent ?? "") : undefined;
   const companyId = byId?.companyId ?? named(world, me, input.companyId);
+  if (input.level === "drive") throw new Error("the model does not ask who drives an outcome");
   if (input.level !== undefined && !levelsOf[kind].includes(input.level)) throw new No("invalid");
   if (me === null && input.agent === undefined) throw new No("invalid");
   const subject = byId ?? (input.agent === undefined ? me : agentNamed(world, companyId, input.agent));

@@ -11,7 +11,7 @@ import { Loaded, Refusal } from "../ui/states.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import { Why } from "../ui/why.tsx";
 import { Line, Said } from "../ui/words.tsx";
-import { ask, type Question, useQuestion } from "./questions.ts";
+import { accessLevels, ask, type Question, useQuestion } from "./questions.ts";
 import * as texts from "./later-texts.ts";
 import "../ui/agent-panel.css";
 
@@ -59,14 +59,12 @@ function closeAfterLink(target: EventTarget): void {
   if (target instanceof Element && target.closest("a") !== null) ask(null);
 }
 
-const levels = ["read", "write", "send", "use", "push"] as const;
-
 function Access({ of }: { of: Extract<Question, { kind: "access" }> }): ReactNode {
   const { company } = useHere();
   const roster = useAll(ops.listRoster, "agents", { companyId: company.id });
   const [agent, setAgent] = useState(of.agent ?? "");
   const [resource, setResource] = useState(of.resource ?? "");
-  const [level, setLevel] = useState(levels.find((each) => each === of.level));
+  const [level, setLevel] = useState(of.level);
   const who = agent === "" ? company.rootAgentId : agent;
   const held = useRows(ops.listAgentGrants, "grants", { id: who }, Infinity).data;
   const known = [
@@ -98,9 +96,9 @@ function Access({ of }: { of: Extract<Question, { kind: "access" }> }): ReactNod
           value={level ?? ""}
           options={[
             { value: "", text: "the lowest" },
-            ...levels.map((each) => ({ value: each, text: each })),
+            ...accessLevels.map((each) => ({ value: each, text: each })),
           ]}
-          onChange={(chosen) => setLevel(levels.find((each) => each === chosen))}
+          onChange={(chosen) => setLevel(accessLevels.find((each) => each === chosen))}
         />
       </div>
       <label className="field">

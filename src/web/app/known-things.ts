@@ -41,11 +41,9 @@ export function knownThings(companyId: string): readonly Thing[] {
   return [...new Map(things.map((thing) => [`${thing.kind} ${thing.id}`, thing])).values()];
 }
 
-/** Whether every word begins a word of the text, as in the server's search. */
-export function hasWords(text: string, q: string): boolean {
-  const words = text.toLowerCase().split(/[^\p{L}\p{N}]+/u);
-  return q
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .every((sought) => words.some((word) => word.startsWith(sought)));
+/** Tells of a text whether every word of `q` begins a word of it, as in the server's search. */
+export function wordsIn(q: string): (text: string) => boolean {
+  const words = q.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
+  const sought = words.map((word) => new RegExp(`(?<![\\p{L}\\p{N}])${word}`, "iu"));
+  return (text) => sought.every((each) => each.test(text));
 }

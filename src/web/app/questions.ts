@@ -3,7 +3,34 @@ import { useSyncExternalStore } from "react";
 /** A question that the person asked with a key or in the palette. The shell shows the answer over any page. */
 export type Question =
   | { readonly kind: "why"; readonly id: string }
-  | { readonly kind: "access"; readonly agent?: string; readonly resource?: string; readonly level?: string };
+  | {
+      readonly kind: "access";
+      readonly agent?: string;
+      readonly resource?: string;
+      readonly level?: AccessLevel;
+    };
+
+/** The levels of all kinds of resources. */
+export const accessLevels = ["read", "write", "drive", "send", "use", "push"] as const;
+export type AccessLevel = (typeof accessLevels)[number];
+
+const whether = new RegExp(`^can\\s+(.+?)\\s+(${accessLevels.join("|")})\\s+(.+)$`, "i");
+
+/** The question in typed words, if they are one: "why kit", "can wren drive newsletter". `about` is what it asks about. */
+export function questionIn(
+  words: string,
+):
+  | { readonly kind: "why"; readonly about: string }
+  | { readonly kind: "access"; readonly who: string; readonly level: AccessLevel; readonly about: string }
+  | undefined {
+  const [, whyOf] = /^why\s+(.+)$/i.exec(words) ?? [];
+  if (whyOf !== undefined) return { kind: "why", about: whyOf };
+  const [, who, named, about] = whether.exec(words) ?? [];
+  const level = accessLevels.find((each) => each === named?.toLowerCase());
+  return who === undefined || level === undefined || about === undefined
+    ? undefined
+    : { kind: "access", who, level, about };
+}
 
 let asked: Question | null = null;
 const watchers = new Set<() => void>();
