@@ -81,6 +81,27 @@ describe("drafts in the dashboard", () => {
     assert.equal(await contentOf(id), "Two.\n");
   });
 
+  test("a newer text can be read whole before the person decides, however long it is", async () => {
+    const { page } = site.visit;
+    const { id } = await newFile("Ledger", "One.\n");
+    await page.goto(site.at(`/knowledge/${id}`));
+    await page.getByRole("button", { name: "Edit" }).click();
+    await theText(page).fill("Mine.\n");
+    await rewrite(id, `${"A line of the ledger.\n".repeat(20_000)}The last line.\n`);
+    await meanwhile(page).getByText("The text of version 2").click();
+    const theirs = meanwhile(page).locator("pre.code-box");
+    const more = meanwhile(page).getByRole("button", { name: "Show more" });
+    await meanwhile(page).getByText("199,980 of 440,015 characters are shown.").waitFor();
+    assert.equal(await theirs.getByText("The last line.").count(), 0);
+    await more.click();
+    await more.click();
+    await more.waitFor({ state: "detached" });
+    await theirs.getByText("The last line.").waitFor();
+    const whole = (await contentOf(id)).length;
+    assert.equal(await theirs.evaluate((text) => text.textContent?.length), whole);
+    assert.equal(await theText(page).inputValue(), "Mine.\n");
+  });
+
   test("text typed in an agent's setup stays when the agent changes elsewhere, and does not undo that change", async () => {
     const { page } = site.visit;
     const id = agentId("Noor");

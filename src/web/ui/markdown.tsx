@@ -10,7 +10,12 @@ import { ResourceWords } from "./resource.tsx";
  */
 export function Markdown({ text }: { text: string }): ReactNode {
   const state = useMarkdown(text);
-  if (state === "plain") return <pre className="code-box">{shown(text)}</pre>;
+  if (state === "plain")
+    return (
+      <pre className="code-box" tabIndex={0}>
+        {shown(text)}
+      </pre>
+    );
   if (state === "reading") return <div className="md" aria-busy="true" />;
   return <div className="md">{render(state)}</div>;
 }

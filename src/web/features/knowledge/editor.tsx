@@ -1,6 +1,5 @@
 import { type ReactNode, useRef } from "react";
 import { ops } from "virtual:operations";
-import { shown } from "../../../contract/visible-text.ts";
 import { useHere } from "../../data/company.ts";
 import { useDo } from "../../data/doing.ts";
 import type { Answer } from "../../data/operations.ts";
@@ -12,6 +11,7 @@ import { Refusal } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { TextDiff } from "./text-diff.tsx";
 import * as texts from "./texts.ts";
+import { WholeText } from "./whole-text.tsx";
 
 type FileText = Answer<typeof ops.readFile>;
 
@@ -53,9 +53,7 @@ export function Editor({ file, onDone }: { file: FileText; onDone: () => void })
         <TextDiff before={file.content} after={content} />
         <details>
           <summary>{texts.newerText(file.version)}</summary>
-          <pre className="code-box" tabIndex={0}>
-            <bdi>{shown(file.content.slice(0, 200_000))}</bdi>
-          </pre>
+          <WholeText key={file.version} text={file.content} />
         </details>
       </Meanwhile>
       <label className="field">

@@ -1,7 +1,6 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
-import { shown } from "../../../contract/visible-text.ts";
 import type { Answer } from "../../data/operations.ts";
 import { useRead } from "../../data/reading.ts";
 import { AskWhy } from "../../ui/ask-for.tsx";
@@ -20,6 +19,7 @@ import { download } from "./download.ts";
 import { Editor, useFileEdit } from "./editor.tsx";
 import { TextDiff } from "./text-diff.tsx";
 import * as texts from "./texts.ts";
+import { WholeText } from "./whole-text.tsx";
 import "../../ui/work.css";
 import "./knowledge.css";
 
@@ -146,8 +146,6 @@ export function FilePage(): ReactNode {
   );
 }
 
-const mostShown = 200_000;
-
 function FileBody({ of }: { of: FileText }): ReactNode {
   if (of.encoding !== "utf8")
     return (
@@ -162,14 +160,7 @@ function FileBody({ of }: { of: FileText }): ReactNode {
     );
   if (of.mediaType === "text/markdown" || of.mediaType === "text/plain")
     return <Markdown text={of.content} />;
-  return (
-    <>
-      <pre className="code-box" tabIndex={0}>
-        <bdi>{shown(of.content.slice(0, mostShown))}</bdi>
-      </pre>
-      {of.content.length > mostShown && <p className="quiet">{texts.fileIsCut(figure(mostShown))}</p>}
-    </>
-  );
+  return <WholeText key={of.version} text={of.content} />;
 }
 
 function Versions({

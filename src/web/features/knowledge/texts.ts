@@ -28,8 +28,8 @@ export const firstOfMany = (count: number): string =>
 export const readIsRecorded = "Opening a file is recorded as a read.";
 export const binary = (type: string, bytes: string): string =>
   `This file is not text (${type}, ${bytes} bytes), so it is not shown.`;
-export const fileIsCut = (count: string): string =>
-  `Only the first ${count} characters are shown. The command "agency kb read" prints all of it.`;
+export const shownSoFar = (shown: string, all: string): string => `${shown} of ${all} characters are shown.`;
+export const showMore = "Show more";
 export const downloadIt = "Download";
 export const brokenLinks = (count: string, hasMore: boolean): string =>
   hasMore ? `${count} and more` : count;
