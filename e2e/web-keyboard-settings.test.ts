@@ -2,6 +2,9 @@
 // on several requests with the keyboard alone. Keys move the focus, which must be visible, and the browser reports any use of a
 // pointer.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { viewAgent } from "../src/contract/agents.ts";
 import { reject, viewApproval } from "../src/contract/approvals.ts";
@@ -9,6 +12,7 @@ import { updateCompany } from "../src/contract/companies.ts";
 import { listPeople } from "../src/contract/people.ts";
 import { listRepos } from "../src/contract/repos.ts";
 import { listSecrets } from "../src/contract/secrets.ts";
+import { putMcpServer, removeMcpServer, testMcpServer } from "../src/contract/servers.ts";
 import { byKeyboard } from "./support/keyboard.ts";
 import { furnish } from "./support/press-archive.ts";
 import { soon } from "./support/soon.ts";
@@ -50,6 +54,33 @@ describe("settings, branches, reorganizations, the map of outcomes and several r
     const row = page.locator("li, tr", { hasText: "INK_KEY" }).first();
     await row.waitFor();
     assert.ok((await names()).includes("INK_KEY"));
+    // No answer has the value. The server for which it is meant hears it.
+    const ink = await listening();
+    const heard = async (): Promise<string> => {
+      ink.heard.length = 0;
+      await site.daemon.board.call(testMcpServer, { companyId, name: "ink" });
+      return soon("a request with the secret", () => ink.heard[0]);
+    };
+    try {
+      await site.daemon.board.call(putMcpServer, {
+        companyId,
+        name: "ink",
+        config: { type: "http", url: ink.url, headers: { Authorization: { secret: "INK_KEY" } } },
+      });
+      assert.equal(await heard(), "blue-7341-ink");
+      await keys.goTo(row.getByRole("button", { name: "Replace" }));
+      await keys.press("Enter");
+      await keys.isOn(page.getByRole("dialog", { name: "Replace INK_KEY" }).getByLabel("Value"));
+      await keys.type("black-9052-ink");
+      await keys.press("Enter");
+      await person.toast("The secret is kept.");
+      await keys.isOn(row.getByRole("button", { name: "Replace" }));
+      assert.equal(await heard(), "black-9052-ink");
+      assert.equal((await names()).filter((name) => name === "INK_KEY").length, 1);
+    } finally {
+      ink.close();
+    }
+    await site.daemon.board.call(removeMcpServer, { companyId, name: "ink" });
     await keys.goTo(row.getByRole("button", { name: /^Remove/ }));
     await keys.press("Enter");
     await dialog.getByRole("button", { name: /^Remove/ }).waitFor();
@@ -87,6 +118,46 @@ describe("settings, branches, reorganizations, the map of outcomes and several r
     await keys.goTo(page.getByRole("region", { name: "rehearsal" }).getByRole("button", { name: "Test" }));
     await keys.press("Enter");
     await page.getByRole("region", { name: "rehearsal" }).locator(".tag.run", { hasText: "works" }).waitFor();
+  });
+
+  test("Repositories: add one, fetch it and remove it", async () => {
+    const { page, keys } = person;
+    const { companyId } = site.press;
+    const named = async (name: string) =>
+      (await site.daemon.board.call(listRepos, { companyId })).repos.find((repo) => repo.name === name);
+    await open("/settings/repos", "Settings");
+    await keys.goTo(person.button("Add"));
+    await keys.press("Enter");
+    const dialog = page.getByRole("dialog");
+    const field = (name: string) => dialog.getByRole("textbox", { name: new RegExp(`^${name}`) });
+    await keys.isOn(field("Name"));
+    await keys.type("second shop");
+    await keys.press("Tab");
+    await keys.isOn(field("URL"));
+    await keys.type(join(site.home, "shop.git"));
+    await keys.goTo(dialog.getByRole("switch", { name: /^Private network/ }));
+    await keys.press("Space", "Space");
+    await keys.goTo(dialog.getByRole("button", { name: "Add" }));
+    await keys.press("Enter");
+    // A name that can't be is refused in the dialog, which keeps what was typed.
+    await dialog.getByRole("alert").waitFor();
+    await keys.goTo(field("Name"), "Shift+Tab");
+    await keys.retype("second-shop");
+    await keys.press("Enter");
+    await person.toast("The repository was added.");
+    await keys.isOn(person.button("Add"));
+    assert.equal((await named("second-shop"))?.defaultBranch, "main");
+    const line = page.locator("li.server", { hasText: "second-shop" });
+    await keys.goTo(line.getByRole("button", { name: "Fetch" }));
+    await keys.press("Enter");
+    await line.getByRole("button", { name: "Fetch" }).waitFor();
+    await keys.goTo(line.getByRole("button", { name: "Remove" }));
+    await keys.press("Enter");
+    await dialog.getByRole("button", { name: "Remove" }).waitFor();
+    await keys.goTo(dialog.getByRole("button", { name: "Remove" }));
+    await keys.press("Enter");
+    await line.waitFor({ state: "detached" });
+    assert.equal(await named("second-shop"), undefined);
   });
 
   test("Repositories: read a published branch and push it", async () => {
@@ -157,3 +228,16 @@ describe("settings, branches, reorganizations, the map of outcomes and several r
     await person.toast(/^Cay Lost is deleted/);
   });
 });
+
+/** A server that notes the authorization of each request and refuses it. */
+async function listening() {
+  const heard: string[] = [];
+  const server = createServer(({ headers }, response) => {
+    heard.push(headers.authorization ?? "");
+    response.writeHead(500).end();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server has no port");
+  return { heard, url: `http://127.0.0.1:${address.port}/mcp`, close: () => server.close() };
+}
