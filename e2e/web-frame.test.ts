@@ -16,6 +16,7 @@ import { listSessions } from "../src/contract/sessions.ts";
 import { viewOutcome } from "../src/contract/outcomes.ts";
 import { listGoals } from "../src/contract/goals.ts";
 import { dashboard } from "./support/dashboard.ts";
+import { soon } from "./support/soon.ts";
 
 const Batch = z.object({
   calls: z.array(z.object({ operation: z.string(), input: z.record(z.string(), z.unknown()) })),
@@ -176,6 +177,38 @@ describe("the frame that all pages of the dashboard share", () => {
       await page.locator(".row .meta").count(),
       await page.locator(".row .meta", { hasText: agent.name }).count(),
     );
+  });
+
+  test("a letter in a find field costs the field alone: the list follows at a pause, and the caret stays", async () => {
+    const { page } = site.visit;
+    await page.goto(site.at("/outcomes"));
+    await page.locator("[id^='o-']").first().waitFor();
+    const field = page.getByRole("searchbox", { name: "Find by title" });
+    // The words in the field and in the address, right after each letter.
+    await page.evaluate(`globalThis.seen = [];
+      document.addEventListener("input", ({ target }) =>
+        setTimeout(() => seen.push([target.value, new URLSearchParams(location.search).get("q")])))`);
+    await field.focus();
+    await page.keyboard.type("pre-rders");
+    for (let back = 0; back < 5; back++) await page.keyboard.press("ArrowLeft");
+    await page.keyboard.type("o");
+    assert.equal(await field.inputValue(), "pre-orders");
+    assert.equal(await page.evaluate("document.activeElement.selectionStart"), 5);
+    await page.waitForURL(/q=pre-orders/);
+    assert.equal(await page.evaluate("document.activeElement.selectionStart"), 5);
+    const seen = await page.evaluate<[string, string | null][]>("seen");
+    assert.equal(seen.length, "pre-orders".length);
+    assert.deepEqual(
+      seen.filter(([typed, told]) => typed === told),
+      [],
+    );
+    // An address from elsewhere fills the field.
+    await page
+      .locator("nav.nav")
+      .getByRole("link", { name: /^Outcomes/ })
+      .click();
+    await soon("an empty field", async () => ((await field.inputValue()) === "" ? true : undefined));
+    assert.equal(new URL(page.url()).search, "");
   });
 
   test("marks that are drawn by a background alone stay visible with forced colours", async () => {

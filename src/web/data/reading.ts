@@ -35,7 +35,7 @@ export const cache = new QueryClient({
 
 let company = "";
 /** The ledger entry that each answer reflects, and the one it must reflect. */
-const reflects = new Map<string, number>();
+export const reflects = new Map<string, number>();
 const wanted = new Map<string, number>();
 const askedAt = new Map<string, number>();
 
@@ -94,7 +94,7 @@ export interface Paged {
 type ListIn<O> = { [K in keyof O]: O[K] extends readonly unknown[] ? K : never }[keyof O];
 
 /** The most rows that the daemon sends at once. */
-const mostRows = 1000;
+export const mostRows = 1000;
 
 /** Reads this many rows of a list, page by page. They are one answer, which changes as a whole. */
 export function useRows<I extends object, O extends Paged>(
@@ -129,66 +129,6 @@ export function useAll<I extends object, O extends Paged, K extends ListIn<O>>(
 }
 
 const none = [] as const;
-
-/**
- * A row of a list by its id: from the first page, which all names share, or from the page that has it. No later page is read.
- */
-export function useRowOf<I extends object, L extends string, R extends { readonly id: string }>(
-  operation: PageOperation<I, Paged & Readonly<Record<L, readonly R[]>>>,
-  list: L,
-  input: I,
-  id: string | null,
-): R | undefined {
-  const first = useRead(operation, id === null ? null : { ...input, limit: mostRows }).data;
-  const here = first === undefined || id === null ? undefined : rowsById(first[list]).get(id);
-  const after = first === undefined || here !== undefined ? null : first.nextCursor;
-  // A name on the first page adds no entry to the cache.
-  const key = [operation.name, after === null ? null : { ...input, id }];
-  const further = useQuery({
-    queryKey: key,
-    enabled: after !== null,
-    queryFn: async (): Promise<R | null> => {
-      const known = liveNow().seq;
-      let cursor = after;
-      while (cursor !== null && id !== null) {
-        const page: Paged & Readonly<Record<L, readonly R[]>> = await sharedPage(
-          operation,
-          { ...input, limit: mostRows, cursor },
-          known,
-        );
-        const row = rowsById(page[list]).get(id);
-        if (row !== undefined) {
-          reflects.set(hashKey(key), known);
-          return row;
-        }
-        cursor = page.nextCursor;
-      }
-      reflects.set(hashKey(key), known);
-      return null;
-    },
-  });
-  return here ?? further.data ?? undefined;
-}
-
-/** If several names look for their rows at the same time, a page is read once. */
-function sharedPage<I, O>(operation: PageOperation<I, O>, input: I, known: number): Promise<O> {
-  const key = [operation.name, input];
-  const hash = hashKey(key);
-  return cache.fetchQuery({
-    queryKey: key,
-    queryFn: ({ signal }) => ask(operation, input, hash, signal),
-    staleTime: (reflects.get(hash) ?? 0) < known ? 0 : Infinity,
-  });
-}
-
-const byId = new WeakMap<object, ReadonlyMap<string, unknown>>();
-
-function rowsById<R extends { readonly id: string }>(rows: readonly R[]): ReadonlyMap<string, R> {
-  let known = byId.get(rows);
-  if (known === undefined) byId.set(rows, (known = new Map(rows.map((row) => [row.id, row]))));
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made from these rows
-  return known as ReadonlyMap<string, R>;
-}
 
 async function askRows<I extends object, O extends Paged>(
   operation: PageOperation<I, O>,
@@ -231,7 +171,8 @@ export function readAhead<I, O>(operation: PageOperation<I, O>, input: I): void 
   });
 }
 
-async function ask<I, O>(
+/** Asks for an answer that is cached under this hash. */
+export async function ask<I, O>(
   operation: PageOperation<I, O>,
   input: I,
   hash: string,

@@ -1,7 +1,7 @@
 import { ops } from "virtual:operations";
 import { useHere } from "./company.ts";
 import type { Answer } from "./operations.ts";
-import { useRowOf } from "./reading.ts";
+import { useRowOf } from "./row-of.ts";
 
 type Listed = Answer<typeof ops.listRoster>["agents"][number];
 

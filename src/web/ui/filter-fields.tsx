@@ -1,6 +1,7 @@
-import { type ComponentProps, type ReactNode, useState } from "react";
+import { type ComponentProps, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Button } from "./buttons.tsx";
 import { useIsNarrow } from "./narrow.ts";
+import { useStable } from "./stable.ts";
 
 /** The filters of a list, in its toolbar. On a narrow screen they are behind a button that says how many are set. */
 export function FilterFields({
@@ -30,22 +31,56 @@ export function FilterFields({
   );
 }
 
-/** The field of a list that `/` focuses. */
+/**
+ * The field of a list that `/` focuses. It keeps the typed words itself, so that a letter costs no more than the field. The list
+ * gets them at the first pause, with Enter, and when the person leaves the field.
+ */
 export function FindField({
   label,
+  value,
   onChange,
+  onKeyDown,
+  rest = 120,
   ...input
 }: {
   label: string;
   value: string;
   onChange: (value: string) => void;
+  /** How long a pause is, in milliseconds. */
+  rest?: number;
 } & Pick<ComponentProps<"input">, "title" | "onKeyDown" | "className">): ReactNode {
+  const [typed, setTyped] = useState(value);
+  // What the list was told and has not shown yet. Any other value comes from elsewhere: a link, or the way back.
+  const told = useRef<string[]>([]);
+  useLayoutEffect(() => {
+    const at = told.current.indexOf(value);
+    if (at === -1) setTyped(value);
+    else told.current.splice(0, at + 1);
+  }, [value]);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const tell = useStable((words: string): void => {
+    clearTimeout(timer.current);
+    if (words === (told.current.at(-1) ?? value)) return;
+    told.current.push(words);
+    onChange(words);
+  });
+  useEffect(() => () => clearTimeout(timer.current), []);
   return (
     <input
       type="search"
       aria-label={label}
       placeholder={label}
-      onChange={({ target }) => onChange(target.value)}
+      value={typed}
+      onChange={({ target }) => {
+        setTyped(target.value);
+        clearTimeout(timer.current);
+        timer.current = setTimeout(() => tell(target.value), rest);
+      }}
+      onBlur={({ target }) => tell(target.value)}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") tell(event.currentTarget.value);
+        onKeyDown?.(event);
+      }}
       {...input}
       className={`input ${input.className ?? ""}`}
     />

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../data/company.ts";
-import { useRowOf } from "../data/reading.ts";
+import { useRowOf } from "../data/row-of.ts";
 import { Line, Name, type Named } from "./words.tsx";
 
 const kinds: Readonly<Record<string, readonly [kind: string, words: string]>> = {

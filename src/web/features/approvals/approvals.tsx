@@ -56,7 +56,7 @@ export function Approvals(): ReactNode {
     : others;
   const hasMore = isPending && (pending.requests?.length ?? 0) > most;
   const change = (part: typeof search, replace = false): void =>
-    void navigate({ to: "/approvals", search: { ...search, ...part }, replace });
+    void navigate({ to: "/approvals", search: (now: object) => ({ ...now, ...part }), replace });
   const rows = useRowKeys("a.row");
   const beside = useBeside("approval");
   const canChoose = me?.role === "board";

@@ -11,7 +11,6 @@ import { counted } from "../../ui/figures.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useList } from "../../ui/more-rows.tsx";
 import { useRowKeys } from "../../ui/move-focus.ts";
-import { useRested } from "../../ui/rested.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Age } from "../../ui/time.tsx";
@@ -30,11 +29,8 @@ export function KnowledgePage(): ReactNode {
   const navigate = useNavigate();
   const search: { q?: string; kind?: string } = useSearch({ strict: false });
   const kind = kinds.find((each) => each === search.kind) ?? "file";
-  const words = (search.q ?? "").trim();
+  const query = (search.q ?? "").trim();
   const companyId = company.id;
-  // Each search is recorded, with every file that it finds. So a search waits until the word is typed.
-  const rested = useRested(words, 300);
-  const query = words === "" ? "" : rested;
   const list = useList(
     ops.listFiles,
     "files",
@@ -44,7 +40,7 @@ export function KnowledgePage(): ReactNode {
     keep: true,
   });
   const change = (part: { q?: string; kind?: string }): void =>
-    void navigate({ to: "/knowledge", search: { ...search, ...part }, replace: true });
+    void navigate({ to: "/knowledge", search: (now: object) => ({ ...now, ...part }), replace: true });
   return (
     <Page
       title="Knowledge"
@@ -69,7 +65,13 @@ export function KnowledgePage(): ReactNode {
       }
     >
       <div className="toolbar" role="search">
-        <FindField label="Search in files" value={search.q ?? ""} onChange={(q) => change({ q })} />
+        {/* Each search is recorded, with every file that it finds. So a search waits until the word is typed. */}
+        <FindField
+          label="Search in files"
+          value={search.q ?? ""}
+          rest={300}
+          onChange={(q) => change({ q })}
+        />
         <div className="scroll-x">
           <Choice
             label="Kind"

@@ -15,7 +15,7 @@ import * as texts from "./texts.ts";
 import "./map.css";
 
 /** The organization as cards. Dragging a row or a card to another card plans the move; the outline shows the same as rows. */
-export function OrgMap({
+export const OrgMap = memo(function OrgMap({
   agents,
   people,
   plan,
@@ -141,7 +141,7 @@ export function OrgMap({
       <ZoomKeys of={map} />
     </div>
   );
-}
+});
 
 const placeStyle = ({ x, y, w, h }: MapBox) => ({
   transform: `translate(${x}px, ${y}px)`,

@@ -1,5 +1,5 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { type ReactNode, useCallback, useMemo, useState } from "react";
+import { type ReactNode, useCallback, useDeferredValue, useMemo, useState } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import { useRead } from "../../data/reading.ts";
@@ -10,6 +10,7 @@ import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { Page } from "../../ui/page.tsx";
 import { focusedAgent, isEmployed, usePausing } from "../../ui/pausing.tsx";
+import { useStable } from "../../ui/stable.ts";
 import { Empty, Loaded, Refusal } from "../../ui/states.tsx";
 import { useVerbs } from "../../ui/verbs.ts";
 import { OrgMap } from "./map.tsx";
@@ -103,8 +104,17 @@ export function Organization(): ReactNode {
     return new Set(agents.filter(({ slug }) => slugs.has(slug)).map(({ id }) => id));
   }, [search.folded, agents]);
   const words = (search.q ?? "").trim().toLowerCase();
-  /** Chooses the next match, and unfolds the rows that hide it. */
-  const findNext = (): void => {
+  // The filters answer at once. A thousand agents are dimmed as soon as no key waits.
+  const sought = useDeferredValue(words);
+  const state = useDeferredValue(search.state);
+  const isDim = useCallback(
+    (agent: Position): boolean =>
+      (state !== undefined && stateOfAgent(agent) !== state) || !isFound(agent, sought),
+    [state, sought],
+  );
+  /** Chooses the next match of the typed words, and unfolds the rows that hide it. */
+  const findNext = (typed: string): void => {
+    const words = typed.trim().toLowerCase();
     const found = words === "" ? [] : treeOf(agents, new Set()).filter(({ agent }) => isFound(agent, words));
     const at = found.findIndex(({ agent }) => agent.id === shown);
     const next = found[(at + 1) % found.length]?.agent;
@@ -113,19 +123,33 @@ export function Organization(): ReactNode {
     const still = agents.filter(({ id }) => folded.has(id) && !above.has(id)).map(({ slug }) => slug);
     void navigate({
       to: "/org",
-      search: { ...search, agent: next.id, folded: still.join(",") || undefined },
+      search: (now: object) => ({ ...now, agent: next.id, folded: still.join(",") || undefined }),
       replace: true,
     });
   };
   const menu = useCallback((id: string): void => setAsked(id), []);
-  const open = (id: string): void => void navigate({ to: `/agents/${id}` });
+  const open = useStable((id: string): void => void navigate({ to: `/agents/${id}` }));
+  // A narrow screen has no room for the panel, so a tap opens the page.
+  const select = useStable((id: string): void =>
+    isNarrow ? open(id) : beside.choose({ kind: "agent", id }),
+  );
+  const move = useStable((agent: string, to: string): void =>
+    reorganizing.propose({ kind: "move_report", agent, to }),
+  );
+  const fold = useStable((next: ReadonlySet<string>): void =>
+    show({
+      folded:
+        agents
+          .filter(({ id }) => next.has(id))
+          .map(({ slug }) => slug)
+          .join(",") || undefined,
+    }),
+  );
   const shared = {
     agents,
     selected: shown,
-    isDim: (agent: Position) =>
-      (search.state !== undefined && stateOfAgent(agent) !== search.state) || !isFound(agent, words),
-    // A narrow screen has no room for the panel, so a tap opens the page.
-    onSelect: (id: string) => (isNarrow ? open(id) : beside.choose({ kind: "agent", id })),
+    isDim,
+    onSelect: select,
     onOpen: open,
     onMenu: canMove ? menu : undefined,
     people: board.length === 0 ? texts.whoGoverns : board.join(", "),
@@ -187,7 +211,7 @@ export function Organization(): ReactNode {
                   value={search.q ?? ""}
                   onChange={(q) => show({ q: q === "" ? undefined : q })}
                   onKeyDown={(event) => {
-                    if (event.key === "Enter") findNext();
+                    if (event.key === "Enter") findNext(event.currentTarget.value);
                     if (event.key !== "Escape") return;
                     // Escape leaves the field. The next Escape closes the panel.
                     event.preventDefault();
@@ -214,26 +238,9 @@ export function Organization(): ReactNode {
                 </div>
               )}
               {view === "map" ? (
-                <OrgMap
-                  {...shared}
-                  plan={places}
-                  canMove={canMove}
-                  onMove={(agent, to) => reorganizing.propose({ kind: "move_report", agent, to })}
-                />
+                <OrgMap {...shared} plan={places} canMove={canMove} onMove={move} />
               ) : (
-                <Outline
-                  {...shared}
-                  folded={folded}
-                  onFold={(next) =>
-                    show({
-                      folded:
-                        agents
-                          .filter(({ id }) => next.has(id))
-                          .map(({ slug }) => slug)
-                          .join(",") || undefined,
-                    })
-                  }
-                />
+                <Outline {...shared} folded={folded} onFold={fold} />
               )}
               <PlanSheet of={reorganizing} agents={agents} />
             </div>

@@ -37,7 +37,7 @@ const columns = [
 ] as const;
 
 /** The organization as a tree of rows. Rows have one height, and only those in view are rendered, with the focused one. */
-export function Outline({
+export const Outline = memo(function Outline({
   agents,
   selected,
   isDim,
@@ -196,7 +196,7 @@ export function Outline({
       </div>
     </div>
   );
-}
+});
 
 const OutlineRow = memo(function OutlineRow({
   agent,

@@ -44,30 +44,45 @@ export function forestOf<N extends { readonly id: string }>(
   return { roots: nodes.filter(({ id }) => !placed.has(id)), children };
 }
 
-export function rowsOfTree<N extends { readonly id: string }>(
+/** The outcomes that are shown: those that match, and those above them. */
+export interface Sight {
+  readonly shown: ReadonlySet<string>;
+  readonly matching: ReadonlySet<string>;
+}
+
+/** Looks at every outcome, so it changes only with the graph and the filters, not with folding. */
+export function sightOf<N extends { readonly id: string }>(
   { roots, children }: Forest<N>,
   matches: (node: N) => boolean,
+): Sight {
+  const matching = new Set<string>();
+  const shown = new Set<string>();
+  const seen = new Set<string>();
+  const look = (node: N): boolean => {
+    if (seen.has(node.id)) return shown.has(node.id);
+    seen.add(node.id);
+    let isShown = matches(node);
+    if (isShown) matching.add(node.id);
+    for (const child of children.get(node.id) ?? []) if (look(child)) isShown = true;
+    if (isShown) shown.add(node.id);
+    return isShown;
+  };
+  for (const node of roots) look(node);
+  return { shown, matching };
+}
+
+export function rowsOfTree<N extends { readonly id: string }>(
+  { roots, children }: Forest<N>,
+  { shown, matching }: Sight,
   folded: ReadonlySet<string>,
 ): Leaf<N>[] {
-  const matching = new Set<string>();
-  const shows = new Map<string, boolean>();
-  const isShown = (node: N): boolean => {
-    const known = shows.get(node.id);
-    if (known !== undefined) return known;
-    shows.set(node.id, false);
-    const below = (children.get(node.id) ?? []).map(isShown);
-    const isOne = matches(node);
-    if (isOne) matching.add(node.id);
-    const answer = isOne || below.includes(true);
-    shows.set(node.id, answer);
-    return answer;
-  };
   const rows: Leaf<N>[] = [];
   const add = (node: N, depth: number): void => {
-    if (!isShown(node)) return;
-    const below = (children.get(node.id) ?? []).filter(isShown);
+    if (!shown.has(node.id)) return;
+    const below = children.get(node.id) ?? [];
     const isFolded = folded.has(node.id);
-    rows.push({ node, depth, hasChildren: below.length > 0, isFolded, matches: matching.has(node.id) });
+    const hasChildren = below.some(({ id }) => shown.has(id));
+    rows.push({ node, depth, hasChildren, isFolded, matches: matching.has(node.id) });
     if (!isFolded) for (const child of below) add(child, depth + 1);
   };
   for (const node of roots) add(node, 0);

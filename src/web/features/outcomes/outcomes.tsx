@@ -1,5 +1,5 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { memo, type ReactNode, useCallback } from "react";
+import { memo, type ReactNode, useCallback, useDeferredValue } from "react";
 import { ops } from "virtual:operations";
 import { useHere } from "../../data/company.ts";
 import type { Answer } from "../../data/operations.ts";
@@ -47,10 +47,16 @@ export function OutcomesPage(): ReactNode {
       void navigate({ to: "/outcomes", search: (now: object) => ({ ...now, ...part }), replace: true }),
     [navigate],
   );
+  // The filters answer at once. Thousands of outcomes follow as soon as no key waits.
+  const { view = "", q = "", owner = "", status = "", kind = "" } = useDeferredValue(filters);
   return (
     <Page title="Outcomes" heading>
       <FilterBar filters={filters} change={change} />
-      {filters.view === "table" ? <OutcomeTable filters={filters} /> : <Forest filters={filters} />}
+      {view === "table" ? (
+        <OutcomeTable q={q} owner={owner} status={status} kind={kind} />
+      ) : (
+        <Forest isMap={view === "map"} q={q} owner={owner} status={status} kind={kind} />
+      )}
     </Page>
   );
 }
@@ -122,10 +128,18 @@ const OwnerFilter = memo(function OwnerFilter({
 /** The kinds of outcomes that exist before a company gets any work. */
 const beforeWork: ReadonlySet<string> = new Set(["perpetual", "mandate"]);
 
-function Forest({ filters }: { filters: Filters }): ReactNode {
+/** The filters, empty where they do not filter. */
+type Searched = Readonly<Record<"q" | "owner" | "status" | "kind", string>>;
+
+const Forest = memo(function Forest({
+  isMap,
+  q,
+  owner,
+  status,
+  kind,
+}: Searched & { isMap: boolean }): ReactNode {
   const { company } = useHere();
-  const View = filters.view === "map" ? OutcomeMap : OutcomeTree;
-  const { q = "", owner = "", status = "", kind = "" } = filters;
+  const View = isMap ? OutcomeMap : OutcomeTree;
   const isLive = status === "" || status === "open" || status === "submitted";
   const graph = useRead(
     ops.viewGraph,
@@ -133,13 +147,14 @@ function Forest({ filters }: { filters: Filters }): ReactNode {
     { keep: true },
   );
   const root = useRead(ops.viewAgent, { id: company.rootAgentId }).data?.name ?? "the root agent";
+  const words = q.trim().toLowerCase();
   const matches = useCallback(
     (node: { title: string; status: string; kind: string; responsible: { id: string } | null }) =>
-      node.title.toLowerCase().includes(q.trim().toLowerCase()) &&
+      (words === "" || node.title.toLowerCase().includes(words)) &&
       (owner === "" || node.responsible?.id === owner) &&
       (status === "" || status === "all" || node.status === status) &&
       (kind === "" || node.kind === kind),
-    [q, owner, status, kind],
+    [words, owner, status, kind],
   );
   return (
     <Loaded of={graph} height={34} rows={14}>
@@ -163,17 +178,17 @@ function Forest({ filters }: { filters: Filters }): ReactNode {
       }
     </Loaded>
   );
-}
+});
 
-function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
+const OutcomeTable = memo(function OutcomeTable({ q, owner, status: wanted, kind }: Searched): ReactNode {
   const { company } = useHere();
-  const status = statuses.find((each) => each === filters.status) ?? "live";
+  const status = statuses.find((each) => each === wanted) ?? "live";
   const list = useList(ops.listOutcomes, "outcomes", {
     companyId: company.id,
     ...(status === "live" ? { live: true } : status !== "all" && { status }),
-    ...(filters.q?.trim() && { text: filters.q.trim() }),
-    ...(filters.owner && { owner: filters.owner }),
-    kind: kinds.find((each) => each === filters.kind),
+    ...(q.trim() !== "" && { text: q.trim() }),
+    ...(owner !== "" && { owner }),
+    kind: kinds.find((each) => each === kind),
   });
   const ref = useRowKeys("a.row-link");
   const choosing = useBeside("outcome");
@@ -210,7 +225,7 @@ function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
       </div>
     </WithPanel>
   );
-}
+});
 
 function TableRows({
   of: outcomes,

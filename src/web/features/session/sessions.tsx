@@ -32,7 +32,7 @@ export function SessionsPage(): ReactNode {
     ...(q !== "" && { text: q }),
   });
   const change = (part: typeof search): void =>
-    void navigate({ to: "/sessions", search: { ...search, ...part }, replace: true });
+    void navigate({ to: "/sessions", search: (now: object) => ({ ...now, ...part }), replace: true });
   const ref = useRowKeys("a.row");
   const beside = useBeside("session");
   return (
