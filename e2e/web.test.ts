@@ -9,6 +9,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
+import { resumeAgent, viewAgent } from "../src/contract/agents.ts";
 import { listEvents } from "../src/contract/ledger.ts";
 import { linkPerson, viewMe } from "../src/contract/people.ts";
 import { newVisit, signedIn } from "./support/browser.ts";
@@ -212,13 +213,32 @@ describe("the dashboard: signing in and the connection", () => {
     await page.keyboard.press("ArrowRight");
     const approve = una.getByRole("button", { name: "Approve" });
     await approve.waitFor();
+    // A form that is open in another tab.
+    const form = await site.visit.context.newPage();
+    const greta = site.press.agents.get("Greta") ?? "";
+    await form.goto(site.at(`/agents/${greta}`));
+    await form.getByRole("button", { name: "Pause" }).click();
+    const reason = form.getByRole("dialog").getByLabel("Reason, kept on record");
+    await reason.fill("Inventory");
     await site.daemon.kill();
     try {
       await page.getByText(/No connection since \d\d:\d\d\. You see the state of entry #\d/).waitFor();
       assert.equal(await approve.getAttribute("aria-disabled"), "true");
+      await form.getByText(/No connection since/).waitFor();
+      const pause = form.getByRole("dialog").getByRole("button", { name: "Pause" });
+      assert.equal(await pause.getAttribute("aria-disabled"), "true");
+      assert.equal(await pause.getAttribute("title"), "You can decide again when the connection is back.");
+      await reason.press("Enter");
     } finally {
       site.daemon = await startDaemon({ home: site.home, port: Number(new URL(site.daemon.url).port) }).ready;
     }
+    await form.getByText("Live", { exact: true }).waitFor();
+    assert.equal(await reason.inputValue(), "Inventory");
+    assert.equal((await site.daemon.board.call(viewAgent, { id: greta })).paused, null);
+    await reason.press("Enter");
+    await form.getByText("Greta is paused.").waitFor();
+    await site.daemon.board.call(resumeAgent, { id: greta });
+    await form.close();
     await site.hire("Missed Max");
     // The row that had the focus may be far down, and new items wait while the list is scrolled.
     await page

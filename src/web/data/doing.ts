@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { Refused, send, Unreachable } from "./calling.ts";
+import { liveNow } from "./live.ts";
 import type { PageOperation } from "./operations.ts";
 import { refreshAll } from "./reading.ts";
 
@@ -13,6 +14,7 @@ export interface Doing<I, O> {
 
 /**
  * Calls an operation that changes something. A call without an answer is repeated with the same key, so it takes effect once.
+ * While the connection is lost nothing is sent, also not from a form that was open before: what it shows may be out of date.
  */
 export function useDo<I, O>(operation: PageOperation<I, O>): Doing<I, O> {
   const [isBusy, setBusy] = useState(false);
@@ -22,6 +24,10 @@ export function useDo<I, O>(operation: PageOperation<I, O>): Doing<I, O> {
     refused,
     forget: () => setRefused(undefined),
     run: async (input) => {
+      if (liveNow().state === "lost") {
+        setRefused(notWhileLost());
+        return undefined;
+      }
       setBusy(true);
       setRefused(undefined);
       try {
@@ -60,6 +66,13 @@ export function asRefused(error: unknown): Refused {
     hint: "Check that the daemon runs, then try again.",
   });
 }
+
+const notWhileLost = (): Refused =>
+  new Refused(0, {
+    code: "unreachable",
+    message: "There is no connection, so nothing was sent. What you entered is kept.",
+    hint: "You can decide again when the connection is back.",
+  });
 
 /** A random key. Also works if the page is not in a secure context, where crypto.randomUUID is missing. */
 function newKey(): string {

@@ -70,6 +70,7 @@ export function AbilityForm({
   // A secret is never stored, and ends with the form.
   const isSecret = of.name === ops.setSecret.name;
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
+  const { cantDecide: because } = useHere();
   const values = isSecret ? typed : kept;
   const change = (part: Readonly<Record<string, string>>): void =>
     isSecret ? setTyped({ ...typed, ...part }) : keep(part);
@@ -119,7 +120,7 @@ export function AbilityForm({
           )}
         </label>
       ))}
-      <Button look="solid" type="submit" disabled={isBusy}>
+      <Button look="solid" type="submit" disabled={isBusy} because={because}>
         {text}
       </Button>
     </form>

@@ -92,7 +92,7 @@ export function AgentActions({
         isOpen={asksEnd}
         onClose={() => setAsksEnd(false)}
         foot={
-          <Button look="danger" disabled={end.isBusy} onClick={() => void confirm()}>
+          <Button look="danger" disabled={end.isBusy} because={cantDecide} onClick={() => void confirm()}>
             Fire
           </Button>
         }

@@ -78,7 +78,7 @@ export function AskDialog<I, O>({
   isOpen,
   onClose,
 }: Asking<I, O> & { isOpen: boolean; onClose: () => void }): ReactNode {
-  const { company } = useHere();
+  const { company, cantDecide: because } = useHere();
   const [kept, keep, drop] = useDraftFields<Record<string, string>>(
     ["ask", operation.name, company.id, title, about].join("."),
   );
@@ -133,7 +133,7 @@ export function AskDialog<I, O>({
         ))}
         <Refusal of={doing.refused} />
         <div className="buttons">
-          <Button look={danger ? "danger" : "solid"} type="submit" disabled={doing.isBusy}>
+          <Button look={danger ? "danger" : "solid"} type="submit" disabled={doing.isBusy} because={because}>
             {text}
           </Button>
           <Button

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { ops } from "virtual:operations";
+import { useHere } from "../data/company.ts";
 import { useDo } from "../data/doing.ts";
 import { useRead } from "../data/reading.ts";
 import { Button } from "./buttons.tsx";
@@ -16,6 +17,7 @@ export function DeleteRejected({ request }: { request: Request }): ReactNode {
     ops.viewAgent,
     isOver && request.agentId !== null && request.type === "hire_agent" ? { id: request.agentId } : null,
   );
+  const { cantDecide: because } = useHere();
   const [isOpen, setOpen] = useState(false);
   const [typed, setTyped] = useState("");
   const remove = useDo(ops.deleteAgent);
@@ -28,7 +30,7 @@ export function DeleteRejected({ request }: { request: Request }): ReactNode {
   };
   return (
     <>
-      <Button look="ghost danger" onClick={() => setOpen(true)}>
+      <Button look="ghost danger" because={because} onClick={() => setOpen(true)}>
         Delete this agent
       </Button>
       <Dialog
@@ -36,7 +38,12 @@ export function DeleteRejected({ request }: { request: Request }): ReactNode {
         isOpen={isOpen}
         onClose={() => setOpen(false)}
         foot={
-          <Button look="danger" disabled={typed !== name || remove.isBusy} onClick={() => void run()}>
+          <Button
+            look="danger"
+            disabled={typed !== name || remove.isBusy}
+            because={because}
+            onClick={() => void run()}
+          >
             Delete
           </Button>
         }

@@ -80,10 +80,11 @@ function titleOf(change: Change, agents: readonly Position[]): string {
 
 /** The last applied change, and whether it can still be undone. */
 export function AppliedBar({ of }: { of: Reorganizing }): ReactNode {
+  const { cantDecide } = useHere();
   const { applied } = of;
   if (applied === null) return null;
   const isUndone = applied.status === "undone";
-  const cant = applied.undoable.possible ? undefined : (applied.undoable.reason ?? undefined);
+  const cant = cantDecide ?? (applied.undoable.possible ? undefined : (applied.undoable.reason ?? undefined));
   return (
     <div className="done-bar" role="status">
       <span>
