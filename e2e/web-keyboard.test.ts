@@ -117,7 +117,13 @@ describe("pages about people and work, by keyboard alone", () => {
     await keys.press("p");
     await person.toast("Wren is resumed.");
 
-    await keys.goTo(page.getByRole("link", { name: "Rights" }));
+    await keys.goTo(page.locator("nav.tabs").getByRole("link", { name: "Outcomes" }));
+    await keys.press("Enter");
+    const first = page.locator(".plain-list > li").first();
+    await first.waitFor();
+    await keys.press("j");
+    await keys.isOn(first.locator("a.name"));
+    await keys.goTo(page.getByRole("link", { name: "Rights" }), "Shift+Tab");
     await keys.press("Enter");
     await keys.goTo(person.button("Grant"));
     await keys.press("Enter");

@@ -5,6 +5,7 @@ import { updateCompany } from "../src/contract/companies.ts";
 import { createFile } from "../src/contract/knowledge.ts";
 import { listConversation, sendMessage, viewMessage } from "../src/contract/mail.ts";
 import { dashboard } from "./support/dashboard.ts";
+import { soon } from "./support/soon.ts";
 
 describe("mail in the dashboard", () => {
   const site = dashboard("web-mail");
@@ -61,6 +62,30 @@ describe("mail in the dashboard", () => {
     await page.getByRole("button", { name: "Send" }).click();
     await page.locator(".mine", { hasText: "Something else." }).waitFor();
     assert.equal((await newest())?.inReplyTo, null);
+  });
+
+  test("a message that arrives moves nothing under a person who reads earlier ones, and an own one comes into view", async () => {
+    const { page } = site.visit;
+    const { companyId, rootId } = site.press;
+    const marlow = await site.press.as("Marlow");
+    for (let number = 1; number <= 25; number++)
+      await marlow.call(sendMessage, { companyId, to: "board", body: `Report ${number}.\n\nAll is well.` });
+    await page.goto(site.at(`/mail/${rootId}`));
+    const conversation = page.getByRole("region", { name: "Conversation" });
+    await conversation.getByText("Report 25.").waitFor();
+    const above = async () => conversation.evaluate((box) => box.scrollTop);
+    const below = async () =>
+      conversation.evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop);
+    const atEnd = async () => ((await above()) > 400 && (await below()) < 40 ? true : undefined);
+    await soon("the end of the conversation", atEnd);
+    await conversation.evaluate((box) => box.scrollTo(0, 200));
+    await marlow.call(sendMessage, { companyId, to: "board", body: "Report 26." });
+    await conversation.getByText("Report 26.").waitFor();
+    assert.equal(await above(), 200);
+    await page.getByLabel("Message", { exact: true }).fill("Thank you.");
+    await page.keyboard.press("Control+Enter");
+    await conversation.getByText("Thank you.").waitFor();
+    await soon("the own message", atEnd);
   });
 
   test("D marks the message of the focused row as done, with a note, before its conversation is open", async () => {

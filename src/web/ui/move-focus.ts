@@ -5,14 +5,22 @@ import { useKeys } from "./keys.ts";
 export const isInField = ({ target }: KeyboardEvent): boolean =>
   target instanceof HTMLElement && /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 
+const focusable = "a[href], button:enabled, [tabindex]";
+
+/** What gets the focus of a row: the row itself, or the first element in it that can have it. */
+const handleOf = (row: HTMLElement): HTMLElement | null =>
+  row.matches(focusable) ? row : row.querySelector<HTMLElement>(focusable);
+
 /**
  * J, K and the arrows move the focus over the rows of a list: all elements in it that match the selector. If a row disappears
- * while it has the focus, its place is remembered. So the next key continues there and not at the top.
+ * while it has the focus, its place is remembered. So the next key continues there and not at the top. Without rows, the keys are
+ * for the page.
  */
 export function useRowKeys(selector = "a, button, [tabindex]"): RefObject<HTMLDivElement | null> {
   const ref = useRef<HTMLDivElement>(null);
   const last = useRef(-1);
-  const rows = (): HTMLElement[] => [...(ref.current?.querySelectorAll<HTMLElement>(selector) ?? [])];
+  const rows = (): HTMLElement[] =>
+    [...(ref.current?.querySelectorAll<HTMLElement>(selector) ?? [])].filter((row) => handleOf(row) !== null);
   const focused = (): number => rows().findLastIndex((row) => row.contains(document.activeElement));
   useEffect(() => {
     const note = (): void => {
@@ -27,11 +35,12 @@ export function useRowKeys(selector = "a, button, [tabindex]"): RefObject<HTMLDi
     (event: KeyboardEvent): false | undefined => {
       if (isInField(event)) return false;
       const all = rows();
+      if (all.length === 0) return false;
       const at = focused();
       // Without a focus, the row in the last one's place is next.
       const from = at !== -1 ? at : step > 0 ? Math.max(-1, last.current - 1) : last.current;
       const next = all[Math.max(0, Math.min(all.length - 1, from + step))];
-      next?.focus();
+      if (next !== undefined) handleOf(next)?.focus();
       next?.scrollIntoView({ block: "nearest" });
       return undefined;
     };

@@ -5,6 +5,7 @@ import { useRead } from "../../data/reading.ts";
 import { AgentActions } from "../../ui/agent-actions.tsx";
 import { AgentSummary, AgentTop, PendingHire } from "../../ui/agent-now.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { useRowKeys } from "../../ui/move-focus.ts";
 import { Page } from "../../ui/page.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
@@ -40,6 +41,7 @@ export function AgentPage(): ReactNode {
   const agent = useRead(ops.viewAgent, { id });
   const open = isTab(tab) ? tab : "now";
   const [, Content] = tabs[open];
+  const rows = useRowKeys(".plain-list > li");
   useKeys({ Escape: () => void navigate({ to: "/org", search: { agent: id } }) });
   return (
     <Page title={agent.data?.name ?? "Agent"} quoted crumbs={[{ text: "Organization", to: "/org" }]}>
@@ -116,7 +118,7 @@ export function AgentPage(): ReactNode {
                       isOpen: name === open,
                     }))}
                   />
-                  <div className="body">
+                  <div className="body" ref={rows}>
                     <Content id={id} />
                   </div>
                 </>

@@ -36,20 +36,37 @@ export function Conversation({
   /** The id of the chosen message, which is in view. */
   message: string | undefined;
 }): ReactNode {
-  const { company } = useHere();
+  const { company, me } = useHere();
   const about = useRead(ops.viewAgent, { id: agent });
   const list = useList(ops.listConversation, "messages", { companyId: company.id, with: agent });
   const isThere = list.data?.messages.some(({ id }) => id === message) ?? false;
   const isEarlier = message !== undefined && !isThere && list.data?.nextCursor != null && !list.isOld;
   const name = about.data?.name ?? "this agent";
   const end = useRef<HTMLDivElement>(null);
-  const last = list.data?.messages[0]?.id;
+  // The end stays in view until the person scrolls up. Then a message that arrives moves nothing, unless it is an own one.
+  const isAtEnd = useRef(true);
+  const from = useRef(0);
+  const last = list.data?.messages[0];
+  const isLastMine = last !== undefined && isMine(last, me);
   useEffect(() => {
-    end.current?.scrollIntoView({ block: "end" });
-  }, [last]);
+    if (isLastMine) isAtEnd.current = true;
+    if (isAtEnd.current) end.current?.scrollIntoView({ block: "end" });
+  }, [last?.id]);
+  useEffect(() => {
+    const box = end.current?.parentElement;
+    if (box == null) return;
+    // The words of a message are set later than the message, and need more room.
+    const grown = new MutationObserver(() => {
+      if (isAtEnd.current) end.current?.scrollIntoView({ block: "end" });
+    });
+    grown.observe(box, { childList: true, subtree: true });
+    return () => grown.disconnect();
+  }, []);
   useEffect(() => {
     if (isEarlier) list.grow();
-    if (isThere) document.getElementById(`m-${message}`)?.scrollIntoView({ block: "nearest" });
+    if (!isThere) return;
+    isAtEnd.current = message === last?.id;
+    document.getElementById(`m-${message}`)?.scrollIntoView({ block: "nearest" });
   }, [isEarlier, isThere, message]);
   useMarkRead(list.data?.messages);
   return (
@@ -65,7 +82,17 @@ export function Conversation({
           </div>
         </header>
       )}
-      <div className="work" tabIndex={0} aria-label="Conversation" role="region">
+      <div
+        className="work"
+        tabIndex={0}
+        aria-label="Conversation"
+        role="region"
+        onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+          const isEnd = scrollTop + clientHeight >= scrollHeight - 40;
+          if (isEnd || scrollTop < from.current) isAtEnd.current = isEnd;
+          from.current = scrollTop;
+        }}
+      >
         <Loaded of={list}>
           {({ messages }) =>
             messages.length === 0 ? (
