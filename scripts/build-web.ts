@@ -52,7 +52,12 @@ function operationsForPage(): Plugin {
     resolveId: (source) => (source === id ? id : null),
     load: (source) => {
       if (source !== id) return null;
-      const rows = table.exportedOperations.map(([key, operation]) => {
+      const called = namedInPage();
+      // A page knows every call that can stand in the record. Of those that leave no trace, it knows the ones it makes.
+      const known = table.exportedOperations.filter(
+        ([key, { effect }]) => effect !== "read" || called.has(key),
+      );
+      const rows = known.map(([key, operation]) => {
         const flags = [
           ["body", takesBody(operation)],
           ["writes", operation.effect === "write"],
@@ -71,6 +76,15 @@ function operationsForPage(): Plugin {
       }));`;
     },
   };
+}
+
+/** The operations that the source of the dashboard names. */
+function namedInPage(): ReadonlySet<string> {
+  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) =>
+    /\.tsx?$/.test(name),
+  );
+  const text = files.map((name) => readFileSync(join(root, name), "utf8")).join("\n");
+  return new Set([...text.matchAll(/\bops\.(\w+)/g)].map(([, key = ""]) => key));
 }
 
 /**

@@ -24,3 +24,8 @@ export const pageNotFound = "There is no such page.";
 export const broken = "Error";
 export const pageBroken = "This page can't be shown because of an error in Agency. What you typed is kept.";
 export const reload = "Load it again";
+export const noCompany = "There is no company yet.";
+export const noCompanyHint = "Run `agency up` where the daemon runs: its first start creates one.";
+export const unknownCompany = (name: string): string => `You can't open a company called “${name}”.`;
+export const openAnother = "It doesn't exist, or you have no access to it. Companies that you can open:";
+export const noCompanyToOpen = "It doesn't exist, or you have no access to it. Ask the board for access.";

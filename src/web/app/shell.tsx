@@ -1,7 +1,6 @@
-import { Link, Outlet, useNavigate, useSearch } from "@tanstack/react-router";
+import { Outlet, useNavigate, useSearch } from "@tanstack/react-router";
 import { type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { ops } from "virtual:operations";
-import { shown } from "../../contract/visible-text.ts";
 import { actAs } from "../data/calling.ts";
 import {
   type Here,
@@ -21,15 +20,16 @@ import { later } from "../ui/later.ts";
 import { NameCards } from "../ui/name-cards.tsx";
 import type { Verb } from "../ui/verbs.ts";
 import { ShellContext } from "../ui/page.tsx";
-import { Empty, Refusal } from "../ui/states.tsx";
 import { clockTime } from "../ui/time.tsx";
 import { toast, Toasts } from "../ui/toast.tsx";
-import { Line } from "../ui/words.tsx";
 import { Palette } from "./palette.tsx";
 import { aboutHere, askAccess, askWhy, useQuestion } from "./questions.ts";
 import { Sidebar } from "./sidebar.tsx";
 import * as texts from "./texts.ts";
 
+const instead = () => import("./no-company.tsx");
+const UnknownCompany = later(async () => (await instead()).UnknownCompany);
+const NoCompany = later(async () => (await instead()).NoCompany);
 const KeyHelp = later(async () => (await import("./key-help.tsx")).KeyHelp);
 const Answers = later(async () => (await import("./answers.tsx")).Answers);
 
@@ -160,9 +160,15 @@ export function Shell(): ReactNode {
             </div>
           )}
           {isUnknown ? (
-            every.data !== undefined && <UnknownCompany name={wanted} companies={companies} />
+            <Suspense>
+              {every.data !== undefined && <UnknownCompany name={wanted} companies={companies} />}
+            </Suspense>
           ) : here === null ? (
-            <NoCompany refused={list.refused} isEmpty={list.data !== undefined} />
+            <Suspense>
+              {(list.refused !== undefined || list.data !== undefined) && (
+                <NoCompany refused={list.refused} />
+              )}
+            </Suspense>
           ) : (
             <HereContext value={here}>
               <Outlet />
@@ -186,51 +192,6 @@ function Lost(): ReactNode {
   return (
     <div className="lost" role="status">
       {texts.lostSince(clockTime(since ?? Date.now()), figure(seq))}
-    </div>
-  );
-}
-
-/** The address names a company that does not exist, or that this person can't see. The page does not say which. */
-function UnknownCompany({
-  name,
-  companies,
-}: {
-  name: string;
-  companies: readonly ShownCompany[];
-}): ReactNode {
-  return (
-    <div className="inner">
-      <Empty title={texts.unknownCompany(shown(name).slice(0, 100))}>
-        <p>{companies.length === 0 ? texts.noCompanyToOpen : texts.openAnother}</p>
-        <ul className="form">
-          {companies.map((each) => (
-            <li key={each.id}>
-              <Link to="/" search={{ company: inAddress(each, companies) }}>
-                <Line text={each.name} />
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </Empty>
-    </div>
-  );
-}
-
-function NoCompany({
-  refused,
-  isEmpty,
-}: {
-  refused: Parameters<typeof Refusal>[0]["of"];
-  isEmpty: boolean;
-}): ReactNode {
-  return (
-    <div className="inner">
-      <Refusal of={refused} />
-      {isEmpty && (
-        <Empty title={texts.noCompany}>
-          <p>{texts.noCompanyHint}</p>
-        </Empty>
-      )}
     </div>
   );
 }

@@ -1,9 +1,4 @@
 /** The sentences of the shell. */
-export const noCompany = "There is no company yet.";
-export const noCompanyHint = "Run `agency up` where the daemon runs: its first start creates one.";
-export const unknownCompany = (name: string): string => `You can't open a company called “${name}”.`;
-export const openAnother = "It doesn't exist, or you have no access to it. Companies that you can open:";
-export const noCompanyToOpen = "It doesn't exist, or you have no access to it. Ask the board for access.";
 export const lostSince = (time: string, seq: string): string =>
   `No connection since ${time}. You see the state of entry #${seq}.`;
 export const readsAgain = "Updates every 10 s";
