@@ -70,7 +70,7 @@ for (const kind of bothStores)
             isKept: false,
             waited: 5000,
             lines: [
-              "This home was copied from that of the node alpha (http://127.0.0.1:4600), which is running. This node takes an id of its own.",
+              "This home was copied from the node alpha (http://127.0.0.1:4600), which is running. This node takes a new id.",
             ],
           });
       });

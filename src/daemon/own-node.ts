@@ -9,7 +9,7 @@ import { homeWasCopied } from "./texts.ts";
 /**
  * The id of this node. A home that was copied to another machine has the id of the first node, and each of the two would end the
  * sessions of the other as its own. So if the row of the id is that of another machine, and is renewed while this node watches it, this
- * node takes a new id. The own machine may have got another name: then nobody renews the row.
+ * node takes a new id. This machine may have got another name. In that case no node renews the row.
  */
 export async function ownNode(parts: {
   readonly store: Store;

@@ -14,7 +14,7 @@ export const spaceIsBack = "There is space on the disk again. All calls are acce
 export const waitingForSpace = "The disk is full. The daemon waits for space to open its data.";
 
 export const homeWasCopied = (from: string): string =>
-  `This home was copied from that of the node ${from}, which is running. This node takes an id of its own.`;
+  `This home was copied from the node ${from}, which is running. This node takes a new id.`;
 
 /** Why the other agents of a broken brain still wait. */
 export const oneTries = "One session tries whether the brain works again.";

@@ -336,7 +336,7 @@ for (const kind of storeKinds)
       await refusal(elsewhere.root(pauseAgent, { id: worker.id }), "not_found");
     });
 
-    test("what the board paused, only the board resumes, also if the manager had paused the agent before", async () => {
+    test("only the board can resume an agent that it paused, even if the manager had paused the agent before", async () => {
       const boss = await org.agent(`Pauser ${++hired}`);
       const worker = await org.agent(`Paused ${++hired}`, boss.id);
       for (const before of [async () => undefined, () => boss.call(pauseAgent, { id: worker.id })]) {

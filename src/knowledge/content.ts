@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { Refusal } from "../contract/refusal.ts";
 import { firstPlace } from "../store/search-words.ts";
-import { notBase64, notUnicode, tooLarge } from "./texts.ts";
+import { notBase64, notUnicode, contentTooLarge } from "./texts.ts";
 
 /** Pure rules about the bytes of a file: decoding, encoding, the text for search, and the links in it. */
 
@@ -15,7 +15,8 @@ export function decodeContent(
     const digits = content.replace(/\s+/g, "");
     if (!/^[A-Za-z0-9+/]*={0,2}$/.test(digits) || digits.replace(/={1,2}$/, "").length % 4 === 1)
       throw notBase64();
-    if (digits.length * 0.75 > maxBytes + 4) throw tooLarge(Math.floor(digits.length * 0.75), maxBytes);
+    if (digits.length * 0.75 > maxBytes + 4)
+      throw contentTooLarge(Math.floor(digits.length * 0.75), maxBytes);
     return checked(Buffer.from(digits, "base64"), maxBytes);
   }
   if (!content.isWellFormed()) throw notUnicode();
@@ -99,6 +100,6 @@ const mostLinks = 1000;
 const linkPattern = /kb:\/\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})/gi;
 
 function checked(bytes: Uint8Array, maxBytes: number): Uint8Array {
-  if (bytes.byteLength > maxBytes) throw tooLarge(bytes.byteLength, maxBytes);
+  if (bytes.byteLength > maxBytes) throw contentTooLarge(bytes.byteLength, maxBytes);
   return bytes;
 }

@@ -317,7 +317,7 @@ async function contentOf(
   if (call.caller.workspace === null || path === undefined)
     throw texts.noWorkspace("Send content instead of path.");
   const bytes = readFromWorkspace(call.caller.workspace, path, maxFileBytes);
-  if (bytes.byteLength > maxFileBytes) throw texts.tooLarge(bytes.byteLength, maxFileBytes);
+  if (bytes.byteLength > maxFileBytes) throw texts.contentTooLarge(bytes.byteLength, maxFileBytes);
   const form = isUtf8(bytes) ? "utf8" : "latin1";
   const text = Buffer.from(bytes).toString(form);
   const hidden = call.hide(text);

@@ -20,7 +20,7 @@ export const notUnicode = (): Refusal =>
     'Send well-formed text, or send the bytes as base64 with "encoding":"base64".',
   );
 
-export const tooLarge = (size: number, maxBytes: number): Refusal =>
+export const contentTooLarge = (size: number, maxBytes: number): Refusal =>
   new Refusal(
     "too_large",
     `The content has ${size} bytes. The limit is ${maxBytes} bytes (maxFileBytes).`,

@@ -45,7 +45,7 @@ export function readFromWorkspace(workspace: string, path: string, maxBytes: num
     // the removal is done. After that the place is checked again.
     waitForFolder(dirname(place));
     if (placeOf(descriptor, target) !== place) throw outside(path);
-    if (before.size > maxBytes) throw texts.tooLarge(before.size, maxBytes);
+    if (before.size > maxBytes) throw texts.contentTooLarge(before.size, maxBytes);
     return readWhole(descriptor, maxBytes);
   } finally {
     closeSync(descriptor);
@@ -148,7 +148,7 @@ function readWhole(descriptor: number, maxBytes: number): Uint8Array {
     if (count === 0) break;
     chunks.push(chunk.subarray(0, count));
     size += count;
-    if (size > maxBytes) throw texts.tooLarge(size, maxBytes);
+    if (size > maxBytes) throw texts.contentTooLarge(size, maxBytes);
   }
   return Buffer.concat(chunks);
 }

@@ -245,7 +245,7 @@ for (const kind of storeKinds)
       await refusal(board({ kind: "hand_over", agent: ann.id, adapterType: "nonsense" }), "invalid");
     });
 
-    test("an agent chooses no brain by handing a position over where the board decides about brains", async () => {
+    test("an agent can't choose a brain by handing a position over where the board decides about brains", async () => {
       scene = await buildScene(org);
       const { lead, ann, deep } = scene;
       const { companyId } = org;

@@ -19,7 +19,7 @@ import { keepServer } from "../companies/mcp-servers.ts";
 import { readSkills } from "../companies/skill.ts";
 import { demandRead, demandRoomForSkill, keepNewFile, keepSkill } from "../companies/skill-operations.ts";
 import { checkDefaultBrain, presentCompany } from "../companies/operations.ts";
-import { tooLarge } from "../knowledge/texts.ts";
+import { contentTooLarge } from "../knowledge/texts.ts";
 import { commandsIn } from "./commands.ts";
 import { type Definition, readDefinition } from "./definition.ts";
 import {
@@ -130,7 +130,8 @@ async function draftOf(folder: Folder, newId: () => string, starting: () => Prom
   const made = new Map([tree.root, ...definitionsOf(tree)].map((one) => [one, one?.id ?? newId()]));
   const files = (manifest?.knowledge ?? []).map((entry) => {
     const content = folder.knowledge.get(entry.file) ?? new Uint8Array();
-    if (content.byteLength > settings.maxFileBytes) throw tooLarge(content.byteLength, settings.maxFileBytes);
+    if (content.byteLength > settings.maxFileBytes)
+      throw contentTooLarge(content.byteLength, settings.maxFileBytes);
     return { ...entry, content: localText(entry.file, content, ids) };
   });
   const skills = readSkills(

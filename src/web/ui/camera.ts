@@ -88,7 +88,7 @@ export function zoomed(from: Camera, factor: number, x: number, y: number): Came
 }
 
 /** Keeps a part of the map in view. */
-export function kept({ x, y, k }: Camera, all: Rect, width: number, height: number): Camera {
+export function keptOnMap({ x, y, k }: Camera, all: Rect, width: number, height: number): Camera {
   const least = 80;
   const within = (at: number, from: number, length: number, room: number): number =>
     Math.min(room - least - from * k, Math.max(least - (from + length) * k, at));

@@ -6,7 +6,7 @@ import {
   useLayoutEffect,
   useRef,
 } from "react";
-import { type Camera, kept, type Rect, reveal, zoomed } from "./camera.ts";
+import { type Camera, keptOnMap, type Rect, reveal, zoomed } from "./camera.ts";
 import { Icon } from "./icons.tsx";
 import { pointIn } from "./pointer.ts";
 import "./pan-zoom.css";
@@ -78,7 +78,7 @@ export function usePanZoom(scene: Scene): PanZoom {
       const box = frame.current;
       if (box === null || camera.current === null) return;
       const { clientWidth: w, clientHeight: h } = box;
-      camera.current = kept(change(camera.current, w, h), latest.current.bounds(), w, h);
+      camera.current = keptOnMap(change(camera.current, w, h), latest.current.bounds(), w, h);
       ask();
     },
     [ask],
