@@ -9,7 +9,7 @@ import type { Writing } from "../dispatch/context.ts";
 import { reportsOf } from "../capabilities/members.ts";
 import { takeAway } from "../permissions/giving.ts";
 import { givenTo, revokeFor, shiftHolder, shiftScope } from "../capabilities/table.ts";
-import { inheritMail } from "../mail/post.ts";
+import { inheritMail } from "../mail/inbox.ts";
 import { recorded } from "../outcomes/history.ts";
 import { isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import {

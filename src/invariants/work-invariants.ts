@@ -1,5 +1,5 @@
 import { dropReservations } from "../budgets/table.ts";
-import { balanceInbox } from "../mail/post.ts";
+import { balanceInbox } from "../mail/inbox.ts";
 import { active, invariantsOf, live } from "./invariant.ts";
 
 /** Invariants of sessions, mail and budgets, which change all day. */

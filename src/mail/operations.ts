@@ -22,7 +22,8 @@ import type { ReadTx } from "../store/store.ts";
 import { agentRow } from "../store/row-by-id.ts";
 import { enclose, unreadableIn, versionToSend } from "./enclosures.ts";
 import { notify } from "./notices.ts";
-import { completeInbox, inboxAhead, inboxScopeAhead, type Letter, post, postAhead, wayTo } from "./post.ts";
+import { completeInbox, inboxAhead, inboxScopeAhead } from "./inbox.ts";
+import { type Letter, post, postAhead, wayTo } from "./post.ts";
 import {
   anyMessage,
   countOthers,

@@ -1,26 +1,18 @@
 import { sql } from "kysely";
 import { answerable } from "../capabilities/answers.ts";
-import { isActive, type Member, memberById, memberName, membersAhead } from "../capabilities/members.ts";
+import { isActive, memberById, memberName, membersAhead } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
-import { scopeAhead, shiftScope } from "../capabilities/table.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { type Actor, agentActor, append, system } from "../events/ledger.ts";
 import { addVersion, fileById, insertFile } from "../knowledge/table.ts";
-import { recordChange, outcomeFields } from "../outcomes/history.ts";
 import { excerpt } from "../outcomes/results.ts";
 import { type Enclosed, enclose, keepEnclosures } from "./enclosures.ts";
-import { endPause, insertOutcome, saveOutcome } from "../outcomes/table.ts";
-import { type Db, query, selection } from "../store/query.ts";
-import type { NewRow, Row } from "../store/schema.ts";
+import { inboxAhead, openInbox } from "./inbox.ts";
+import { endPause } from "../outcomes/table.ts";
+import { type Db, query } from "../store/query.ts";
+import type { NewRow } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import {
-  countWaiting,
-  insertMessage,
-  isOfPerson,
-  markDelivered,
-  markFailed,
-  type MessageRow,
-} from "./table.ts";
+import { insertMessage, isOfPerson, markDelivered, markFailed, type MessageRow } from "./table.ts";
 import * as texts from "./texts.ts";
 
 /**
@@ -32,8 +24,8 @@ import * as texts from "./texts.ts";
  *
  * The sender's route to the receiver is checked when the message is sent and again when it is delivered. Without a route, an
  * agent may answer a message it got (capabilities/answers.ts). Delivery makes
- * sure that the receiver has exactly one open inbox outcome. That outcome is workable, so the scheduler starts the
- * receiver; it completes when the last message is acknowledged.
+ * sure that the receiver has exactly one open inbox outcome (inbox.ts). That outcome is workable, so the scheduler starts the
+ * receiver.
  */
 export interface Letter {
   readonly id?: string;
@@ -127,16 +119,6 @@ export function postAhead(tx: ReadTx, from: string | null, to: string | null): v
   membersAhead(tx, from, to);
   if (to !== null) inboxAhead(tx, to);
   if (from !== null) tx.ahead(unansweredBy(to), { from, to: to ?? "", limit: mostUnanswered });
-}
-
-/** Announces to the store that the inbox of an agent will be opened or completed. */
-export const inboxAhead = (tx: ReadTx, agentId: string): void =>
-  tx.ahead(openInboxOf, { responsible_id: agentId });
-
-/** Announces the same, and the rights that end with the inbox. */
-export async function inboxScopeAhead(tx: ReadTx, agentId: string): Promise<void> {
-  const inbox = await tx.first(openInboxOf, { responsible_id: agentId });
-  if (inbox !== undefined) scopeAhead(tx, inbox.id);
 }
 
 /** Gives a waiting notice a new text. It counts as delivered again, and is unread again. */
@@ -243,52 +225,6 @@ async function tellSender(
   await post({ tx, companyId, newId }, { from: null, bySystem: true, to: sender, content: { text } });
 }
 
-/** Completes the inbox outcome if no message is waiting. */
-async function settleInbox(tx: Tx, companyId: string, agentId: string): Promise<void> {
-  if ((await countWaiting(tx, companyId, agentId)) === 0) await completeInbox(tx, companyId, agentId);
-}
-
-/** Completes the inbox, because no message is waiting any more. */
-export async function completeInbox(tx: Tx, companyId: string, agentId: string): Promise<void> {
-  const inbox = await tx.first(openInboxOf, { responsible_id: agentId });
-  if (inbox === undefined) return;
-  await shiftScope(tx, inbox.id, 1);
-  await tx.run(completeOutcome, { id: inbox.id, owner: agentId, now: tx.now });
-  append(tx, {
-    companyId,
-    actor: system,
-    operation: "outcome.complete",
-    subject: inbox.id,
-    data: { note: "the inbox is empty" },
-  });
-}
-
-/**
- * The messages that wait for a leaving agent go to its successor, except those the successor wrote itself. Deferred messages
- * to or from the leaving agent stay as they are and fail when they are due.
- */
-export async function inheritMail(
-  tx: Tx,
-  from: Pick<Member, "id" | "company_id">,
-  to: string,
-  newId: () => string,
-): Promise<void> {
-  if ((await tx.count(readdress, { from: from.id, to, companyId: from.company_id })) > 0)
-    await openInbox(tx, from.company_id, to, newId);
-}
-
-/** Opens or completes the inbox outcome after messages were moved: it is open exactly while messages wait. */
-export async function balanceInbox(
-  tx: Tx,
-  companyId: string,
-  agentId: string,
-  newId: () => string,
-): Promise<void> {
-  if ((await countWaiting(tx, companyId, agentId)) === 0) return settleInbox(tx, companyId, agentId);
-  if ((await tx.first(openInboxOf, { responsible_id: agentId })) === undefined)
-    await openInbox(tx, companyId, agentId, newId);
-}
-
 /** The reason why the sender may not write to the receiver now. Null if it may. */
 export async function brokenRoute(tx: ReadTx, message: NewRow<"messages">): Promise<string | null> {
   const receiver = message.to_id === null ? null : await memberById(tx, message.to_id);
@@ -324,57 +260,6 @@ export async function wayTo(
   return message === undefined ? undefined : { by: "answer", inReplyTo: message };
 }
 
-async function openInbox(
-  tx: Tx,
-  companyId: string,
-  agentId: string,
-  newId: () => string,
-  isOwn = false,
-): Promise<void> {
-  const agent = await memberById(tx, agentId);
-  if (agent === undefined) return;
-  const open = await tx.first(openInboxOf, { responsible_id: agentId });
-  if (open !== undefined) return isOwn ? undefined : unblock(tx, companyId, open);
-  const id = newId();
-  await insertOutcome(
-    tx,
-    {
-      id,
-      company_id: companyId,
-      kind: "inbox",
-      title: texts.inboxTitle,
-      description: texts.inboxDescription,
-      responsible_id: agentId,
-      urgent: 1,
-      important: 1,
-      parents: [agent.mandate_id],
-    },
-    system,
-  );
-  append(tx, {
-    companyId,
-    actor: system,
-    operation: "outcome.create",
-    subject: id,
-    data: { title: texts.inboxTitle },
-  });
-}
-
-/**
- * Unblocks the inbox. The stall guard (runtime/progress.ts) may have blocked it after failed sessions. Its agent is not started
- * while it is blocked, and no other agent can change it. So the next message from another agent or person unblocks it: to try
- * again, write to the agent.
- */
-async function unblock(tx: Tx, companyId: string, inbox: Row<"outcomes">): Promise<void> {
-  if (inbox.blocked_reason === null) return;
-  const before = await outcomeFields(tx, inbox);
-  const free = { blocked_reason: null, blocked_until: null, blocked_on: null, stalls: 0 };
-  await saveOutcome(tx, { ...inbox, ...free }, system);
-  const record: Writing["record"] = async (subject, data, operation = "") =>
-    append(tx, { companyId, actor: system, operation, subject, data });
-  await recordChange({ tx, record }, inbox.id, before, { note: "new mail" });
-}
-
 function eventOf(message: NewRow<"messages">) {
   return { companyId: message.company_id, actor: system, subject: message.to_id ?? message.company_id };
 }
@@ -391,37 +276,3 @@ function firstLine(body: string): string {
   const said = line.trim();
   return `Message: ${said.length > 120 ? `${said.slice(0, 119)}…` : said}`.toWellFormed();
 }
-
-const readdress = query((db, p: { from: string; to: string; companyId: string }) =>
-  db
-    .updateTable("messages")
-    .set({ to_id: p.to })
-    .where("to_id", "=", p.from)
-    .where("company_id", "=", p.companyId)
-    .where("delivered_at", "is not", null)
-    .where("acknowledged_at", "is", null)
-    .where((eb) => eb.or([eb("from_id", "is", null), eb("from_id", "<>", p.to)])),
-);
-
-/** The index outcomes_inbox has the same conditions. An agent may have thousands of other outcomes. */
-const openInboxOf = selection(
-  "outcomes",
-  ["responsible_id"],
-  sql`and status in ('open', 'submitted') and kind = 'inbox'`,
-);
-
-/** Only marks the file stale. Most of these files are never read, and every first message starts a new one. */
-const completeOutcome = query((db, p: { id: string; owner: string; now: number }) =>
-  db
-    .updateTable("outcomes")
-    .set({
-      status: "completed",
-      blocked_reason: null,
-      blocked_until: null,
-      blocked_on: null,
-      stale: 1,
-      updated_at: p.now,
-    })
-    .where("id", "=", p.id)
-    .where("responsible_id", "=", p.owner),
-);

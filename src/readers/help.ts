@@ -82,7 +82,7 @@ function stallCalls({ companyId, you }: Helper, outcome: Looked, closed: string 
   const { id, kind, status, responsible_id: owner, delegated_by: verifier } = outcome;
   const write = (to: string | null): Ability =>
     callTo(sendMessage, { companyId, ...(to !== null && { to }) }, ["body"]);
-  // The next message unblocks an inbox (mail/post.ts), and makes a verifier look again.
+  // The next message unblocks an inbox (mail/inbox.ts), and makes a verifier look again.
   if (kind === "inbox") return [write(owner)];
   if (status === "submitted") return [write(verifier), ...verdictCalls(outcome)];
   // Escalated work must be decided; it can't be unblocked.

@@ -20,7 +20,7 @@ import { agentById, agentOfMandate, endSessions, saveAgent } from "../agents/tab
 import { left, monthOf } from "../budgets/budget.ts";
 import { budgetsUnder, charge, drawnFrom } from "../budgets/table.ts";
 import { measures } from "../contract/budgets.ts";
-import { balanceInbox } from "../mail/post.ts";
+import { balanceInbox } from "../mail/inbox.ts";
 import { isLive } from "../outcomes/outcome.ts";
 import { markStale, outcomeById, parentsOf, wouldWaitForItself } from "../outcomes/table.ts";
 import { known, type Value } from "../store/columns.ts";
