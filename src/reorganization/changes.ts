@@ -12,6 +12,7 @@ import {
   reportsOf,
 } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
+import { visible } from "../capabilities/visible.ts";
 import { chooseBrain } from "../hiring/employ.ts";
 import { takeOn } from "../hiring/hiring.ts";
 import { demandThere } from "../agents/standing.ts";
@@ -325,6 +326,7 @@ async function demandOwn(call: CallContext, agent: Member, id: string): Promise<
     outcome.kind !== "inbox"
   )
     return;
+  if (!(await visible(call.tx, call.actor, `outcome:${id}`))) throw notFound("outcome", id);
   throw notItsWork(agent, outcome);
 }
 

@@ -5,7 +5,7 @@ import { readFile, writeFile } from "../contract/knowledge.ts";
 import { boardInbox, readInbox, sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { viewAgent } from "../contract/agents.ts";
-import { completeOutcome, viewOutcome } from "../contract/outcomes.ts";
+import { completeOutcome, createOutcome, viewOutcome } from "../contract/outcomes.ts";
 import {
   applyReorganization,
   type Change,
@@ -243,6 +243,31 @@ for (const kind of storeKinds)
       await carryOut({ kind: "hand_over", agent: ann.id, adapterType: "rehearsal" });
       assert.equal((await org.board(viewAgent, { id: ann.id })).adapterType, "rehearsal");
       await refusal(board({ kind: "hand_over", agent: ann.id, adapterType: "nonsense" }), "invalid");
+    });
+
+    test("a split that names an outcome tells an agent nothing about outcomes that it may not read", async () => {
+      scene = await buildScene(org);
+      const { n, lead, other, ann, outcomes } = scene;
+      const { id: hidden } = await other.call(createOutcome, { title: "hidden", parents: [other.id] });
+      const split = (id: string) =>
+        lead.call(applyReorganization, {
+          change: {
+            kind: "split",
+            agent: ann.id,
+            into: [{ agent: newcomer(`part ${n}`), outcomes: [id] }],
+          },
+        });
+      const nowhere = `${hidden.slice(0, 24)}${"f".repeat(12)}`;
+      const [unread, missing] = [
+        await refusal(split(hidden), "not_found"),
+        await refusal(split(nowhere), "not_found"),
+      ];
+      assert.deepEqual(
+        [unread.message.replace(hidden, "X"), unread.hint],
+        [missing.message.replace(nowhere, "X"), missing.hint],
+      );
+      // Lead's own outcome is no work of Ann, which lead may know.
+      assert.match((await refusal(split(outcomes.own), "refused")).message, /is not open work of ann/);
     });
 
     test("an agent can't choose a brain by handing a position over where the board decides about brains", async () => {
