@@ -11,7 +11,8 @@ import { KeptAnswer } from "../dispatch/kept-answers.ts";
 import { readJson, roomFor } from "./body.ts";
 import type { Account } from "./callers.ts";
 import { credentialOf, followedBy, positionIn } from "./credential.ts";
-import { type DoorParts, goneWith, headerOf, holding, type OtherDoor } from "./http.ts";
+import { goneWith } from "./answering.ts";
+import { type DoorParts, headerOf, holding, type OtherDoor } from "./http.ts";
 import { batchOfReadsOnly, bodyNotDeclared, howToBatch, internalError, noSuchBatch } from "./texts.ts";
 import { takesGzip } from "./encodings.ts";
 

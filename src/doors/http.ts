@@ -2,30 +2,22 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { hash } from "node:crypto";
-import { promisify } from "node:util";
-import { constants, gzip } from "node:zlib";
 import { z } from "zod";
 import type { Limits } from "../contract/limits.ts";
 import { type Operation, takesBody } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
-import { notFound, Refusal, refusalCodes } from "../contract/refusal.ts";
+import { notFound, refusalCodes } from "../contract/refusal.ts";
 import { JsonObject } from "../contract/words.ts";
 import { KeptAnswer } from "../dispatch/kept-answers.ts";
 import { NotModified, tagOf } from "../dispatch/not-modified.ts";
+import { fail, goneWith, sendBody, sendJson, sendPacked, sendText } from "./answering.ts";
 import { readJson, roomFor } from "./body.ts";
 import type { Account } from "./callers.ts";
 import { credentialOf, followedBy, positionIn, setCookie } from "./credential.ts";
 import { checkHostAndOrigin, isAskedByName, isAskedUnderAnyName } from "./host.ts";
-import { takesGzip } from "./encodings.ts";
 import { openApi } from "./openapi.ts";
-import {
-  bodyNotDeclared,
-  bodyNotObject,
-  givenTwice,
-  internalError,
-  noCompanyExists,
-  secretInAddress,
-} from "./texts.ts";
+import { bodyNotDeclared, bodyNotObject, givenTwice, noCompanyExists, secretInAddress } from "./texts.ts";
+import { type Route, routesOf } from "./routes.ts";
 import type { Site } from "./site.ts";
 import type { PatientDispatch } from "./waiting.ts";
 
@@ -224,15 +216,6 @@ export function holding(account: Account, response: ServerResponse): Held {
   };
 }
 
-/** A signal that aborts when the client closes the connection before it has its answer. */
-export function goneWith(response: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  response.on("close", () => {
-    if (!response.writableFinished) gone.abort();
-  });
-  return gone.signal;
-}
-
 /**
  * The target of a request. A target that is not a plain path (a full URL, `..`, `\`) becomes `/`, because two parts of the
  * program might read it differently.
@@ -253,149 +236,6 @@ function withoutCookie(
   const { [key]: cookie, ...output } = JsonObject.parse(whole);
   if (typeof cookie === "string") set(cookie);
   return output;
-}
-
-export function sendBody(response: ServerResponse, status: number, body: unknown): void {
-  sendJson(response, status, JSON.stringify(body));
-}
-
-function sendJson(response: ServerResponse, status: number, text: string): void {
-  writeHead(response, status, text);
-  response.end(text);
-}
-
-/** Sends a long answer compressed to a client that accepts it. Answers kept in memory are compressed only once. */
-async function sendPacked(
-  request: IncomingMessage,
-  response: ServerResponse,
-  answer: Pick<KeptAnswer, "bytes" | "packed">,
-): Promise<void> {
-  response.setHeader("vary", "accept-encoding");
-  const isPacked = answer.bytes.byteLength >= leastPacked && takesGzip(headerOf(request, "accept-encoding"));
-  if (isPacked) answer.packed ??= await pack(answer.bytes, { level: constants.Z_BEST_SPEED });
-  const bytes = (isPacked ? answer.packed : undefined) ?? answer.bytes;
-  response.writeHead(200, {
-    "content-type": "application/json; charset=utf-8",
-    ...(isPacked && { "content-encoding": "gzip" }),
-    "content-length": bytes.byteLength,
-    ...headers,
-  });
-  response.end(bytes);
-}
-
-const pack = promisify<Buffer, { level: number }, Uint8Array>(gzip);
-/** Shorter answers fit into a few packets anyway. */
-const leastPacked = 8 * 1024;
-
-function sendText(response: ServerResponse, text: unknown): void {
-  response.writeHead(200, { ...headers, "content-type": "text/plain; charset=utf-8" });
-  response.end(String(text));
-}
-
-const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
-
-function writeHead(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, {
-    "content-type": "application/json; charset=utf-8",
-    "content-length": Buffer.byteLength(text),
-    ...headers,
-  });
-}
-
-export function fail(
-  parts: Pick<HttpParts, "reportBug">,
-  request: IncomingMessage,
-  response: ServerResponse,
-  error: unknown,
-): void {
-  if (response.headersSent || response.destroyed) {
-    response.destroy();
-    return;
-  }
-  if (error instanceof NotModified) {
-    response.writeHead(304, headers);
-    response.end();
-    return;
-  }
-  if (error instanceof Refusal) {
-    const { retryAfterSeconds } = error.details ?? {};
-    if (typeof retryAfterSeconds === "number") response.setHeader("retry-after", retryAfterSeconds);
-    const text = JSON.stringify(error.toBody());
-    writeHead(response, refusalCodes[error.code].http, text);
-    if (request.complete) response.end(text);
-    else linger(request, response, text);
-    return;
-  }
-  const id = parts.reportBug(error, `${request.method ?? ""} ${request.url?.split("?")[0] ?? ""}`);
-  sendBody(response, 500, internalError(id));
-}
-
-/**
- * A client that is refused half-way may still be sending before it reads the answer. If the connection were closed now, the
- * client's next write would fail and it would lose the answer. So the answer is sent whole, and some more of the request is
- * read and dropped. Then the connection waits a few seconds for the client to close it. Reading everything would cost as much
- * as the refusal saves.
- */
-function linger(request: IncomingMessage, response: ServerResponse, text: string): void {
-  response.write(text);
-  const cut = setTimeout(() => request.socket.destroy(), lingerMilliseconds);
-  cut.unref();
-  let dropped = 0;
-  request.on("data", (chunk: Buffer) => {
-    dropped += chunk.byteLength;
-    if (dropped > mostDropped) request.pause();
-  });
-  request.resume().once("close", () => {
-    clearTimeout(cut);
-    response.end();
-  });
-}
-
-const lingerMilliseconds = 5000;
-const mostDropped = 128 * 1024;
-
-interface Route {
-  readonly operation: Operation;
-  readonly params: Readonly<Record<string, string>>;
-}
-
-/** Matches paths piece by piece. A literal piece wins over a parameter. */
-function routesOf(table: readonly Operation[]): (method: string, path: string) => Route | undefined {
-  const routes = table
-    .map((operation) => ({ operation, pieces: operation.http.path.split("/") }))
-    .toSorted((a, b) => Number(literalFirst(a.pieces)) - Number(literalFirst(b.pieces)));
-  const byShape = new Map<string, typeof routes>();
-  for (const route of routes) {
-    const key = `${route.operation.http.method} ${route.pieces.length}`;
-    byShape.set(key, [...(byShape.get(key) ?? []), route]);
-  }
-  return (method, path) => {
-    const given = path.split("/");
-    for (const { operation, pieces } of byShape.get(`${method} ${given.length}`) ?? []) {
-      const params: Record<string, string> = {};
-      const matches = pieces.every((piece, index) => {
-        const value = given[index] ?? "";
-        if (!piece.startsWith(":")) return piece === value;
-        const [name = "", ending = ""] = piece.slice(1).split(/(?=\.)/);
-        if (!value.endsWith(ending) || value === ending) return false;
-        params[name] = decode(value.slice(0, value.length - ending.length));
-        return true;
-      });
-      if (matches) return { operation, params };
-    }
-    return undefined;
-  };
-}
-
-const literalFirst = (pieces: readonly string[]): string =>
-  pieces.map((piece) => (piece.startsWith(":") ? "1" : "0")).join("");
-
-function decode(piece: string): string {
-  try {
-    return decodeURIComponent(piece);
-  } catch {
-    return piece;
-  }
 }
 
 function isCreation(operation: Operation): boolean {

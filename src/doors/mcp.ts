@@ -15,7 +15,8 @@ import { operations } from "../contract/operation-table.ts";
 import { notFound } from "../contract/refusal.ts";
 import { readJson, type Room, roomFor } from "./body.ts";
 import { bearer, positionIn } from "./credential.ts";
-import { goneWith, headerOf, holding, type OtherDoor, sendBody } from "./http.ts";
+import { goneWith, sendBody } from "./answering.ts";
+import { headerOf, holding, type OtherDoor } from "./http.ts";
 import { answerTo, plainCallIn } from "./mcp-call.ts";
 import {
   allTools,

@@ -11,7 +11,7 @@ import {
 import { z } from "zod";
 import { Refusal } from "../contract/refusal.ts";
 import { JsonObject } from "../contract/words.ts";
-import { goneWith } from "./http.ts";
+import { goneWith } from "./answering.ts";
 import { allTools, keyIn, type McpParts, refusedResult } from "./mcp-results.ts";
 
 /**
