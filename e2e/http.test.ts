@@ -116,7 +116,7 @@ describe("the HTTP door", () => {
     assert.equal((await asBoard({ path: `/api/companies?token=${token}` })).status, 400);
   });
 
-  test("other hosts and other web sites are refused, also with a credential", async () => {
+  test("requests under other hosts and from other web sites are refused, even with a credential", async () => {
     const { host, port } = new URL(daemon.url);
     const status = async (headers: Record<string, string>, path = "/api/companies") =>
       (await asBoard({ path, headers })).status;

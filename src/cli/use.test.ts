@@ -23,7 +23,7 @@ describe("choosing a company", async () => {
   const named = async (...args: string[]): Promise<string> =>
     String((await line.json("companies", "view", ...args))["name"]);
 
-  test("by flag, by environment, by agency use, in this order", async () => {
+  test("--company comes first, then AGENCY_COMPANY, then agency use", async () => {
     assert.equal(await named(), "Acme");
     await shown("companies", "create", "Bread & Butter");
     const { code, err } = await line.agency("org");

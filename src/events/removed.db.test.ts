@@ -222,7 +222,7 @@ for (const kind of bothStores)
       await board(viewOutcome, { id: open });
     });
 
-    test("removing again changes nothing", async () => {
+    test("a second removal of the same month changes nothing", async () => {
       const before = await eventsNow();
       assert.deepEqual(await removeMonth(client, ofMonth("2026-08"), fileOf("2026-08")), {
         removed: 0,

@@ -65,7 +65,7 @@ for (const kind of storeKinds)
     });
 
     // covers GOV-01, GOV-02, GOV-03, GOV-10, GOV-16, GOV-17, GOV-19, GOV-26, GOV-27, GOV-28, GOV-67
-    test("a company wants approvals unless its board says otherwise, and the board itself needs none", async () => {
+    test("hires need an approval unless the board turns that off, and hires by the board need none", async () => {
       const fresh = await org.another();
       const { companyId } = fresh;
       const { settings: given } = await fresh.board(viewCompany, { companyId });

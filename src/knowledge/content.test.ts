@@ -42,7 +42,7 @@ describe("content", () => {
       );
   });
 
-  test("the limit counts bytes, not characters, and to the byte", () => {
+  test("the limit counts bytes, not characters, and is exact to the byte", () => {
     assert.equal(decodeContent("é".repeat(5), undefined, 10).byteLength, 10);
     assert.equal(
       refused(() => decodeContent("é".repeat(5), undefined, 9)),

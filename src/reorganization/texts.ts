@@ -96,7 +96,7 @@ export const brainNeedsHiring = (agent: string): Refusal =>
 export const proposeBrain = (agent: string): Refusal =>
   refused(
     `The board decides in this company which brains agents get, so you can't choose another one for ${agent}.`,
-    "Propose it with change_agent. You can hand the position over to a person: adapterType human.",
+    "Propose the brain with change_agent. You can hand the position over to a person: adapterType human.",
   );
 
 export const alreadyUndone = (): Refusal =>

@@ -179,7 +179,7 @@ for (const kind of bothStores)
     );
 
     staged(
-      "sub-agents are for sessions of an agent that holds org:consult, from the next one on",
+      "only an agent that holds org:consult may use sub-agents, from its next session on",
       async ({ org, runner, ...stage }) => {
         const ann = await org.agent("Ann");
         const may: boolean[] = [];

@@ -225,7 +225,7 @@ describe("a sign-in for a remote MCP server", () => {
     assert.deepEqual((await board.call(listSecrets, { companyId })).secrets, []);
   });
 
-  test("a server can't lead the daemon to an address inside", async () => {
+  test("a server can't lead the daemon to an address of a private network", async () => {
     const { companyId } = org;
     const config = { type: "http" as const, url: guarded.url };
     for (const [what, metadata, challenge] of [

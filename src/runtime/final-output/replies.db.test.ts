@@ -318,27 +318,30 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("a notice of the system is not answered, and does not wake it again", async (stage) => {
-      const { org, runner } = stage;
-      const nia = await made(stage, { name: "Nia" });
-      await personRoot(stage);
-      const asker = org.as((await org.board(createKey, { id: nia })).key);
-      const { requestId = "" } = await asker(requestAgent, { name: "Below" });
-      await org.board(approve, { id: requestId });
-      runner.plan(nia, says("Thank you!"));
-      await stage.rest();
-      // The requester's manager is told of the decision. This test is not about that notice.
-      for (const { id } of (await org.board(agentInbox, { id: org.rootId })).messages)
-        await org.board(acknowledgeMessage, { id });
-      assert.equal(runner.started.length, 1);
-      assert.deepEqual(
-        [await board(stage), await inbox(stage, nia), await inbox(stage, org.rootId)],
-        [[], [], []],
-      );
-      stage.advance(minute);
-      await stage.rest();
-      assert.equal(runner.started.length, 1);
-    });
+    staged(
+      "an agent does not answer a notice of the system, and the notice does not wake it again",
+      async (stage) => {
+        const { org, runner } = stage;
+        const nia = await made(stage, { name: "Nia" });
+        await personRoot(stage);
+        const asker = org.as((await org.board(createKey, { id: nia })).key);
+        const { requestId = "" } = await asker(requestAgent, { name: "Below" });
+        await org.board(approve, { id: requestId });
+        runner.plan(nia, says("Thank you!"));
+        await stage.rest();
+        // The requester's manager is told of the decision. This test is not about that notice.
+        for (const { id } of (await org.board(agentInbox, { id: org.rootId })).messages)
+          await org.board(acknowledgeMessage, { id });
+        assert.equal(runner.started.length, 1);
+        assert.deepEqual(
+          [await board(stage), await inbox(stage, nia), await inbox(stage, org.rootId)],
+          [[], [], []],
+        );
+        stage.advance(minute);
+        await stage.rest();
+        assert.equal(runner.started.length, 1);
+      },
+    );
 
     staged("a session that failed, was stopped or printed nothing sends no reply", async (stage) => {
       const { org, runner } = stage;
