@@ -232,7 +232,7 @@ export const explainAccess = operation("permission.explain", "GET /api/access", 
     fix: z
       .array(Fix)
       .describe(
-        "Calls that would change the answer, all of them, in this order. Empty if none would, and for `drive`, which no call gives alone.",
+        "The calls that together would change the answer, in this order. Empty if none would, and always for `drive`.",
       ),
   }),
   within: { agent: "agent" },
