@@ -266,7 +266,7 @@ for (const kind of storeKinds)
         [unread.message.replace(hidden, "X"), unread.hint],
         [missing.message.replace(nowhere, "X"), missing.hint],
       );
-      // Lead's own outcome is no work of Ann, which lead may know.
+      // Lead's own outcome is not work of Ann, and lead may know that.
       assert.match((await refusal(split(outcomes.own), "refused")).message, /is not open work of ann/);
     });
 

@@ -32,7 +32,7 @@ export function FilterFields({
 }
 
 /**
- * The field of a list that `/` focuses. It keeps the typed words itself, so that a letter costs no more than the field. The list
+ * The field of a list that `/` focuses. It keeps the typed words itself: a letter costs no more than the field. The list
  * gets them at the first pause, with Enter, and when the person leaves the field.
  */
 export function FindField({
