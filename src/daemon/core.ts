@@ -1,29 +1,26 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createDispatcher, type Dispatch } from "../dispatch/dispatch.ts";
-import { parseSettings } from "../dispatch/company-settings.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { operations } from "../contract/operation-table.ts";
 import { type CodexLogins, keepCodexLogins } from "../brains/codex/login.ts";
 import { rehearsing, type StartingBrain } from "../brains/finding.ts";
 import { keepCredential } from "../agents/keys.ts";
 import { tellOfLimit } from "../mail/notices.ts";
-import { compactMail } from "../mail/retention.ts";
 import { boardPeople } from "../capabilities/people.ts";
 import { hashToken } from "../dispatch/identity.ts";
 import { append, system } from "../events/ledger.ts";
 import { addPerson, boardTokenLabel, markSignedIn } from "../people/table.ts";
-import { query, selection } from "../store/query.ts";
+import { selection } from "../store/query.ts";
 import type { Sandbox } from "../contract/installation.ts";
 import type { DispatcherParts } from "../dispatch/dispatch.ts";
 import { keepMirrors, type Mirrors } from "../repos/mirrors.ts";
-import { forgetUnused, keepSecrets, type SecretStore } from "../secrets/secrets.ts";
+import { keepSecrets, type SecretStore } from "../secrets/secrets.ts";
 import type { ProbeServer } from "../servers/checking.ts";
 import { keepSignIns } from "../servers/signing-in.ts";
 import type { SigningIn } from "../servers/sign-in-operation.ts";
 import type { Store } from "../store/store.ts";
 import { readTranscript } from "../processes/transcript.ts";
-import { dropNodesBefore } from "../runtime/heart.ts";
 import type { Transcripts } from "../runtime/operations.ts";
 import type { TroubleOf } from "../runtime/work.ts";
 import type { AnchorReader } from "../readers/activity.ts";
@@ -142,33 +139,3 @@ export async function admitBoard(
 }
 
 const credentialByHash = selection("credentials", ["hash"]);
-
-/**
- * Deletes what is stored only for a time: idempotency keys after a week, texts of acknowledged messages by setting, and the
- * rows of other nodes after a day of silence.
- */
-export async function tidy(store: Store, own = ""): Promise<void> {
-  await store.write(async (tx) => {
-    await tx.run(dropOldKeys, { before: tx.now - 7 * day });
-    await tx.run(dropNodesBefore, { before: tx.now - day, own });
-  });
-  for (const { id, settings } of await store.read((tx) => tx.all(allCompanies, {}))) {
-    const { messageRetentionDays } = parseSettings(settings);
-    for (let more = true; more;)
-      more = await store.write(async (tx) => {
-        await tx.lock(id);
-        await forgetUnused(tx, id, tx.now - day);
-        return (await compactMail(tx, id, tx.now - messageRetentionDays * day, 100)) === 100;
-      });
-  }
-}
-
-const day = 24 * 3600 * 1000;
-
-const dropOldKeys = query((db, p: { before: number }) =>
-  db.deleteFrom("idempotency").where("created_at", "<", p.before),
-);
-
-const allCompanies = query((db, _: Record<never, never>) =>
-  db.selectFrom("companies").select(["id", "settings"]),
-);

@@ -27,7 +27,7 @@ import { localTranscript, readTranscript } from "../processes/transcript.ts";
 import { keepSandbox, type SandboxKeeper } from "../processes/sandbox.ts";
 import { type Addresses, addressesOf } from "./addresses.ts";
 import { keepAnchor } from "./anchor.ts";
-import { admitBoard, createCore, tidy } from "./core.ts";
+import { admitBoard, createCore } from "./core.ts";
 import {
   announceDaemon,
   boardToken,
@@ -55,6 +55,7 @@ import { openDoors } from "./open-doors.ts";
 import { keepServers } from "./server-keeper.ts";
 import { startWork } from "./session-work.ts";
 import { closeDoor, listeningOn } from "./serving.ts";
+import { keepTidy } from "./tidying.ts";
 
 /**
  * Starts, drains and stops a daemon. All its state is in the object, so one process can run several daemons on several homes.
@@ -309,19 +310,13 @@ async function startLocked(opened: {
     await store.close();
     throw error;
   }
-  // If a company's lock is held elsewhere, the sweep waits for it, but the start does not.
-  const sweepOnce = (end: () => Promise<void>) =>
-    tidy(store, node)
-      .then(end, async (error: unknown) => {
-        await end();
-        throw error;
-      })
-      .catch((error: unknown) => {
-        if (!closing.signal.aborted) reportBug(error, "sweep");
-      });
-  void sweepOnce(endCalls);
-  const sweep = setInterval(() => void sweepOnce(lostCalls.tooOld), 3_600_000);
-  sweep.unref();
+  const tidying = keepTidy({
+    store,
+    node,
+    lostCalls: { atStart: endCalls, hourly: lostCalls.tooOld },
+    closing: closing.signal,
+    reportBug,
+  });
   const { address, port } = listeningOn(server.address());
   origins = originsFor(address, port, addresses.origins);
   localName = await takeLocalName({ address, port }, options.resolve, onDoor);
@@ -381,7 +376,7 @@ async function startLocked(opened: {
     await rosterFiles.stop();
     closing.abort();
     relay.stop();
-    clearInterval(sweep);
+    tidying.stop();
     localName.stop();
     await closeDoor(server);
     await Promise.all(asking);

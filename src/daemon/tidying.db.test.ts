@@ -4,7 +4,7 @@ import { verifyLedger } from "../contract/ledger.ts";
 import { insertion } from "../store/inserts.ts";
 import { selection } from "../store/query.ts";
 import { createOrganization, openTestStore, storeKinds, type TestStore } from "../testing/organization.ts";
-import { tidy } from "./core.ts";
+import { tidy } from "./tidying.ts";
 
 const addSecret = insertion("secrets");
 const secrets = selection("secrets", []);

@@ -4,7 +4,7 @@ import { createFile, readFile, searchFiles, viewAccessLog, viewHistory } from ".
 import { verifyLedger } from "../contract/ledger.ts";
 import { acknowledgeMessage, readInbox, sendMessage, viewMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { tidy } from "../daemon/core.ts";
+import { tidy } from "../daemon/tidying.ts";
 import { refusal, storeKinds } from "../testing/organization.ts";
 import { onStage } from "../testing/stage.ts";
 
