@@ -42,7 +42,7 @@ export function knownThings(companyId: string): readonly Thing[] {
 }
 
 /** Tells of a text whether every word of `q` begins a word of it, as in the server's search. */
-export function wordsIn(q: string): (text: string) => boolean {
+export function hasWords(q: string): (text: string) => boolean {
   const words = q.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
   const sought = words.map((word) => new RegExp(`(?<![\\p{L}\\p{N}])${word}`, "iu"));
   return (text) => sought.every((each) => each.test(text));

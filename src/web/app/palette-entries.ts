@@ -8,13 +8,13 @@ import type { IconName } from "../ui/icons.tsx";
 import { placeOf } from "../ui/places.ts";
 import { useRested } from "../ui/rested.ts";
 import type { Verb } from "../ui/verbs.ts";
-import { knownThings, type Thing, wordsIn } from "./known-things.ts";
+import { knownThings, type Thing, hasWords } from "./known-things.ts";
 import { navItems, settingsItem } from "./nav.ts";
 import { type AccessLevel, ask, questionIn } from "./questions.ts";
 import { keepRecent, recent } from "./recent.ts";
 
 /** A row of the palette. */
-export interface Entry {
+export interface PaletteRow {
   readonly key: string;
   readonly text: string;
   readonly detail: string;
@@ -58,7 +58,7 @@ function bothOf(
   q: string,
   isOld: boolean,
 ): readonly Thing[] {
-  const fits = wordsIn(q);
+  const fits = hasWords(q);
   const here = new Map<string, Thing[]>(kindsFound.map((kind) => [kind, []]));
   for (const one of known) {
     const ofKind = here.get(one.kind);
@@ -77,7 +77,7 @@ function bothOf(
 }
 
 /** Without typed text, the last opened things, then actions, pages and things. A question shows only its answers. */
-export function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
+export function useEntries(q: string, verbs: readonly Verb[]): readonly PaletteRow[] {
   const { company } = useHere();
   const navigate = useNavigate();
   const question = useMemo(() => questionIn(q), [q]);
@@ -98,7 +98,7 @@ export function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] 
     if (question?.kind === "why")
       return things
         .filter(({ kind }) => kind === "agent" || kind === "outcome")
-        .map(({ id, title, detail }): Entry => ({
+        .map(({ id, title, detail }): PaletteRow => ({
           key: id,
           text: `Why: ${title}`,
           detail,
@@ -109,7 +109,7 @@ export function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] 
       const agent = agents?.groups.find(({ kind }) => kind === "agent")?.found[0];
       if (agent === undefined) return none;
       const { level } = question;
-      const fits = wordsIn(wanted);
+      const fits = hasWords(wanted);
       const all = [
         ...things.flatMap(({ kind, id, title, detail }) => {
           const [scheme, ...levels] = rights[kind] ?? [""];
@@ -117,7 +117,7 @@ export function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] 
         }),
         ...named.filter(({ title }) => fits(title)),
       ];
-      return all.map(({ resource, title, detail }): Entry => ({
+      return all.map(({ resource, title, detail }): PaletteRow => ({
         key: resource,
         text: `Can ${agent.title} ${level} “${title}”?`,
         detail,
@@ -128,14 +128,14 @@ export function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] 
     const matches = ({ text }: { readonly text: string }): boolean =>
       text.toLowerCase().includes(q.toLowerCase());
     return [
-      ...(q === "" ? recent(company.id) : []).map(({ text, to }): Entry => ({
+      ...(q === "" ? recent(company.id) : []).map(({ text, to }): PaletteRow => ({
         key: `recent ${to}`,
         text,
         detail: "Recent",
         icon: "clock",
         run: go(to),
       })),
-      ...verbs.filter(matches).map(({ text, hotkey, because, run, isPage }): Entry => ({
+      ...verbs.filter(matches).map(({ text, hotkey, because, run, isPage }): PaletteRow => ({
         key: `do ${text}`,
         text,
         detail: isPage === true ? "Page" : "Do",
@@ -146,8 +146,8 @@ export function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] 
       })),
       ...[...navItems, settingsItem]
         .filter(matches)
-        .map(({ to, text, icon }): Entry => ({ key: to, text, detail: "Page", icon, run: go(to) })),
-      ...things.map((one): Entry => {
+        .map(({ to, text, icon }): PaletteRow => ({ key: to, text, detail: "Page", icon, run: go(to) })),
+      ...things.map((one): PaletteRow => {
         const to = placeOf(one) ?? "/";
         return {
           key: `${one.kind} ${one.id}`,

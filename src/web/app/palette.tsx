@@ -5,7 +5,7 @@ import { useModal } from "../ui/modal.ts";
 import { useStable } from "../ui/stable.ts";
 import { type Verb, verbsNow } from "../ui/verbs.ts";
 import { Line } from "../ui/words.tsx";
-import { type Entry, useEntries } from "./palette-entries.ts";
+import { type PaletteRow, useEntries } from "./palette-entries.ts";
 
 /** One box for three things: going anywhere, actions on this page, and questions such as "why kit" or "can wren read voice". */
 export function Palette({
@@ -33,7 +33,7 @@ function Box({ verbs, onClose }: { verbs: readonly Verb[]; onClose: () => void }
   const [all] = useState(() => [...verbsNow(), ...verbs]);
   const entries = useEntries(words.trim(), all);
   const chosen = Math.min(at, entries.length - 1);
-  const open = useStable((entry: Entry | undefined): void => {
+  const open = useStable((entry: PaletteRow | undefined): void => {
     if (entry === undefined || entry.because !== undefined) return;
     // Closed before the action runs, which then finds the focus where it was before.
     flushSync(onClose);
@@ -93,10 +93,10 @@ const Option = memo(function Option({
   onPoint,
 }: {
   id: string;
-  entry: Entry;
+  entry: PaletteRow;
   index: number;
   isChosen: boolean;
-  onOpen: (entry: Entry) => void;
+  onOpen: (entry: PaletteRow) => void;
   onPoint: (index: number) => void;
 }): ReactNode {
   return (

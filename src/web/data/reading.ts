@@ -72,7 +72,7 @@ export function useRead<I, O>(
     enabled: input !== null,
     queryFn: async ({ signal }): Promise<O> => {
       if (input === null) throw new Error("not enabled");
-      return ask(operation, input, hashKey(key), signal);
+      return readAnswer(operation, input, hashKey(key), signal);
     },
     ...(keep && { placeholderData: keepPreviousData }),
   });
@@ -138,12 +138,12 @@ async function askRows<I extends object, O extends Paged>(
   hash: string,
   signal: AbortSignal,
 ): Promise<O> {
-  let answer = await ask(operation, { ...input, limit: Math.min(rows, mostRows) }, hash, signal);
+  let answer = await readAnswer(operation, { ...input, limit: Math.min(rows, mostRows) }, hash, signal);
   // The whole list reflects no more than its first page.
   const reflected = reflects.get(hash);
   for (let all = rowsIn(answer[list]); answer.nextCursor !== null && all.length < rows;) {
     const next = { ...input, limit: Math.min(rows - all.length, mostRows), cursor: answer.nextCursor };
-    const page = await ask(operation, next, hash, signal);
+    const page = await readAnswer(operation, next, hash, signal);
     all = [...all, ...rowsIn(page[list])];
     answer = { ...page, [list]: all };
   }
@@ -167,12 +167,12 @@ export function readAhead<I, O>(operation: PageOperation<I, O>, input: I): void 
   const key = [operation.name, input];
   void cache.prefetchQuery({
     queryKey: key,
-    queryFn: ({ signal }) => ask(operation, input, hashKey(key), signal),
+    queryFn: ({ signal }) => readAnswer(operation, input, hashKey(key), signal),
   });
 }
 
 /** Asks for an answer that is cached under this hash. */
-export async function ask<I, O>(
+export async function readAnswer<I, O>(
   operation: PageOperation<I, O>,
   input: I,
   hash: string,

@@ -2,7 +2,7 @@ import { hashKey, QueryObserver } from "@tanstack/react-query";
 import { useMemo, useSyncExternalStore } from "react";
 import { liveNow } from "./live.ts";
 import type { PageOperation } from "./operations.ts";
-import { ask, cache, mostRows, type Paged, reflects } from "./reading.ts";
+import { cache, mostRows, type Paged, readAnswer, reflects } from "./reading.ts";
 
 /**
  * A row of a list by its id: from the first page, which all names share, or from the page that has it. No later page is read.
@@ -30,7 +30,9 @@ function rowSource<I extends object, L extends string, R extends { readonly id: 
   if (id === null) return { watch: () => () => undefined, row: () => undefined };
   type Rows = Paged & Readonly<Record<L, readonly R[]>>;
   const ofFirst = { ...input, limit: mostRows };
-  const first = watched(operation.name, ofFirst, (hash, signal) => ask(operation, ofFirst, hash, signal));
+  const first = watched(operation.name, ofFirst, (hash, signal) =>
+    readAnswer(operation, ofFirst, hash, signal),
+  );
   const here = (answer: Rows | undefined): R | undefined => answer && rowsById(answer[list]).get(id);
   const further = watched(operation.name, { ...input, id }, async (hash): Promise<R | null> => {
     const known = liveNow().seq;
@@ -103,7 +105,7 @@ function sharedPage<I, O>(operation: PageOperation<I, O>, input: I, known: numbe
   const hash = hashKey(key);
   return cache.fetchQuery({
     queryKey: key,
-    queryFn: ({ signal }) => ask(operation, input, hash, signal),
+    queryFn: ({ signal }) => readAnswer(operation, input, hash, signal),
     staleTime: (reflects.get(hash) ?? 0) < known ? 0 : Infinity,
   });
 }

@@ -45,16 +45,16 @@ export function forestOf<N extends { readonly id: string }>(
 }
 
 /** The outcomes that are shown: those that match, and those above them. */
-export interface Sight {
+export interface ShownOutcomes {
   readonly shown: ReadonlySet<string>;
   readonly matching: ReadonlySet<string>;
 }
 
 /** Looks at every outcome, so it changes only with the graph and the filters, not with folding. */
-export function sightOf<N extends { readonly id: string }>(
+export function shownOutcomes<N extends { readonly id: string }>(
   { roots, children }: Forest<N>,
   matches: (node: N) => boolean,
-): Sight {
+): ShownOutcomes {
   const matching = new Set<string>();
   const shown = new Set<string>();
   const seen = new Set<string>();
@@ -73,7 +73,7 @@ export function sightOf<N extends { readonly id: string }>(
 
 export function rowsOfTree<N extends { readonly id: string }>(
   { roots, children }: Forest<N>,
-  { shown, matching }: Sight,
+  { shown, matching }: ShownOutcomes,
   folded: ReadonlySet<string>,
 ): Leaf<N>[] {
   const rows: Leaf<N>[] = [];

@@ -1,6 +1,6 @@
 import { flextree } from "d3-flextree";
 import type { MapItem } from "../../ui/camera.ts";
-import { type Graph, forestOf, type GraphNode, type Leaf, rowsOfTree, sightOf } from "./forest.ts";
+import { type Graph, forestOf, type GraphNode, type Leaf, rowsOfTree, shownOutcomes } from "./forest.ts";
 
 /** An outcome on the map. Purposes are at the left, and the outcomes that serve them are to their right. */
 export interface PlacedItem extends MapItem {
@@ -32,7 +32,7 @@ interface Branch {
 
 export function layOutcomes(graph: Graph, matches: (node: GraphNode) => boolean): MapOfOutcomes {
   const forest = forestOf(graph.outcomes, graph.edges);
-  const rows = rowsOfTree(forest, sightOf(forest, matches), new Set());
+  const rows = rowsOfTree(forest, shownOutcomes(forest, matches), new Set());
   const top: Branch = { leaf: null, below: [] };
   const path: Branch[] = [top];
   for (const leaf of rows) {

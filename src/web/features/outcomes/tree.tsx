@@ -12,7 +12,7 @@ import { Age } from "../../ui/time.tsx";
 import { WhyLine } from "../../ui/why.tsx";
 import { AgentName } from "../../ui/agent-name.tsx";
 import { Line } from "../../ui/words.tsx";
-import { type GraphNode, type Leaf, type Searched, forestOf, rowsOfTree, sightOf } from "./forest.ts";
+import { type GraphNode, type Leaf, type Searched, forestOf, rowsOfTree, shownOutcomes } from "./forest.ts";
 import { NoMatch } from "./no-match.tsx";
 
 const rowHeight = 34;
@@ -33,7 +33,7 @@ export function OutcomeTree({ graph, matches }: Searched): ReactNode {
   const [chosen, setChosen] = useState<string>();
   const scroll = useRef<HTMLDivElement>(null);
   const forest = useMemo(() => forestOf(graph.outcomes, graph.edges), [graph]);
-  const sight = useMemo(() => sightOf(forest, matches), [forest, matches]);
+  const sight = useMemo(() => shownOutcomes(forest, matches), [forest, matches]);
   const rows = useMemo(() => rowsOfTree(forest, sight, folded), [forest, sight, folded]);
   const height = useIsNarrow() ? narrowHeight : rowHeight;
   const virtual = useVirtualizer({
