@@ -104,7 +104,7 @@ function isOfStore(file: string): boolean {
   return file.endsWith(".db.test.ts");
 }
 
-/** The seconds of a run without other load. Files of less than a second are not listed. */
+/** The seconds of a whole run. Only their order counts, so they may come from a busy machine. Short files are not listed. */
 interface Known {
   readonly whole: Readonly<Record<string, number>>;
   /** Only for files that play more in a long run. */
