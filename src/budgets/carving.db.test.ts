@@ -188,7 +188,7 @@ for (const kind of storeKinds)
         for (const change of [move, split])
           assert.match(
             (await refusal(boss.call(applyReorganization, { change }), "refused")).message,
-            /give away a usd budget/,
+            /give away a budget in dollars/,
           );
         assert.deepEqual(await lineOf(org), [100, 0, 60, 40]);
         // Within its separate budget, an agent moves what it likes. The root and the board may take from the company's.
