@@ -58,6 +58,25 @@ describe("the dashboard: Home and approvals", () => {
     assert.deepEqual([status, decisionNote], ["revision_requested", "Half the budget would do."]);
   });
 
+  test("a decision that is faster than the details of its request says what it did", async () => {
+    const { page } = site.visit;
+    const id = await site.hire("Early Emma");
+    const details = Promise.withResolvers<void>();
+    const reads = /\/api\/(?:batch|approvals\/[0-9a-f-]+)$/;
+    await page.route(reads, async (route) => {
+      const asked = route.request();
+      if (asked.url().includes(id) || asked.postData()?.includes(id) === true) await details.promise;
+      await route.continue();
+    });
+    await page.goto(site.at("/"));
+    await card(page, "Early Emma").focus();
+    await page.keyboard.press("ArrowRight");
+    await card(page, "Early Emma").getByRole("button", { name: "Approve" }).click();
+    await page.getByText(/^Early Emma is hired\./).waitFor();
+    details.resolve();
+    await page.unrouteAll({ behavior: "wait" });
+  });
+
   // covers GOV-49, GOV-72
   test("a request by mouse: comment, ask for a revision, see the changes, approve", async () => {
     const { page } = site.visit;

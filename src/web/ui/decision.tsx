@@ -6,7 +6,7 @@ import { type Doing, useDo } from "../data/doing.ts";
 import { Button } from "./buttons.tsx";
 import { useDraft } from "./draft.ts";
 import type { IconName } from "./icons.tsx";
-import type { RequestChoice } from "./request.ts";
+import { decidedWords, type RequestChoice } from "./request.ts";
 import { Refusal } from "./states.tsx";
 import { toast } from "./toast.tsx";
 import { useVerbs } from "./verbs.ts";
@@ -44,12 +44,14 @@ export interface Decision {
   readonly noteRef: React.RefObject<HTMLTextAreaElement | null>;
 }
 
-/** `possible` lists the operations that can be called now, from the `abilities` of the request. */
+/**
+ * `possible` lists the operations that can be called now, from the `abilities` of the request. `heldUp` is the number of outcomes
+ * that wait for it.
+ */
 export function useDecision(
   request: { readonly id: string; readonly payloadHash: string },
   possible: readonly string[],
-  /** The text about the effect, once the decision is made. */
-  words: (verdict: RequestChoice) => string,
+  heldUp: number,
 ): Decision {
   const { cantDecide: because } = useHere();
   const [armed, setArmed] = useState<RequestChoice | null>(null);
@@ -98,7 +100,7 @@ export function useDecision(
       if (done === undefined) return;
       setNote("");
       setArmed(null);
-      toast(words(verdict));
+      toast(decidedWords(done, verdict, heldUp));
     },
   };
 }

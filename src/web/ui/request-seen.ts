@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { type Decision, useDecision } from "./decision.tsx";
 import { useKeys } from "./keys.ts";
-import { decidedWords, nameIn, type Request } from "./request.ts";
+import { nameIn, type Request } from "./request.ts";
 
 export interface SeenRequest {
   /** The request as the person reads it, with its present status. */
@@ -38,8 +38,10 @@ export function useSeen(newest: Request): SeenRequest {
   }, [newest, shown]);
   const { heldUp } = request.changes;
   const possible = request.abilities.filter(({ yours }) => yours).map(({ name }) => name);
-  const decision = useDecision({ id: request.id, payloadHash: request.payloadHash }, possible, (verdict) =>
-    decidedWords(request, verdict, heldUp.filter(({ kind }) => kind === "outcome").length),
+  const decision = useDecision(
+    { id: request.id, payloadHash: request.payloadHash },
+    possible,
+    heldUp.filter(({ kind }) => kind === "outcome").length,
   );
   useKeys({
     a: () => decision.arm("approve"),

@@ -28,10 +28,16 @@ export function titleOf(request: Request): string {
 
 export type RequestChoice = "approve" | "revise" | "reject";
 
-/** The text about a decision right after it. `heldUp` is the number of outcomes that waited for it. */
-export function decidedWords(request: Request, verdict: RequestChoice, heldUp: number): string {
-  const name = request.type === "hire_agent" || request.type === "create_agent" ? nameIn(request) : null;
-  const requester = request.requestedBy?.name ?? "the board";
+/** The text about a decision, from the answer to it. `heldUp` is the number of outcomes that waited for it. */
+export function decidedWords(
+  decided: Answer<typeof ops.approve>,
+  verdict: RequestChoice,
+  heldUp: number,
+): string {
+  const isHire = decided.type === "hire_agent" || decided.type === "create_agent";
+  const asked = isHire ? askedIn(decided)["name"] : undefined;
+  const name = typeof asked === "string" ? asked : null;
+  const requester = decided.requestedBy?.name ?? "the board";
   if (verdict === "revise") return `Sent back to ${requester} with your note.`;
   if (verdict === "reject") return name === null ? "Rejected." : `${name} is not hired.`;
   const done = name === null ? "Approved. The change is in effect." : `${name} is hired.`;

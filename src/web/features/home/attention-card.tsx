@@ -7,7 +7,7 @@ import { DecisionButtons, DecisionNote, DecisionRefusal, useDecision } from "../
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { placeOf } from "../../ui/places.ts";
-import { decidedWords, type RequestChoice } from "../../ui/request.ts";
+import type { RequestChoice } from "../../ui/request.ts";
 import { Said } from "../../ui/words.tsx";
 import type { Item } from "./item.ts";
 import { ChangeColumns } from "./change-columns.tsx";
@@ -57,8 +57,7 @@ function Deciding({ item }: { item: Item }): ReactNode {
   const decision = useDecision(
     { id, payloadHash },
     item.abilities.map(({ name }) => name),
-    (verdict) =>
-      detail.data === undefined ? "Decided." : decidedWords(detail.data, verdict, item.holdsUp.count),
+    item.holdsUp.count,
   );
   const arm = (verdict: RequestChoice) => (): false | void => {
     // Only for the item that has the focus, or if none has it.
