@@ -4,6 +4,7 @@ import type { ProviderConfig, ProviderDialect } from "../contract/providers.ts";
 import type { Caller } from "../dispatch/identity.ts";
 import { marker } from "../redaction/redact.ts";
 import type { Store } from "../store/store.ts";
+import type { Bookings } from "./bookings.ts";
 import type { CallFiles } from "./call-files.ts";
 import type { Courier } from "./courier.ts";
 import { addressOf, type Asked, refusalIn } from "./dialects.ts";
@@ -37,6 +38,7 @@ export interface GatewayParts extends CredentialParts {
   ) => "default" | "named" | "nothing";
   /** Called with each request. The promise resolves when the request is booked; the program may be gone long before. */
   readonly track?: (request: Promise<void>) => void;
+  readonly bookings: Bookings;
   readonly fetch?: typeof fetch;
   /** Asks the models from a process that outlives this one. Without it, this process asks. */
   readonly courier?: { readonly files: CallFiles } & Pick<Courier, "fetchFor">;

@@ -133,6 +133,18 @@ for (const kind of storeKinds)
       assert.equal(fake.calls.length, 2);
     });
 
+    test("a call right after an answer is asked once that answer is booked", async () => {
+      const { ask, org, agent, afterAnswer } = await scene(
+        always(answers("Hi.", { usage: { input: 20, output: 100 } })),
+      );
+      // Both fit, but not with the most that the first could have used.
+      await org.board(setBudget, { id: agent.id, tokens: 1500 });
+      const next = Promise.withResolvers<Response>();
+      afterAnswer(() => next.resolve(ask({ max_tokens: 1000 })));
+      assert.equal((await ask({ max_tokens: 1000 })).status, 200);
+      assert.equal((await next.promise).status, 200);
+    });
+
     test("a budget with too little left for a call pauses the agent until there is more, and the board is asked once", async () => {
       const { ask, org, agent, session, fake, booked } = await scene(
         always(answers("Hi.", { usage: { input: 20, output: 100 } })),

@@ -8,6 +8,7 @@ import { companyIsFrozen } from "../dispatch/texts.ts";
 import { redactText } from "../redaction/redact.ts";
 import type { Row } from "../store/schema.ts";
 import { sessionRow } from "../store/row-by-id.ts";
+import { Bookings } from "./bookings.ts";
 import { callOfSession } from "./calls.ts";
 import { costsNothing, endpointOf, refusalIn } from "./dialects.ts";
 import { metered } from "./metering.ts";
@@ -36,11 +37,12 @@ import {
  */
 /** `readBody` reads the JSON of a request within the limits of its caller. */
 export function modelGateway(
-  parts: GatewayParts & {
+  given: Omit<GatewayParts, "bookings"> & {
     /** The brain test that a token belongs to. */
     readonly trialOf?: (token: string | undefined) => OpenTrial | undefined;
   },
 ) {
+  const parts = { ...given, bookings: new Bookings() };
   const recordRefusal = refusalRecorder(parts);
   const handle = async (
     request: IncomingMessage,
@@ -84,8 +86,8 @@ export function modelGateway(
       response.end(refusalIn(dialect, status, message));
     }
   };
-  return (...given: Parameters<typeof handle>): Promise<void> => {
-    const handled = handle(...given);
+  return (...call: Parameters<typeof handle>): Promise<void> => {
+    const handled = handle(...call);
     parts.track?.(handled);
     return handled;
   };

@@ -51,6 +51,7 @@ export async function metered(
     output: most.output,
     ...(asked.writesForAnHour ? { hourWrite: input } : {}),
   };
+  await parts.bookings.ended(spender.id);
   const lacks = await writeIn(store, companyId, newId, (writing) =>
     openCall(writing, {
       id,
@@ -92,24 +93,25 @@ export async function metered(
   } finally {
     const fate = courier?.files.fateOf(id);
     // Otherwise the courier tells the next daemon the usage.
-    if (parts.closing?.aborted !== true || fate !== "asking") {
-      // If this process stopped listening, the courier has heard the rest.
-      const heard = status !== "done" && typeof fate === "object" ? fate : callEnd(status, listener);
-      const { status: how, tokens } = bookedEnd(heard, most);
-      const cost = price(tokens);
-      if (how !== "failed") {
-        call.onBooked?.(tokens, cost);
-        parts.used?.(spender.id, texts.tokensUsed(tokens));
-      }
-      const context = {
-        tokens: await contextTokensOf(provider, config, asked.model),
-        compacts: parts.compacts,
-      };
-      const end = { status: how, tokens, cost, context };
-      await writeIn(store, companyId, newId, (writing) => closeCall(writing, id, end)).then(
-        () => courier?.files.forget(id),
-        (error: unknown) => parts.reportBug(error, `model call ${id}`),
-      );
-    }
+    if (parts.closing?.aborted !== true || fate !== "asking")
+      await parts.bookings.run(spender.id, async () => {
+        // If this process stopped listening, the courier has heard the rest.
+        const heard = status !== "done" && typeof fate === "object" ? fate : callEnd(status, listener);
+        const { status: how, tokens } = bookedEnd(heard, most);
+        const cost = price(tokens);
+        if (how !== "failed") {
+          call.onBooked?.(tokens, cost);
+          parts.used?.(spender.id, texts.tokensUsed(tokens));
+        }
+        const context = {
+          tokens: await contextTokensOf(provider, config, asked.model),
+          compacts: parts.compacts,
+        };
+        const end = { status: how, tokens, cost, context };
+        await writeIn(store, companyId, newId, (writing) => closeCall(writing, id, end)).then(
+          () => courier?.files.forget(id),
+          (error: unknown) => parts.reportBug(error, `model call ${id}`),
+        );
+      });
   }
 }

@@ -60,6 +60,7 @@ export async function gatewayScene(
   const bugs: unknown[] = [];
   const underWay = new Set<Promise<void>>();
   const trials = new Map<string, OpenTrial>();
+  let onAnswer: () => void = () => undefined;
   const parts = {
     store: opened.store,
     newId,
@@ -75,6 +76,7 @@ export async function gatewayScene(
     isOutside: async () => false,
     compacts,
     mayAskFor,
+    used: () => onAnswer(),
     reportBug: (error: unknown) => {
       bugs.push(error);
       return "1";
@@ -129,6 +131,20 @@ export async function gatewayScene(
       await sleep(5);
     }
   };
+  /** Calls this once, after the next answer. Its booking then takes a while. */
+  const afterAnswer = (run: () => void): void => {
+    onAnswer = () => {
+      onAnswer = () => undefined;
+      const { store } = opened;
+      const write = store.write.bind(store);
+      store.write = async (work, on) => {
+        store.write = write;
+        await sleep(200);
+        return write(work, on);
+      };
+      run();
+    };
+  };
   /** Replaces the gateway by a new one, as on another node. The new one knows only what the database has. */
   const restart = (): void => void (gateway = modelGateway(parts));
   /** Advances the database's clock. */
@@ -148,5 +164,19 @@ export async function gatewayScene(
         brain_config: JSON.stringify(brain),
       }),
     );
-  return { org, opened, fake, agent, session, thinkWith, beginTrial, ask, booked, bugs, restart, advance };
+  return {
+    org,
+    opened,
+    fake,
+    agent,
+    session,
+    thinkWith,
+    beginTrial,
+    ask,
+    booked,
+    afterAnswer,
+    bugs,
+    restart,
+    advance,
+  };
 }
